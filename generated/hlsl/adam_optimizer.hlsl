@@ -38,7 +38,7 @@
 //   OutputParametersTensor: FLOAT32, FLOAT16
 //   OutputFirstMomentTensor: FLOAT32, FLOAT16
 //   OutputSecondMomentTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   RANK       dimensions of the tensor written, 1 or more
@@ -47,6 +47,15 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+#define INPUT_PARAMETERS_PRESENT 1
+#define INPUT_FIRST_MOMENT_PRESENT 1
+#define INPUT_SECOND_MOMENT_PRESENT 1
+#define GRADIENT_PRESENT 1
+#define TRAINING_STEP_PRESENT 1
+#define OUTPUT_PARAMETERS_PRESENT 1
+#define OUTPUT_FIRST_MOMENT_PRESENT 1
+#define OUTPUT_SECOND_MOMENT_PRESENT 1
 
 #if PASS == 1
 typedef vector<INPUT_PARAMETERS_STORED, INPUT_PARAMETERS_VECTOR> InputParametersBuffer;

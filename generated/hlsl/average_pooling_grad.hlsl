@@ -27,7 +27,7 @@
 //   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
 //   InputGradientTensor: FLOAT32, FLOAT16
 //   OutputGradientTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
@@ -40,6 +40,9 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+#define INPUT_GRADIENT_PRESENT 1
+#define OUTPUT_GRADIENT_PRESENT 1
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);

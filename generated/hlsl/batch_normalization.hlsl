@@ -34,7 +34,7 @@
 //   ScaleTensor: FLOAT32, FLOAT16
 //   BiasTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   ACTIVATION_COUNT  fused activations, 1 or more
@@ -63,6 +63,13 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+#define INPUT_PRESENT 1
+#define MEAN_PRESENT 1
+#define VARIANCE_PRESENT 1
+#define SCALE_PRESENT 1
+#define BIAS_PRESENT 1
+#define OUTPUT_PRESENT 1
 
 #if PASS == 1
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;

@@ -44,7 +44,8 @@
 //   OutputTensor: FLOAT32, FLOAT16
 //   OutputMeanTensor: FLOAT32, FLOAT16
 //   OutputVarianceTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_SIZES_LENGTH  its dimensions
+//   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
@@ -74,6 +75,22 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+#define INPUT_PRESENT 1
+#define SCALE_PRESENT 1
+#define BIAS_PRESENT 1
+#ifdef FUSED_ADD_STORED
+#define FUSED_ADD_PRESENT 1
+#else
+#define FUSED_ADD_PRESENT 0
+#define FUSED_ADD_STORED uint
+#define FUSED_ADD_BITS 32
+#define FUSED_ADD_VALUE uint
+#define FUSED_ADD_SIZES_LENGTH 0
+#endif
+#define OUTPUT_PRESENT 1
+#define OUTPUT_MEAN_PRESENT 1
+#define OUTPUT_VARIANCE_PRESENT 1
 
 #if PASS == 4
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;

@@ -46,7 +46,7 @@
 //   OutputGradientTensor: FLOAT32, FLOAT16
 //   OutputScaleGradientTensor: FLOAT32, FLOAT16
 //   OutputBiasGradientTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
@@ -57,6 +57,15 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+#define INPUT_PRESENT 1
+#define INPUT_GRADIENT_PRESENT 1
+#define MEAN_PRESENT 1
+#define VARIANCE_PRESENT 1
+#define SCALE_PRESENT 1
+#define OUTPUT_GRADIENT_PRESENT 1
+#define OUTPUT_SCALE_GRADIENT_PRESENT 1
+#define OUTPUT_BIAS_GRADIENT_PRESENT 1
 
 #if PASS == 4
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;

@@ -83,7 +83,8 @@
 //   FilterTensor: INT8, UINT8
 //   FilterZeroPointTensor: INT8, UINT8
 //   OutputTensor: INT32
-//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_SIZES_LENGTH  its dimensions
+//   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
@@ -94,6 +95,28 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+#define INPUT_PRESENT 1
+#ifdef INPUT_ZERO_POINT_STORED
+#define INPUT_ZERO_POINT_PRESENT 1
+#else
+#define INPUT_ZERO_POINT_PRESENT 0
+#define INPUT_ZERO_POINT_STORED uint
+#define INPUT_ZERO_POINT_BITS 32
+#define INPUT_ZERO_POINT_VALUE uint
+#define INPUT_ZERO_POINT_SIZES_LENGTH 0
+#endif
+#define FILTER_PRESENT 1
+#ifdef FILTER_ZERO_POINT_STORED
+#define FILTER_ZERO_POINT_PRESENT 1
+#else
+#define FILTER_ZERO_POINT_PRESENT 0
+#define FILTER_ZERO_POINT_STORED uint
+#define FILTER_ZERO_POINT_BITS 32
+#define FILTER_ZERO_POINT_VALUE uint
+#define FILTER_ZERO_POINT_SIZES_LENGTH 0
+#endif
+#define OUTPUT_PRESENT 1
 
 #if PASS == 1
 #if WEIGHTS_VECTOR == 1

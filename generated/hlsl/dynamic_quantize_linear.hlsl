@@ -32,7 +32,7 @@
 //   OutputTensor: INT8, UINT8
 //   OutputScaleTensor: FLOAT32
 //   OutputZeroPointTensor: INT8, UINT8
-//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_LOWEST   least value of OutputTensor's data type
 //   X_HIGHEST  its greatest value
@@ -46,6 +46,11 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+#define INPUT_PRESENT 1
+#define OUTPUT_PRESENT 1
+#define OUTPUT_SCALE_PRESENT 1
+#define OUTPUT_ZERO_POINT_PRESENT 1
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);

@@ -58,7 +58,8 @@
 //   BTensor: FLOAT32, FLOAT16
 //   CTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_SIZES_LENGTH  its dimensions
+//   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_BITS  bits of that type: 64 or 32
@@ -87,6 +88,19 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+#define A_PRESENT 1
+#define B_PRESENT 1
+#ifdef C_STORED
+#define C_PRESENT 1
+#else
+#define C_PRESENT 0
+#define C_STORED uint
+#define C_BITS 32
+#define C_VALUE uint
+#define C_SIZES_LENGTH 0
+#endif
+#define OUTPUT_PRESENT 1
 
 #if PASS == 4
 #if TURNED

@@ -46,7 +46,8 @@
 //   BTensor: INT8, UINT8
 //   BZeroPointTensor: INT8, UINT8
 //   OutputTensor: INT32
-//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_SIZES_LENGTH  its dimensions
+//   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -54,6 +55,28 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+#define A_PRESENT 1
+#ifdef AZERO_POINT_STORED
+#define AZERO_POINT_PRESENT 1
+#else
+#define AZERO_POINT_PRESENT 0
+#define AZERO_POINT_STORED uint
+#define AZERO_POINT_BITS 32
+#define AZERO_POINT_VALUE uint
+#define AZERO_POINT_SIZES_LENGTH 0
+#endif
+#define B_PRESENT 1
+#ifdef BZERO_POINT_STORED
+#define BZERO_POINT_PRESENT 1
+#else
+#define BZERO_POINT_PRESENT 0
+#define BZERO_POINT_STORED uint
+#define BZERO_POINT_BITS 32
+#define BZERO_POINT_VALUE uint
+#define BZERO_POINT_SIZES_LENGTH 0
+#endif
+#define OUTPUT_PRESENT 1
 
 #if PASS == 1 && LEFT_VECTOR == 16
 typedef uint4 LeftBuffer;

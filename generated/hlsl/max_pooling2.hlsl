@@ -50,7 +50,8 @@
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputIndicesTensor: UINT64, UINT32
-//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_SIZES_LENGTH  its dimensions
+//   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
@@ -63,6 +64,18 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+#define INPUT_PRESENT 1
+#define OUTPUT_PRESENT 1
+#ifdef OUTPUT_INDICES_STORED
+#define OUTPUT_INDICES_PRESENT 1
+#else
+#define OUTPUT_INDICES_PRESENT 0
+#define OUTPUT_INDICES_STORED uint
+#define OUTPUT_INDICES_BITS 32
+#define OUTPUT_INDICES_VALUE uint
+#define OUTPUT_INDICES_SIZES_LENGTH 0
+#endif
 
 #if PASS == 2
 #if WINDOW_VECTOR > 1 && INPUT_BITS >= 16

@@ -38,7 +38,8 @@
 //   ScaleTensor: FLOAT32, FLOAT16
 //   BiasTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_SIZES_LENGTH  its dimensions
+//   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
@@ -68,6 +69,27 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+#define INPUT_PRESENT 1
+#ifdef SCALE_STORED
+#define SCALE_PRESENT 1
+#else
+#define SCALE_PRESENT 0
+#define SCALE_STORED uint
+#define SCALE_BITS 32
+#define SCALE_VALUE uint
+#define SCALE_SIZES_LENGTH 0
+#endif
+#ifdef BIAS_STORED
+#define BIAS_PRESENT 1
+#else
+#define BIAS_PRESENT 0
+#define BIAS_STORED uint
+#define BIAS_BITS 32
+#define BIAS_VALUE uint
+#define BIAS_SIZES_LENGTH 0
+#endif
+#define OUTPUT_PRESENT 1
 
 #if PASS == 2
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;

@@ -95,7 +95,8 @@
 //   OutputTensor: FLOAT32, FLOAT16
 //   OutputPresentKeyTensor: FLOAT32, FLOAT16
 //   OutputPresentValueTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_SIZES_LENGTH  its dimensions
+//   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_BITS  bits of that type: 64 or 32
@@ -105,6 +106,125 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+#ifdef QUERY_STORED
+#define QUERY_PRESENT 1
+#else
+#define QUERY_PRESENT 0
+#define QUERY_STORED uint
+#define QUERY_BITS 32
+#define QUERY_VALUE uint
+#define QUERY_SIZES_LENGTH 0
+#endif
+#ifdef KEY_STORED
+#define KEY_PRESENT 1
+#else
+#define KEY_PRESENT 0
+#define KEY_STORED uint
+#define KEY_BITS 32
+#define KEY_VALUE uint
+#define KEY_SIZES_LENGTH 0
+#endif
+#ifdef VALUE_STORED
+#define VALUE_PRESENT 1
+#else
+#define VALUE_PRESENT 0
+#define VALUE_STORED uint
+#define VALUE_BITS 32
+#define VALUE_VALUE uint
+#define VALUE_SIZES_LENGTH 0
+#endif
+#ifdef STACKED_QUERY_KEY_STORED
+#define STACKED_QUERY_KEY_PRESENT 1
+#else
+#define STACKED_QUERY_KEY_PRESENT 0
+#define STACKED_QUERY_KEY_STORED uint
+#define STACKED_QUERY_KEY_BITS 32
+#define STACKED_QUERY_KEY_VALUE uint
+#define STACKED_QUERY_KEY_SIZES_LENGTH 0
+#endif
+#ifdef STACKED_KEY_VALUE_STORED
+#define STACKED_KEY_VALUE_PRESENT 1
+#else
+#define STACKED_KEY_VALUE_PRESENT 0
+#define STACKED_KEY_VALUE_STORED uint
+#define STACKED_KEY_VALUE_BITS 32
+#define STACKED_KEY_VALUE_VALUE uint
+#define STACKED_KEY_VALUE_SIZES_LENGTH 0
+#endif
+#ifdef STACKED_QUERY_KEY_VALUE_STORED
+#define STACKED_QUERY_KEY_VALUE_PRESENT 1
+#else
+#define STACKED_QUERY_KEY_VALUE_PRESENT 0
+#define STACKED_QUERY_KEY_VALUE_STORED uint
+#define STACKED_QUERY_KEY_VALUE_BITS 32
+#define STACKED_QUERY_KEY_VALUE_VALUE uint
+#define STACKED_QUERY_KEY_VALUE_SIZES_LENGTH 0
+#endif
+#ifdef BIAS_STORED
+#define BIAS_PRESENT 1
+#else
+#define BIAS_PRESENT 0
+#define BIAS_STORED uint
+#define BIAS_BITS 32
+#define BIAS_VALUE uint
+#define BIAS_SIZES_LENGTH 0
+#endif
+#ifdef MASK_STORED
+#define MASK_PRESENT 1
+#else
+#define MASK_PRESENT 0
+#define MASK_STORED uint
+#define MASK_BITS 32
+#define MASK_VALUE uint
+#define MASK_SIZES_LENGTH 0
+#endif
+#ifdef RELATIVE_POSITION_BIAS_STORED
+#define RELATIVE_POSITION_BIAS_PRESENT 1
+#else
+#define RELATIVE_POSITION_BIAS_PRESENT 0
+#define RELATIVE_POSITION_BIAS_STORED uint
+#define RELATIVE_POSITION_BIAS_BITS 32
+#define RELATIVE_POSITION_BIAS_VALUE uint
+#define RELATIVE_POSITION_BIAS_SIZES_LENGTH 0
+#endif
+#ifdef PAST_KEY_STORED
+#define PAST_KEY_PRESENT 1
+#else
+#define PAST_KEY_PRESENT 0
+#define PAST_KEY_STORED uint
+#define PAST_KEY_BITS 32
+#define PAST_KEY_VALUE uint
+#define PAST_KEY_SIZES_LENGTH 0
+#endif
+#ifdef PAST_VALUE_STORED
+#define PAST_VALUE_PRESENT 1
+#else
+#define PAST_VALUE_PRESENT 0
+#define PAST_VALUE_STORED uint
+#define PAST_VALUE_BITS 32
+#define PAST_VALUE_VALUE uint
+#define PAST_VALUE_SIZES_LENGTH 0
+#endif
+#define OUTPUT_PRESENT 1
+#ifdef OUTPUT_PRESENT_KEY_STORED
+#define OUTPUT_PRESENT_KEY_PRESENT 1
+#else
+#define OUTPUT_PRESENT_KEY_PRESENT 0
+#define OUTPUT_PRESENT_KEY_STORED uint
+#define OUTPUT_PRESENT_KEY_BITS 32
+#define OUTPUT_PRESENT_KEY_VALUE uint
+#define OUTPUT_PRESENT_KEY_SIZES_LENGTH 0
+#endif
+#ifdef OUTPUT_PRESENT_VALUE_STORED
+#define OUTPUT_PRESENT_VALUE_PRESENT 1
+#else
+#define OUTPUT_PRESENT_VALUE_PRESENT 0
+#define OUTPUT_PRESENT_VALUE_STORED uint
+#define OUTPUT_PRESENT_VALUE_BITS 32
+#define OUTPUT_PRESENT_VALUE_VALUE uint
+#define OUTPUT_PRESENT_VALUE_SIZES_LENGTH 0
+#endif
 
 #define PAST_ROWS queryPlaces[1][0]  // rows of keys and values that precede the current ones
 #define PARTS_FIRST outputPlaces[1][0]  // where partial results start in scratch, in vectors

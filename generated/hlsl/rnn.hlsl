@@ -56,7 +56,8 @@
 //   SequenceLengthsTensor: UINT32
 //   OutputSequenceTensor: FLOAT32, FLOAT16
 //   OutputSingleTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_SIZES_LENGTH  its dimensions
+//   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_BITS  bits of that type: 64 or 32
@@ -85,6 +86,55 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+#define INPUT_PRESENT 1
+#define WEIGHT_PRESENT 1
+#define RECURRENCE_PRESENT 1
+#ifdef BIAS_STORED
+#define BIAS_PRESENT 1
+#else
+#define BIAS_PRESENT 0
+#define BIAS_STORED uint
+#define BIAS_BITS 32
+#define BIAS_VALUE uint
+#define BIAS_SIZES_LENGTH 0
+#endif
+#ifdef HIDDEN_INIT_STORED
+#define HIDDEN_INIT_PRESENT 1
+#else
+#define HIDDEN_INIT_PRESENT 0
+#define HIDDEN_INIT_STORED uint
+#define HIDDEN_INIT_BITS 32
+#define HIDDEN_INIT_VALUE uint
+#define HIDDEN_INIT_SIZES_LENGTH 0
+#endif
+#ifdef SEQUENCE_LENGTHS_STORED
+#define SEQUENCE_LENGTHS_PRESENT 1
+#else
+#define SEQUENCE_LENGTHS_PRESENT 0
+#define SEQUENCE_LENGTHS_STORED uint
+#define SEQUENCE_LENGTHS_BITS 32
+#define SEQUENCE_LENGTHS_VALUE uint
+#define SEQUENCE_LENGTHS_SIZES_LENGTH 0
+#endif
+#ifdef OUTPUT_SEQUENCE_STORED
+#define OUTPUT_SEQUENCE_PRESENT 1
+#else
+#define OUTPUT_SEQUENCE_PRESENT 0
+#define OUTPUT_SEQUENCE_STORED uint
+#define OUTPUT_SEQUENCE_BITS 32
+#define OUTPUT_SEQUENCE_VALUE uint
+#define OUTPUT_SEQUENCE_SIZES_LENGTH 0
+#endif
+#ifdef OUTPUT_SINGLE_STORED
+#define OUTPUT_SINGLE_PRESENT 1
+#else
+#define OUTPUT_SINGLE_PRESENT 0
+#define OUTPUT_SINGLE_STORED uint
+#define OUTPUT_SINGLE_BITS 32
+#define OUTPUT_SINGLE_VALUE uint
+#define OUTPUT_SINGLE_SIZES_LENGTH 0
+#endif
 
 #if (PASS == 4) && MATRIX_UNITS
 typedef uint4 WeightBuffer;  // eight halves

@@ -33,7 +33,8 @@
 //   BatchIndicesTensor: UINT32
 //   OutputGradientTensor: FLOAT32, FLOAT16
 //   OutputROIGradientTensor: FLOAT32, FLOAT16
-//   X_PRESENT  1 if an optional tensor is there, else 0; any buffer may then be bound in its place
+//   X_SIZES_LENGTH  its dimensions
+//   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
@@ -46,6 +47,37 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+#ifdef INPUT_STORED
+#define INPUT_PRESENT 1
+#else
+#define INPUT_PRESENT 0
+#define INPUT_STORED uint
+#define INPUT_BITS 32
+#define INPUT_VALUE uint
+#define INPUT_SIZES_LENGTH 0
+#endif
+#define INPUT_GRADIENT_PRESENT 1
+#define ROI_PRESENT 1
+#define BATCH_INDICES_PRESENT 1
+#ifdef OUTPUT_GRADIENT_STORED
+#define OUTPUT_GRADIENT_PRESENT 1
+#else
+#define OUTPUT_GRADIENT_PRESENT 0
+#define OUTPUT_GRADIENT_STORED uint
+#define OUTPUT_GRADIENT_BITS 32
+#define OUTPUT_GRADIENT_VALUE uint
+#define OUTPUT_GRADIENT_SIZES_LENGTH 0
+#endif
+#ifdef OUTPUT_ROIGRADIENT_STORED
+#define OUTPUT_ROIGRADIENT_PRESENT 1
+#else
+#define OUTPUT_ROIGRADIENT_PRESENT 0
+#define OUTPUT_ROIGRADIENT_STORED uint
+#define OUTPUT_ROIGRADIENT_BITS 32
+#define OUTPUT_ROIGRADIENT_VALUE uint
+#define OUTPUT_ROIGRADIENT_SIZES_LENGTH 0
+#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t1);

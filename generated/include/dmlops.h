@@ -4630,7 +4630,7 @@ static inline const char* dmlops_feature_level_name(int64_t value);
 #ifdef DMLOPS_DISPATCH
 /* Dispatches: how to run the shaders that come with this header for a description. */
 
-#define DMLOPS_MAX_DEFINES 154
+#define DMLOPS_MAX_DEFINES 124
 #define DMLOPS_MAX_BINDINGS 17
 #define DMLOPS_MAX_CONSTANTS 580
 #define DMLOPS_MAX_SCRATCH 4
@@ -4640,7 +4640,7 @@ static inline const char* dmlops_feature_level_name(int64_t value);
 
 /* A macro of a shader, to be set with -D NAME=VALUE. */
 typedef struct dmlops_define {
-    char name[42];
+    char name[40];
     char value[24];
 } dmlops_define;
 
@@ -22334,16 +22334,89 @@ typedef struct dmlops_plan_AttentionViews {
     int64_t shared;
 } dmlops_plan_AttentionViews;
 
+typedef struct dmlops_plan_int_4 {
+    int64_t count;
+    int64_t items[4];
+} dmlops_plan_int_4;
+
+static inline void dmlops_plan_int_4_append(dmlops_planning* planning, dmlops_plan_int_4* list, int64_t item) {
+    if (list->count < 4) {
+        list->items[list->count++] = item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_4_insert(dmlops_planning* planning, dmlops_plan_int_4* list, int64_t place, int64_t item) {
+    if (list->count >= 4 || place < 0 || place > list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = item;
+}
+
+DMLOPS_CALLED void dmlops_plan_int_4_copy(dmlops_plan_int_4* to, const dmlops_plan_int_4* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+DMLOPS_CALLED void dmlops_plan_int_4_extend(
+    dmlops_planning* planning, dmlops_plan_int_4* list, int64_t count, const int64_t* items) {
+    if (count > 4 - list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_4_fill(dmlops_planning* planning, dmlops_plan_int_4* list, int64_t count, int64_t item) {
+    if (count > 4 - list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
+        list->items[i] = item;
+    }
+    list->count += count > 0 ? count : 0;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_4_has(const dmlops_plan_int_4* list, int64_t item) {
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {
+        found = list->items[i] == item;
+    }
+    return found;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_4_equal(const dmlops_plan_int_4* a, const dmlops_plan_int_4* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
+}
+
+typedef struct dmlops_plan_Source {
+    int64_t tensor;
+    dmlops_plan_int_4 layout;
+} dmlops_plan_Source;
+
 typedef struct dmlops_plan_Sources {
-    int64_t query;
-    int64_t key;
-    int64_t value;
-    int64_t output;
-    int64_t key_before;
-    int64_t value_before;
+    dmlops_plan_Source query;
+    dmlops_plan_Source key;
+    dmlops_plan_Source value;
+    dmlops_plan_Source output;
+    dmlops_plan_Source key_before;
+    dmlops_plan_Source value_before;
     int64_t begin;
-    int64_t key_stored;
-    int64_t value_stored;
+    dmlops_plan_Source key_stored;
+    dmlops_plan_Source value_stored;
 } dmlops_plan_Sources;
 
 typedef struct dmlops_plan_Parts {
@@ -23174,8 +23247,8 @@ typedef struct dmlops_plan_Way {
     int64_t led;
     int64_t halves;
     int attends;
+    int scores_told;
     dmlops_plan_Parts parts;
-    dmlops_plan_AttentionViews views;
     dmlops_plan_Sources sources;
 } dmlops_plan_Way;
 
@@ -24640,22 +24713,19 @@ DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t val
 DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_plan_Number* number);
 DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t axis,
     dmlops_plan_Loop_16* result);
+DMLOPS_CALLED void dmlops_plan_no_source(dmlops_planning* planning, dmlops_plan_Source* result);
 DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan_Sources* result);
-DMLOPS_CALLED int dmlops_plan_is_told(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED int64_t dmlops_plan_offset_of(dmlops_planning* planning, const dmlops_plan_int_8* place, const
-    dmlops_plan_int_8* strides);
 DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes);
-DMLOPS_CALLED void dmlops_plan_rows_in(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, dmlops_plan_int_64* result);
-DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector);
+    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t begin);
+DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t begin,
+    int64_t vector, dmlops_plan_Source* result);
 DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     int64_t vector, dmlops_plan_Sources* result);
-DMLOPS_CALLED int64_t dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector);
+DMLOPS_CALLED void dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector,
+    dmlops_plan_Source* result);
 DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const dmlops_plan_View* view, const
     dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED void dmlops_plan_settled(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
@@ -24665,23 +24735,21 @@ DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_p
     dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t rows,
     dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_from_row(dmlops_planning* planning, const dmlops_plan_View* view, int64_t begin,
-    dmlops_plan_View* result);
 DMLOPS_CALLED void dmlops_plan_sources_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
     kept_sizes, const dmlops_plan_Sources* plain, int64_t vector, int is_split, int stores, dmlops_plan_Sources*
     result);
-DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_View* view, int64_t source, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_64*
-    result);
+DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_Source* source, const
+    dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_4* result);
+DMLOPS_CALLED void dmlops_plan_words_of_layout(dmlops_planning* planning, const dmlops_plan_Source* source,
+    dmlops_plan_int_4* result);
 DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_AttentionViews* views, const dmlops_plan_Sources* sources, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t each, int64_t first_part,
-    dmlops_plan_int_64* result);
+    dmlops_plan_Sources* sources, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
+    each, int64_t first_part, dmlops_plan_int_64* result);
 DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const dmlops_plan_Sources* sources);
 DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_Sources* sources, dmlops_plan_Threads* result);
+    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources,
+    dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_no_parts(dmlops_planning* planning, dmlops_plan_Parts* result);
 DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int dmlops_plan_stores_keys(dmlops_planning* planning, const dmlops_plan_AttentionViews* views, const
@@ -24692,14 +24760,12 @@ DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_
     int has_units, dmlops_plan_Parts* result);
 DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_Parts* parts, const
     dmlops_plan_int_8* sizes);
-DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
-    dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
-DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
-    dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
-DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_Sources* sources, int64_t vector, int64_t keys);
+DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
+DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
+DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dmlops_plan_Sources* sources, int64_t
+    vector, int64_t keys);
 DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t heads, int64_t rows, int64_t keys, int64_t
@@ -24709,8 +24775,8 @@ DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const d
 DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result);
 DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources*
-    sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
+    attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, const dmlops_plan_Parts*
+    parts, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_SumsUnits* result);
 DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int dmlops_plan_suits_sums_units(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t
@@ -24754,10 +24820,12 @@ DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_pla
     result);
 DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result);
-DMLOPS_CALLED int64_t dmlops_plan_reciprocal(dmlops_planning* planning, int64_t divisor);
+DMLOPS_CALLED void dmlops_plan_reciprocals(dmlops_planning* planning, const dmlops_plan_int_8* divisors,
+    dmlops_plan_int_8* result);
 DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED void dmlops_plan_define_limits(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Buffer* stand_in, dmlops_plan_int_512* result);
 DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -24927,7 +24995,7 @@ DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there);
 DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result);
-DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t source, int64_t bit);
+DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, const dmlops_plan_Source* source, int64_t bit);
 DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t apart,
     int64_t lanes, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -25238,22 +25306,24 @@ DMLOPS_CALLED int64_t dmlops_plan_times(dmlops_planning* planning, int64_t a, in
 
 /* The product of sizes, saturating at COUNT_LIMIT. */
 DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const dmlops_plan_int_8* sizes) {
+    (void)planning;
     int64_t count = 1;
     for (int64_t each_1 = 0; each_1 < sizes->count; ++each_1) {
         const int64_t size = sizes->items[each_1];
-        count = dmlops_plan_times(planning, count, size);
+        count = dmlops_multiply(count, size);
     }
-    return count;
+    return dmlops_min(count, INT64_C(4294967296));
 }
 
 /* How often the body of nested loops runs, saturating at COUNT_LIMIT. */
 DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlops_plan_Loop_16* loops) {
+    (void)planning;
     int64_t count = 1;
     for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
         const dmlops_plan_Loop* loop = &loops->items[each_1];
-        count = dmlops_plan_times(planning, count, loop->size);
+        count = dmlops_multiply(count, loop->size);
     }
-    return count;
+    return dmlops_min(count, INT64_C(4294967296));
 }
 
 /* Binds a tensor, as `buffer`, to the next resource of the next dispatch. */
@@ -25528,118 +25598,157 @@ DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* For a pass that accesses intermediate tensors only. */
-DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan_Sources* result) {
-    (void)planning;
-    result->query = -1;
-    result->key = -1;
-    result->value = -1;
-    result->output = -1;
-    result->key_before = -1;
-    result->value_before = -1;
-    result->begin = 0;
-    result->key_stored = -1;
-    result->value_stored = -1;
+DMLOPS_CALLED void dmlops_plan_no_source(dmlops_planning* planning, dmlops_plan_Source* result) {
+    dmlops_plan_int_4 made_1;
+    made_1.count = 0;
+    dmlops_plan_int_4_append(planning, &made_1, 0);
+    dmlops_plan_int_4_append(planning, &made_1, 0);
+    dmlops_plan_int_4_append(planning, &made_1, 0);
+    dmlops_plan_int_4_append(planning, &made_1, 0);
+    result->tensor = -1;
+    result->layout = made_1;
     return;
 }
 
-/* Whether scores, or which keys are masked, depend on tensors that are present. */
-DMLOPS_CALLED int dmlops_plan_is_told(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Tensor_16* tensors) {
-    (void)planning;
-    int made_1 = 0;
-    for (int64_t place = 0; place < tensors->count; ++place) {
-        const dmlops_plan_Tensor* one = &tensors->items[place];
-        made_1 = made_1 || ((((attention->told >> place) & 1) == 1) && one->is_present);
-    }
-    return made_1;
+/* For a pass that accesses intermediate tensors only. */
+DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan_Sources* result) {
+    dmlops_plan_Source none;
+    dmlops_plan_no_source(planning, &none);
+    result->query = none;
+    result->key = none;
+    result->value = none;
+    result->output = none;
+    result->key_before = none;
+    result->value_before = none;
+    result->begin = 0;
+    result->key_stored = none;
+    result->value_stored = none;
+    return;
 }
 
-/* The offset of a coordinate, in elements; numbers that follow it are ignored. */
-DMLOPS_CALLED int64_t dmlops_plan_offset_of(dmlops_planning* planning, const dmlops_plan_int_8* place, const
-    dmlops_plan_int_8* strides) {
-    int64_t offset = 0;
-    for (int64_t d = 0; d < strides->count; ++d) {
-        const int64_t stride = strides->items[d];
-        offset = dmlops_add(offset, dmlops_multiply(place->items[dmlops_item(planning, d, place->count)], stride));
-    }
-    return offset;
-}
-
-/* Whether every entry of an intermediate tensor lies in the view's tensor, and within all limits. */
+/* Whether every entry of an intermediate tensor, from row `begin` on, lies in the view's tensor, and within all limits. */
 DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes) {
-    dmlops_plan_int_64 limits;
-    limits.count = 0;
-    dmlops_plan_int_64_extend(planning, &limits, tensor->sizes.count, tensor->sizes.items);
-    dmlops_plan_int_64_extend(planning, &limits, view->limits.count, view->limits.items);
+    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t begin) {
+    dmlops_plan_int_16 least;
+    least.count = 0;
+    dmlops_plan_int_16_extend(planning, &least, view->first.count, view->first.items);
+    dmlops_plan_int_16 greatest;
+    greatest.count = 0;
+    dmlops_plan_int_16_extend(planning, &greatest, view->first.count, view->first.items);
+    dmlops_plan_int_4 from_;
+    from_.count = 0;
+    dmlops_plan_int_4_append(planning, &from_, 0);
+    dmlops_plan_int_4_append(planning, &from_, 0);
+    dmlops_plan_int_4_append(planning, &from_, begin);
+    dmlops_plan_int_4_append(planning, &from_, 0);
     dmlops_plan_int_8_4 steps;
     steps.count = 0;
     dmlops_plan_int_8_4_append(planning, &steps, &view->batch);
     dmlops_plan_int_8_4_append(planning, &steps, &view->head);
     dmlops_plan_int_8_4_append(planning, &steps, &view->row);
     dmlops_plan_int_8_4_append(planning, &steps, &view->element);
-    for (int64_t d = 0; d < limits.count; ++d) {
-        const int64_t limit = limits.items[d];
-        int64_t least = view->first.items[dmlops_item(planning, d, view->first.count)];
-        int64_t greatest = view->first.items[dmlops_item(planning, d, view->first.count)];
-        for (int64_t each_1 = 0; each_1 < sizes->count; ++each_1) {
-            const int64_t size = sizes->items[each_1];
-            const dmlops_plan_int_8* step = &steps.items[dmlops_item(planning, each_1, steps.count)];
-            int64_t reach = dmlops_multiply(dmlops_subtract(size, 1), step->items[dmlops_item(planning, d,
-                step->count)]);
-            if (reach > 0) {
-                greatest = dmlops_add(greatest, reach);
+    for (int64_t each_1 = 0; each_1 < from_.count; ++each_1) {
+        const int64_t first = from_.items[each_1];
+        const int64_t size = sizes->items[dmlops_item(planning, each_1, sizes->count)];
+        const dmlops_plan_int_8* step = &steps.items[dmlops_item(planning, each_1, steps.count)];
+        for (int64_t d = 0; d < step->count; ++d) {
+            const int64_t stride = step->items[d];
+            if (stride > 0) {
+                least.items[dmlops_item(planning, d, least.count)] = dmlops_add(least.items[dmlops_item(planning, d,
+                    least.count)], dmlops_multiply(first, stride));
+                greatest.items[dmlops_item(planning, d, greatest.count)] =
+                    dmlops_add(greatest.items[dmlops_item(planning, d, greatest.count)],
+                    dmlops_multiply(dmlops_subtract(size, 1), stride));
             } else {
-                least = dmlops_add(least, reach);
+                if (stride < 0) {
+                    least.items[dmlops_item(planning, d, least.count)] = dmlops_add(least.items[dmlops_item(planning,
+                        d, least.count)], dmlops_multiply(dmlops_subtract(size, 1), stride));
+                    greatest.items[dmlops_item(planning, d, greatest.count)] =
+                        dmlops_add(greatest.items[dmlops_item(planning, d, greatest.count)], dmlops_multiply(first,
+                        stride));
+                }
             }
         }
-        if ((least < 0) || (greatest >= limit)) {
+    }
+    dmlops_plan_int_16 limits;
+    limits.count = 0;
+    dmlops_plan_int_16_extend(planning, &limits, tensor->sizes.count, tensor->sizes.items);
+    dmlops_plan_int_16_extend(planning, &limits, view->limits.count, view->limits.items);
+    for (int64_t each_2 = 0; each_2 < least.count; ++each_2) {
+        const int64_t low = least.items[each_2];
+        const int64_t high = greatest.items[dmlops_item(planning, each_2, greatest.count)];
+        const int64_t limit = limits.items[dmlops_item(planning, each_2, limits.count)];
+        if ((low < 0) || (high >= limit)) {
             return 0;
         }
     }
     return 1;
 }
 
-/* The offset of the first entry in a tensor, and the strides of batches, heads and rows, in elements; 0 where there is
-   only one. */
-DMLOPS_CALLED void dmlops_plan_rows_in(dmlops_planning* planning, const dmlops_plan_View* view, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, dmlops_plan_int_64* result) {
-    result->count = 0;
-    dmlops_plan_int_64_append(planning, result, dmlops_plan_offset_of(planning, &view->first, &tensor->strides));
-    dmlops_plan_int_64_append(planning, result, (sizes->items[dmlops_item(planning, 0, sizes->count)] > 1) ?
-        dmlops_plan_offset_of(planning, &view->batch, &tensor->strides) : 0);
-    dmlops_plan_int_64_append(planning, result, (sizes->items[dmlops_item(planning, 1, sizes->count)] > 1) ?
-        dmlops_plan_offset_of(planning, &view->head, &tensor->strides) : 0);
-    dmlops_plan_int_64_append(planning, result, (sizes->items[dmlops_item(planning, 2, sizes->count)] > 1) ?
-        dmlops_plan_offset_of(planning, &view->row, &tensor->strides) : 0);
-    return;
-}
-
-/* The tensor of a view, if its rows are whole vectors as well and nothing else in the pass reads it; else NONE. `sizes`
-   are those of the intermediate tensor. */
-DMLOPS_CALLED int64_t dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector) {
-    if ((view->tensor == -1) || (((attention->told >> view->tensor) & 1) == 1)) {
-        return -1;
+/* The tensor of a view, if it has all rows from number `begin` on, these are whole vectors as well, and nothing else in
+   the pass reads it. `sizes` are those of the intermediate tensor; its layout counts rows from the first of all. */
+DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t begin,
+    int64_t vector, dmlops_plan_Source* result) {
+    if ((view->tensor == -1) || (((attention->told >> view->tensor) & 1) == 1) ||
+        (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], vector) != 0)) {
+        dmlops_plan_no_source(planning, result);
+        return;
     }
     const dmlops_plan_Tensor * tensor = &tensors->items[dmlops_item(planning, view->tensor, tensors->count)];
-    if (!tensor->is_present || (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], vector) != 0) ||
-        (dmlops_plan_offset_of(planning, &view->element, &tensor->strides) != 1)) {
-        return -1;
+    if (!tensor->is_present || !dmlops_plan_is_inside(planning, view, tensor, sizes, begin)) {
+        dmlops_plan_no_source(planning, result);
+        return;
     }
-    if (!dmlops_plan_is_inside(planning, view, tensor, sizes)) {
-        return -1;
+    int64_t first = 0;
+    int64_t batch = 0;
+    int64_t head = 0;
+    int64_t row = 0;
+    int64_t element = 0;
+    for (int64_t d = 0; d < tensor->strides.count; ++d) {
+        const int64_t stride = tensor->strides.items[d];
+        first = dmlops_add(first, dmlops_multiply(view->first.items[dmlops_item(planning, d, view->first.count)],
+            stride));
+        batch = dmlops_add(batch, dmlops_multiply(view->batch.items[dmlops_item(planning, d, view->batch.count)],
+            stride));
+        head = dmlops_add(head, dmlops_multiply(view->head.items[dmlops_item(planning, d, view->head.count)], stride));
+        row = dmlops_add(row, dmlops_multiply(view->row.items[dmlops_item(planning, d, view->row.count)], stride));
+        element = dmlops_add(element, dmlops_multiply(view->element.items[dmlops_item(planning, d,
+            view->element.count)], stride));
     }
-    dmlops_plan_int_64 made_2;
-    dmlops_plan_rows_in(planning, view, tensor, sizes, &made_2);
-    for (int64_t each_1 = 0; each_1 < made_2.count; ++each_1) {
-        const int64_t place = made_2.items[each_1];
-        if (dmlops_modulo(place, vector) != 0) {
-            return -1;
+    if (element != 1) {
+        dmlops_plan_no_source(planning, result);
+        return;
+    }
+    if (sizes->items[dmlops_item(planning, 0, sizes->count)] == 1) {
+        batch = 0;
+    }
+    if (sizes->items[dmlops_item(planning, 1, sizes->count)] == 1) {
+        head = 0;
+    }
+    dmlops_plan_int_4 starts;
+    starts.count = 0;
+    dmlops_plan_int_4_append(planning, &starts, dmlops_add(first, dmlops_multiply(begin, row)));
+    dmlops_plan_int_4_append(planning, &starts, batch);
+    dmlops_plan_int_4_append(planning, &starts, head);
+    dmlops_plan_int_4_append(planning, &starts, (dmlops_subtract(sizes->items[dmlops_item(planning, 2, sizes->count)],
+        begin) > 1) ? row : 0);
+    for (int64_t each_1 = 0; each_1 < starts.count; ++each_1) {
+        const int64_t start = starts.items[each_1];
+        if (dmlops_modulo(start, vector) != 0) {
+            dmlops_plan_no_source(planning, result);
+            return;
         }
     }
-    return view->tensor;
+    dmlops_plan_int_4 made_2;
+    made_2.count = 0;
+    dmlops_plan_int_4_append(planning, &made_2, first);
+    dmlops_plan_int_4_append(planning, &made_2, batch);
+    dmlops_plan_int_4_append(planning, &made_2, head);
+    dmlops_plan_int_4_append(planning, &made_2, (sizes->items[dmlops_item(planning, 2, sizes->count)] > 1) ? row : 0);
+    result->tensor = view->tensor;
+    result->layout = made_2;
+    return;
 }
 
 /* What the pass reads directly, in vectors of `vector` elements, and writes, in vectors of four. */
@@ -25654,26 +25763,38 @@ DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlop
     }
     dmlops_plan_Sources made_1;
     dmlops_plan_no_sources(planning, &made_1);
+    dmlops_plan_Source made_2;
+    dmlops_plan_source_of(planning, attention, &views->query, tensors, &kept_sizes->items[dmlops_item(planning,
+        attention->query, kept_sizes->count)], 0, vector, &made_2);
+    dmlops_plan_Source made_3;
+    dmlops_plan_source_of(planning, attention, &views->key, tensors, &kept_sizes->items[dmlops_item(planning,
+        attention->key, kept_sizes->count)], 0, vector, &made_3);
+    dmlops_plan_Source made_4;
+    dmlops_plan_source_of(planning, attention, &views->value, tensors, &kept_sizes->items[dmlops_item(planning,
+        attention->value, kept_sizes->count)], 0, vector, &made_4);
+    dmlops_plan_Source made_5;
+    dmlops_plan_written_of(planning, attention, &views->output, tensors, sizes, 4, &made_5);
     *result = made_1;
-    result->query = dmlops_plan_source_of(planning, attention, &views->query, tensors,
-        &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)], vector);
-    result->key = dmlops_plan_source_of(planning, attention, &views->key, tensors,
-        &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)], vector);
-    result->value = dmlops_plan_source_of(planning, attention, &views->value, tensors,
-        &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)], vector);
-    result->output = dmlops_plan_written_of(planning, attention, &views->output, tensors, sizes, 4);
+    result->query = made_2;
+    result->key = made_3;
+    result->value = made_4;
+    result->output = made_5;
     return;
 }
 
-/* The tensor of an output's view, if it holds nothing else; else NONE. */
-DMLOPS_CALLED int64_t dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector) {
-    int64_t output = dmlops_plan_source_of(planning, attention, view, tensors, sizes, vector);
-    if ((output != -1) && (dmlops_plan_element_count(planning, &tensors->items[dmlops_item(planning, output,
-        tensors->count)].sizes) != dmlops_plan_element_count(planning, sizes))) {
-        return -1;
+/* The tensor of an output's view, if it holds nothing else. */
+DMLOPS_CALLED void dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector,
+    dmlops_plan_Source* result) {
+    dmlops_plan_Source output;
+    dmlops_plan_source_of(planning, attention, view, tensors, sizes, 0, vector, &output);
+    if ((output.tensor != -1) && (dmlops_plan_element_count(planning, &tensors->items[dmlops_item(planning,
+        output.tensor, tensors->count)].sizes) != dmlops_plan_element_count(planning, sizes))) {
+        dmlops_plan_no_source(planning, result);
+        return;
     }
-    return output;
+    *result = output;
+    return;
 }
 
 /* The number of rows, at most, in the tensor of a view of the first rows. */
@@ -25723,21 +25844,6 @@ DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The view from row `begin` on. */
-DMLOPS_CALLED void dmlops_plan_from_row(dmlops_planning* planning, const dmlops_plan_View* view, int64_t begin,
-    dmlops_plan_View* result) {
-    dmlops_plan_int_8 first;
-    first.count = 0;
-    for (int64_t each_1 = 0; each_1 < view->first.count; ++each_1) {
-        const int64_t place = view->first.items[each_1];
-        const int64_t step = view->row.items[dmlops_item(planning, each_1, view->row.count)];
-        dmlops_plan_int_8_append(planning, &first, dmlops_add(place, dmlops_multiply(begin, step)));
-    }
-    *result = *view;
-    result->first = first;
-    return;
-}
-
 /* What the pass accesses directly, given what `plain` says without regard to past rows: if `is_split`, keys and values
    of the past are read in place, and if it `stores`, all may be stored on the way. */
 DMLOPS_CALLED void dmlops_plan_sources_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
@@ -25753,12 +25859,15 @@ DMLOPS_CALLED void dmlops_plan_sources_split(dmlops_planning* planning, const dm
     dmlops_plan_Sources stored;
     stored = *plain;
     if (stores && (views->shared > 0)) {
-        dmlops_plan_Sources made_1;
-        made_1 = *plain;
-        made_1.key_stored = dmlops_plan_written_of(planning, attention, &views->key_stored, tensors, keys, vector);
-        made_1.value_stored = dmlops_plan_written_of(planning, attention, &views->value_stored, tensors, values,
-            vector);
-        stored = made_1;
+        dmlops_plan_Source made_1;
+        dmlops_plan_written_of(planning, attention, &views->key_stored, tensors, keys, vector, &made_1);
+        dmlops_plan_Source made_2;
+        dmlops_plan_written_of(planning, attention, &views->value_stored, tensors, values, vector, &made_2);
+        dmlops_plan_Sources made_3;
+        made_3 = *plain;
+        made_3.key_stored = made_1;
+        made_3.value_stored = made_2;
+        stored = made_3;
     }
     int64_t begin = dmlops_plan_rows_before(planning, &views->key_before, tensors);
     if (!is_split || !(0 < begin && begin < keys->items[dmlops_item(planning, 2, keys->count)]) || (begin !=
@@ -25766,59 +25875,59 @@ DMLOPS_CALLED void dmlops_plan_sources_split(dmlops_planning* planning, const dm
         *result = stored;
         return;
     }
-    dmlops_plan_int_8 made_2;
-    dmlops_plan_with_rows(planning, keys, begin, &made_2);
-    int64_t key_before = dmlops_plan_source_of(planning, attention, &views->key_before, tensors, &made_2, vector);
-    dmlops_plan_int_8 made_3;
-    dmlops_plan_with_rows(planning, values, begin, &made_3);
-    int64_t value_before = dmlops_plan_source_of(planning, attention, &views->value_before, tensors, &made_3, vector);
-    if ((key_before == -1) || (value_before == -1)) {
+    dmlops_plan_int_8 made_4;
+    dmlops_plan_with_rows(planning, keys, begin, &made_4);
+    dmlops_plan_Source key_before;
+    dmlops_plan_source_of(planning, attention, &views->key_before, tensors, &made_4, 0, vector, &key_before);
+    dmlops_plan_int_8 made_5;
+    dmlops_plan_with_rows(planning, values, begin, &made_5);
+    dmlops_plan_Source value_before;
+    dmlops_plan_source_of(planning, attention, &views->value_before, tensors, &made_5, 0, vector, &value_before);
+    if ((key_before.tensor == -1) || (value_before.tensor == -1)) {
         *result = stored;
         return;
     }
-    int64_t rest = dmlops_subtract(keys->items[dmlops_item(planning, 2, keys->count)], begin);
-    dmlops_plan_View made_4;
-    dmlops_plan_from_row(planning, &views->key, begin, &made_4);
-    dmlops_plan_int_8 made_5;
-    dmlops_plan_with_rows(planning, keys, rest, &made_5);
-    dmlops_plan_View made_6;
-    dmlops_plan_from_row(planning, &views->value, begin, &made_6);
-    dmlops_plan_int_8 made_7;
-    dmlops_plan_with_rows(planning, values, rest, &made_7);
+    dmlops_plan_Source made_6;
+    dmlops_plan_source_of(planning, attention, &views->key, tensors, keys, begin, vector, &made_6);
+    dmlops_plan_Source made_7;
+    dmlops_plan_source_of(planning, attention, &views->value, tensors, values, begin, vector, &made_7);
     *result = stored;
-    result->key = dmlops_plan_source_of(planning, attention, &made_4, tensors, &made_5, vector);
-    result->value = dmlops_plan_source_of(planning, attention, &made_6, tensors, &made_7, vector);
+    result->key = made_6;
+    result->value = made_7;
     result->key_before = key_before;
     result->value_before = value_before;
     result->begin = begin;
     return;
 }
 
-/* A tensor's layout in four words: the offset of the first entry in its buffer, and the strides of batches, heads and
-   rows, in elements. `first` is that offset in scratch, which holds the rows from number `begin` on. */
-DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_View* view, int64_t source, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_64*
-    result) {
+/* A tensor's layout in four words: that of its source, or in scratch, which holds the rows from number `begin` on;
+   `first` is the offset there. */
+DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_Source* source, const
+    dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_4* result) {
+    if (source->tensor != -1) {
+        dmlops_plan_words_of_layout(planning, source, result);
+        return;
+    }
     int64_t row = sizes->items[dmlops_item(planning, 3, sizes->count)];
     int64_t head = dmlops_plan_times(planning, row, dmlops_subtract(sizes->items[dmlops_item(planning, 2,
         sizes->count)], begin));
-    dmlops_plan_int_64 found;
-    found.count = 0;
-    dmlops_plan_int_64_append(planning, &found, dmlops_subtract(first, dmlops_multiply(begin, row)));
-    dmlops_plan_int_64_append(planning, &found, dmlops_plan_times(planning, head, sizes->items[dmlops_item(planning, 1,
-        sizes->count)]));
-    dmlops_plan_int_64_append(planning, &found, head);
-    dmlops_plan_int_64_append(planning, &found, row);
-    if (source != -1) {
-        dmlops_plan_int_64 made_1;
-        dmlops_plan_rows_in(planning, view, &tensors->items[dmlops_item(planning, source, tensors->count)], sizes,
-            &made_1);
-        dmlops_plan_int_64_copy(&found, &made_1);
-    }
     result->count = 0;
-    for (int64_t each_2 = 0; each_2 < found.count; ++each_2) {
-        const int64_t place = found.items[each_2];
-        dmlops_plan_int_64_append(planning, result, dmlops_modulo(place, INT64_C(4294967296)));
+    dmlops_plan_int_4_append(planning, result, dmlops_modulo(dmlops_subtract(first, dmlops_multiply(begin, row)),
+        INT64_C(4294967296)));
+    dmlops_plan_int_4_append(planning, result, dmlops_modulo(dmlops_plan_times(planning, head,
+        sizes->items[dmlops_item(planning, 1, sizes->count)]), INT64_C(4294967296)));
+    dmlops_plan_int_4_append(planning, result, dmlops_modulo(head, INT64_C(4294967296)));
+    dmlops_plan_int_4_append(planning, result, row);
+    return;
+}
+
+/* A layout in four words. */
+DMLOPS_CALLED void dmlops_plan_words_of_layout(dmlops_planning* planning, const dmlops_plan_Source* source,
+    dmlops_plan_int_4* result) {
+    result->count = 0;
+    for (int64_t each_1 = 0; each_1 < source->layout.count; ++each_1) {
+        const int64_t place = source->layout.items[each_1];
+        dmlops_plan_int_4_append(planning, result, dmlops_modulo(place, INT64_C(4294967296)));
     }
     return;
 }
@@ -25829,19 +25938,17 @@ DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_
    Intermediate tensors start at the words `firsts` of scratch, partial results at `first_part`; a word holds `each`
    entries of what is read. */
 DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_AttentionViews* views, const dmlops_plan_Sources* sources, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t each, int64_t first_part,
-    dmlops_plan_int_64* result) {
+    dmlops_plan_Sources* sources, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
+    each, int64_t first_part, dmlops_plan_int_64* result) {
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
     const dmlops_plan_int_8 * key = &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
     const dmlops_plan_int_8 * value = &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
     const dmlops_plan_int_8 * means = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
     int64_t begin = sources->begin;
-    int64_t none = 0;
     result->count = 0;
-    dmlops_plan_int_64 made_1;
-    dmlops_plan_place_of(planning, &views->query, sources->query, tensors, query, dmlops_multiply(each,
-        firsts->items[dmlops_item(planning, attention->query, firsts->count)]), none, &made_1);
+    dmlops_plan_int_4 made_1;
+    dmlops_plan_place_of(planning, &sources->query, query, dmlops_multiply(each, firsts->items[dmlops_item(planning,
+        attention->query, firsts->count)]), 0, &made_1);
     dmlops_plan_int_64_extend(planning, result, made_1.count, made_1.items);
     dmlops_plan_int_64 made_2;
     made_2.count = 0;
@@ -25850,23 +25957,23 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     dmlops_plan_int_64_append(planning, &made_2, 0);
     dmlops_plan_int_64_append(planning, &made_2, 0);
     dmlops_plan_int_64_extend(planning, result, made_2.count, made_2.items);
-    dmlops_plan_int_64 made_3;
-    dmlops_plan_place_of(planning, &views->key, sources->key, tensors, key, dmlops_multiply(each,
-        firsts->items[dmlops_item(planning, attention->key, firsts->count)]), begin, &made_3);
+    dmlops_plan_int_4 made_3;
+    dmlops_plan_place_of(planning, &sources->key, key, dmlops_multiply(each, firsts->items[dmlops_item(planning,
+        attention->key, firsts->count)]), begin, &made_3);
     dmlops_plan_int_64_extend(planning, result, made_3.count, made_3.items);
-    dmlops_plan_int_64 made_4;
-    dmlops_plan_place_of(planning, &views->key_before, sources->key_before, tensors, key, 0, none, &made_4);
+    dmlops_plan_int_4 made_4;
+    dmlops_plan_words_of_layout(planning, &sources->key_before, &made_4);
     dmlops_plan_int_64_extend(planning, result, made_4.count, made_4.items);
-    dmlops_plan_int_64 made_5;
-    dmlops_plan_place_of(planning, &views->value, sources->value, tensors, value, dmlops_multiply(each,
-        firsts->items[dmlops_item(planning, attention->value, firsts->count)]), begin, &made_5);
+    dmlops_plan_int_4 made_5;
+    dmlops_plan_place_of(planning, &sources->value, value, dmlops_multiply(each, firsts->items[dmlops_item(planning,
+        attention->value, firsts->count)]), begin, &made_5);
     dmlops_plan_int_64_extend(planning, result, made_5.count, made_5.items);
-    dmlops_plan_int_64 made_6;
-    dmlops_plan_place_of(planning, &views->value_before, sources->value_before, tensors, value, 0, none, &made_6);
+    dmlops_plan_int_4 made_6;
+    dmlops_plan_words_of_layout(planning, &sources->value_before, &made_6);
     dmlops_plan_int_64_extend(planning, result, made_6.count, made_6.items);
-    dmlops_plan_int_64 made_7;
-    dmlops_plan_place_of(planning, &views->output, sources->output, tensors, means, firsts->items[dmlops_item(planning,
-        attention->target, firsts->count)], none, &made_7);
+    dmlops_plan_int_4 made_7;
+    dmlops_plan_place_of(planning, &sources->output, means, firsts->items[dmlops_item(planning, attention->target,
+        firsts->count)], 0, &made_7);
     dmlops_plan_int_64_extend(planning, result, made_7.count, made_7.items);
     dmlops_plan_int_64 made_8;
     made_8.count = 0;
@@ -25875,32 +25982,32 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     dmlops_plan_int_64_append(planning, &made_8, 0);
     dmlops_plan_int_64_append(planning, &made_8, 0);
     dmlops_plan_int_64_extend(planning, result, made_8.count, made_8.items);
-    dmlops_plan_int_64 made_9;
-    dmlops_plan_place_of(planning, &views->key_stored, sources->key_stored, tensors, key, 0, none, &made_9);
+    dmlops_plan_int_4 made_9;
+    dmlops_plan_words_of_layout(planning, &sources->key_stored, &made_9);
     dmlops_plan_int_64_extend(planning, result, made_9.count, made_9.items);
-    dmlops_plan_int_64 made_10;
-    dmlops_plan_place_of(planning, &views->value_stored, sources->value_stored, tensors, value, 0, none, &made_10);
+    dmlops_plan_int_4 made_10;
+    dmlops_plan_words_of_layout(planning, &sources->value_stored, &made_10);
     dmlops_plan_int_64_extend(planning, result, made_10.count, made_10.items);
     return;
 }
 
 /* The macros of what is accessed directly. */
 DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const dmlops_plan_Sources* sources) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_IN"), dmlops_add(sources->query, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_IN"), dmlops_add(sources->key, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_IN"), dmlops_add(sources->value, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_IN"), dmlops_add(sources->output, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_BEFORE_IN"), dmlops_add(sources->key_before, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_BEFORE_IN"), dmlops_add(sources->value_before, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_STORED_IN"), dmlops_add(sources->key_stored, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_STORED_IN"), dmlops_add(sources->value_stored, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_IN"), dmlops_add(sources->query.tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_IN"), dmlops_add(sources->key.tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_IN"), dmlops_add(sources->value.tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_IN"), dmlops_add(sources->output.tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_BEFORE_IN"), dmlops_add(sources->key_before.tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_BEFORE_IN"), dmlops_add(sources->value_before.tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_STORED_IN"), dmlops_add(sources->key_stored.tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_STORED_IN"), dmlops_add(sources->value_stored.tensor, 1));
 }
 
 /* The macros of the pass: each group takes a block of rows of a head, and a block of columns of its values. `sizes` are
    those of the result. */
 DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_Sources* sources, dmlops_plan_Threads* result) {
+    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources,
+    dmlops_plan_Threads* result) {
     dmlops_plan_define_sources(planning, sources);
     int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
         sizes->items[dmlops_item(planning, 1, sizes->count)]);
@@ -25917,8 +26024,6 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), dmlops_divide(columns, vector));
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), dmlops_plan_is_whole(planning,
         &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)], sizes) ? 4 : 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)dmlops_plan_is_told(planning, attention,
-        tensors));
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
         sizes->items[dmlops_item(planning, 2, sizes->count)], rows)), across);
     result->threads = dmlops_multiply(groups, 128);
@@ -26057,10 +26162,9 @@ DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlo
 }
 
 /* The macros of the pass. `sizes` are those of the result. */
-DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
-    dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
-    dmlops_plan_define_common(planning, attention, tensors, sources, parts->vector, parts->keys);
+DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
+    dmlops_plan_define_common(planning, sources, parts->vector, parts->keys);
     dmlops_out_define(planning, "", DMLOPS_TEXT("JOINS"), 0);
     dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(parts->number > 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), parts->shared);
@@ -26082,14 +26186,13 @@ DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dml
 
 /* The macros of the dispatch that combines the parts. `sizes` are those of the result. Each thread takes four columns
    of a query, from no more parts than it loads at once if a group has enough threads. */
-DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources, const
-    dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
+DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
     int64_t lanes = dmlops_divide(sizes->items[dmlops_item(planning, 3, sizes->count)], 4);
     int64_t strands = dmlops_plan_power_below(planning, dmlops_subtract(dmlops_multiply(2,
         dmlops_plan_ceil_div(planning, parts->number, 4)), 1), dmlops_divide(128, lanes));
     int64_t queries = dmlops_divide(128, dmlops_multiply(lanes, strands));
-    dmlops_plan_define_common(planning, attention, tensors, sources, parts->vector, parts->keys);
+    dmlops_plan_define_common(planning, sources, parts->vector, parts->keys);
     dmlops_out_define(planning, "", DMLOPS_TEXT("JOINS"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("JOIN_QUERIES"), queries);
     dmlops_out_define(planning, "", DMLOPS_TEXT("JOIN_STRANDS"), strands);
@@ -26103,15 +26206,13 @@ DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlo
 }
 
 /* The macros of both dispatches, given the elements of a vector and the keys of a part. */
-DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_Sources* sources, int64_t vector, int64_t keys) {
+DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dmlops_plan_Sources* sources, int64_t
+    vector, int64_t keys) {
     dmlops_plan_define_sources(planning, sources);
     dmlops_out_define(planning, "", DMLOPS_TEXT("BY_PARTS"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PART_KEYS"), keys);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)dmlops_plan_is_told(planning, attention,
-        tensors));
 }
 
 /* Whether matrix units compute the pass: the device has them, all floats are halves, and rows are whole vectors of
@@ -26235,8 +26336,8 @@ DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dm
 
 /* The macros of the pass. */
 DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources*
-    sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
+    attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, const dmlops_plan_Parts*
+    parts, dmlops_plan_Threads* result) {
     dmlops_plan_define_sources(planning, sources);
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
     int64_t width = kept_sizes->items[dmlops_item(planning, attention->value,
@@ -26262,8 +26363,6 @@ DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning,
     dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(parts->number > 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("PART_KEYS"), parts->keys);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)dmlops_plan_is_told(planning, attention,
-        tensors));
     result->threads = dmlops_plan_times(planning, groups, dmlops_multiply(tile.waves, 32));
     result->in_group = dmlops_multiply(tile.waves, 32);
     return;
@@ -26747,9 +26846,15 @@ DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_pl
 }
 
 /* What shaders multiply by instead of dividing; divisors below 1 count as 1. */
-DMLOPS_CALLED int64_t dmlops_plan_reciprocal(dmlops_planning* planning, int64_t divisor) {
-    (void)planning;
-    return dmlops_divide(dmlops_subtract(INT64_C(4294967296), 1), dmlops_max(divisor, 1));
+DMLOPS_CALLED void dmlops_plan_reciprocals(dmlops_planning* planning, const dmlops_plan_int_8* divisors,
+    dmlops_plan_int_8* result) {
+    result->count = 0;
+    for (int64_t each_1 = 0; each_1 < divisors->count; ++each_1) {
+        const int64_t divisor = divisors->items[each_1];
+        dmlops_plan_int_8_append(planning, result, dmlops_divide(dmlops_subtract(INT64_C(4294967296), 1),
+            dmlops_max(divisor, 1)));
+    }
+    return;
 }
 
 /* The least value of a data type, in HLSL. */
@@ -26798,30 +26903,39 @@ DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, c
     return row;
 }
 
-/* Defines the macros and binds the resources of tensors; returns their sizes and strides as words. */
+/* The macros of the least and the greatest value of a tensor's data type. */
+DMLOPS_CALLED void dmlops_plan_define_limits(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_LOWEST"), dmlops_plan_lowest(planning, tensor->bits,
+        tensor->is_float, tensor->is_signed));
+    dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_HIGHEST"), dmlops_plan_highest(planning,
+        tensor->bits, tensor->is_float, tensor->is_signed));
+    dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_FLOATS"), (int64_t)tensor->is_float);
+}
+
+/* Defines the macros of the tensors that are present and binds the resources of all; returns their sizes and strides as
+   words. */
 DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Buffer* stand_in, dmlops_plan_int_512* result) {
     result->count = 0;
     for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
-        dmlops_plan_define_tensor(planning, tensor);
-        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_PRESENT"), (int64_t)tensor->is_present);
-        if (tensor->is_limited) {
-            dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_LOWEST"), dmlops_plan_lowest(planning,
-                tensor->bits, tensor->is_float, tensor->is_signed));
-            dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_HIGHEST"), dmlops_plan_highest(planning,
-                tensor->bits, tensor->is_float, tensor->is_signed));
-            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_FLOATS"), (int64_t)tensor->is_float);
-        }
-        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
-        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_STRIDES_LENGTH"), tensor->strides.count);
-        dmlops_plan_int_512_extend(planning, result, tensor->sizes.count, tensor->sizes.items);
-        dmlops_plan_int_512_fill(planning, result, dmlops_subtract(8, tensor->sizes.count), 0);
-        dmlops_plan_int_512_extend(planning, result, tensor->strides.count, tensor->strides.items);
-        dmlops_plan_int_512_fill(planning, result, dmlops_subtract(8, tensor->strides.count), 0);
-        dmlops_plan_bind(planning, tensor, tensor->is_present ? &tensor->buffer : stand_in);
-        if (tensor->is_present && tensor->is_held) {
-            dmlops_out_hold(planning, &tensor->buffer);
+        if (!tensor->is_present) {
+            dmlops_plan_int_512_fill(planning, result, 16, 0);
+            dmlops_plan_bind(planning, tensor, stand_in);
+        } else {
+            dmlops_plan_define_tensor(planning, tensor);
+            if (tensor->is_limited) {
+                dmlops_plan_define_limits(planning, tensor);
+            }
+            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
+            dmlops_plan_int_512_extend(planning, result, tensor->sizes.count, tensor->sizes.items);
+            dmlops_plan_int_512_fill(planning, result, dmlops_subtract(8, tensor->sizes.count), 0);
+            dmlops_plan_int_512_extend(planning, result, tensor->strides.count, tensor->strides.items);
+            dmlops_plan_int_512_fill(planning, result, dmlops_subtract(8, tensor->strides.count), 0);
+            dmlops_plan_bind(planning, tensor, &tensor->buffer);
+            if (tensor->is_held) {
+                dmlops_out_hold(planning, &tensor->buffer);
+            }
         }
     }
     return;
@@ -26906,12 +27020,17 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
         }
     }
     for (int64_t each_4 = 0; each_4 < shader->divisors.count; ++each_4) {
-        const int64_t divisors = shader->divisors.items[each_4];
-        for (int64_t d = 0; d < 8; ++d) {
-            dmlops_plan_int_512_append(planning, &result->lists, dmlops_plan_reciprocal(planning,
-                result->lists.items[dmlops_item(planning, dmlops_add(dmlops_multiply(8, divisors), d),
-                result->lists.count)]));
+        const int64_t place = shader->divisors.items[each_4];
+        dmlops_plan_int_8 made_5;
+        made_5.count = 0;
+        for (int64_t each_6 = dmlops_clip(dmlops_multiply(8, place), result->lists.count); each_6 <
+            dmlops_clip(dmlops_add(dmlops_multiply(8, place), 8), result->lists.count); ++each_6) {
+            const int64_t item = result->lists.items[each_6];
+            dmlops_plan_int_8_append(planning, &made_5, item);
         }
+        dmlops_plan_int_8 made_7;
+        dmlops_plan_reciprocals(planning, &made_5, &made_7);
+        dmlops_plan_int_512_extend(planning, &result->lists, made_7.count, made_7.items);
     }
     dmlops_plan_Fused fused;
     dmlops_plan_tell_activations(planning, told, shader, &fused);
@@ -26920,14 +27039,11 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
         dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_KINDS"), fused.kinds);
     }
     result->scalars.count = 0;
-    for (int64_t each_5 = 0; each_5 < firsts->count; ++each_5) {
-        const int64_t first = firsts->items[each_5];
-        dmlops_plan_int_64_append(planning, &result->scalars, dmlops_plan_counted(planning, first));
-    }
+    dmlops_plan_int_64_extend(planning, &result->scalars, firsts->count, firsts->items);
     for (int64_t place = 0; place < told->numbers.count; ++place) {
         const int64_t number = told->numbers.items[place];
-        dmlops_plan_int_64_append(planning, &result->scalars, (((shader->float_numbers >> place) & 1) == 1) ? number :
-            dmlops_plan_counted(planning, number));
+        int is_word = (((shader->float_numbers >> place) & 1) == 1) || (0 <= number && number < INT64_C(2147483648));
+        dmlops_plan_int_64_append(planning, &result->scalars, is_word ? number : dmlops_plan_counted(planning, number));
     }
     dmlops_plan_int_32_copy(&result->activations, &fused.words);
     return;
@@ -28884,17 +29000,19 @@ DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlop
 DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
-    int64_t read = dmlops_plan_bit_of(planning, sources->query, attention->query) | dmlops_plan_bit_of(planning,
-        sources->key, attention->key);
-    read = read | dmlops_plan_bit_of(planning, sources->value, attention->value);
-    int64_t written = dmlops_plan_bit_of(planning, sources->output, sources->output) | dmlops_plan_bit_of(planning,
-        sources->key_stored, sources->key_stored);
-    written = written | dmlops_plan_bit_of(planning, sources->value_stored, sources->value_stored);
+    int64_t read = dmlops_plan_bit_of(planning, &sources->query, attention->query) | dmlops_plan_bit_of(planning,
+        &sources->key, attention->key);
+    read = read | dmlops_plan_bit_of(planning, &sources->value, attention->value);
+    const dmlops_plan_Source * output = &sources->output;
+    const dmlops_plan_Source * key = &sources->key_stored;
+    const dmlops_plan_Source * value = &sources->value_stored;
+    int64_t written = (dmlops_plan_bit_of(planning, output, output->tensor) | dmlops_plan_bit_of(planning, key,
+        key->tensor)) | dmlops_plan_bit_of(planning, value, value->tensor);
     result->count = 0;
     for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
         const dmlops_plan_Pass* one = &shader->passes.items[each_1];
         if (one->number == attention->number) {
-            int64_t writes = (sources->output == -1) ? one->writes : 0;
+            int64_t writes = (output->tensor == -1) ? one->writes : 0;
             int64_t reads = dmlops_subtract(one->reads, one->reads & read);
             dmlops_plan_Pass made_2;
             made_2 = *one;
@@ -28917,9 +29035,9 @@ DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlo
 }
 
 /* The bit, if there is a source. */
-DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, int64_t source, int64_t bit) {
+DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, const dmlops_plan_Source* source, int64_t bit) {
     (void)planning;
-    return (source == -1) ? 0 : dmlops_shift(1, bit);
+    return (source->tensor == -1) ? 0 : dmlops_shift(1, bit);
 }
 
 /* The sizes of a tensor of which each thread computes that many elements along one dimension. */
@@ -29086,13 +29204,14 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
         dmlops_plan_shared_tile(planning, told, shader, one, &made_17);
         dmlops_plan_SumsTile_32_append(planning, &result->tiles, &made_17);
     }
+    int scores_told = (attention->told & there) != 0;
     dmlops_plan_Pass_32_copy(&result->passes, &passes);
     result->wanted = wanted;
     result->led = led;
     result->halves = halves;
     result->attends = attends;
+    result->scores_told = scores_told;
     result->parts = parts;
-    result->views = views;
     result->sources = sources;
     return;
 }
@@ -29261,10 +29380,9 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
     dmlops_plan_int_512_extend(planning, &lists, known.lists.count, known.lists.items);
     if (way.attends) {
         int64_t each = (way.halves == 0) ? 1 : 2;
-        const dmlops_plan_int_64 * firsts = &space.firsts;
         dmlops_plan_int_64 made_4;
-        dmlops_plan_places_of(planning, &shader->attention, &way.views, &way.sources, &told->tensors,
-            &told->kept_sizes, firsts, each, space.words, &made_4);
+        dmlops_plan_places_of(planning, &shader->attention, &way.sources, &told->kept_sizes, &space.firsts, each,
+            space.words, &made_4);
         dmlops_plan_int_512_extend(planning, &lists, made_4.count, made_4.items);
     }
     if (shader->selected.number != -1) {
@@ -29518,29 +29636,30 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, int64_t count, int waits) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
-    const dmlops_plan_Tensor_16 * tensors = &told->tensors;
     const dmlops_plan_Sources * sources = &way->sources;
     const dmlops_plan_Parts * parts = &way->parts;
     dmlops_plan_int_8 sizes;
     dmlops_plan_box_of(planning, told, one, &sizes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)way->scores_told);
     if (parts->applies) {
         dmlops_plan_Threads few;
-        dmlops_plan_define_parts(planning, attention, tensors, &sizes, sources, parts, &few);
+        dmlops_plan_define_parts(planning, &sizes, sources, parts, &few);
         dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &few, waits);
     } else {
         if (way->halves != 0) {
             dmlops_plan_Threads tiles;
-            dmlops_plan_define_attention_units(planning, attention, tensors, &told->kept_sizes, sources, parts, &tiles);
+            dmlops_plan_define_attention_units(planning, attention, &told->kept_sizes, sources, parts, &tiles);
             dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &tiles, waits);
         } else {
             dmlops_plan_Threads blocks;
-            dmlops_plan_define_attention(planning, attention, tensors, &told->kept_sizes, &sizes, sources, &blocks);
+            dmlops_plan_define_attention(planning, attention, &told->kept_sizes, &sizes, sources, &blocks);
             dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &blocks, waits);
         }
     }
     if (parts->number > 1) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)way->scores_told);
         dmlops_plan_Threads joining;
-        dmlops_plan_define_join(planning, attention, tensors, &sizes, sources, parts, &joining);
+        dmlops_plan_define_join(planning, &sizes, sources, parts, &joining);
         dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &joining, 1);
     }
 }
@@ -35700,55 +35819,58 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
     list13.count = 0;
     dmlops_append(&list13, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_tell_list(planning, &told.sliding.window.limits, &list13);
-    dmlops_list list14;
-    list14.count = 0;
     if ((desc->IncludePadding != 0)) {
+        dmlops_list list14;
+        list14.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list14, dmlops_add(dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-    } else {
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list14, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-    }
-    dmlops_tell_list(planning, &told.sliding.counted.first, &list14);
-    dmlops_list list15;
-    list15.count = 0;
-    if ((desc->IncludePadding != 0)) {
+        dmlops_tell_list(planning, &told.sliding.counted.first, &list14);
+        dmlops_list list15;
+        list15.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list15, dmlops_add(dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-    } else {
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list15, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-    }
-    dmlops_tell_list(planning, &told.sliding.counted.steps, &list15);
-    dmlops_list list16;
-    list16.count = 0;
-    if ((desc->IncludePadding != 0)) {
+        dmlops_tell_list(planning, &told.sliding.counted.steps, &list15);
+        dmlops_list list16;
+        list16.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list16, dmlops_add(dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-    } else {
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list16, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-    }
-    dmlops_tell_list(planning, &told.sliding.counted.taps, &list16);
-    dmlops_list list17;
-    list17.count = 0;
-    if ((desc->IncludePadding != 0)) {
+        dmlops_tell_list(planning, &told.sliding.counted.taps, &list16);
+        dmlops_list list17;
+        list17.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_list list18;
             list18.count = 0;
             dmlops_append(&list18, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
             dmlops_push(&list17, dmlops_add(dmlops_add(dmlops_list_entry(list18.values, list18.count, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_v1)));
         }
+        dmlops_tell_list(planning, &told.sliding.counted.limits, &list17);
     } else {
-        dmlops_append(&list17, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+        dmlops_list list19;
+        list19.count = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list19, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+        dmlops_tell_list(planning, &told.sliding.counted.first, &list19);
+        dmlops_list list20;
+        list20.count = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list20, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+        dmlops_tell_list(planning, &told.sliding.counted.steps, &list20);
+        dmlops_list list21;
+        list21.count = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list21, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+        dmlops_tell_list(planning, &told.sliding.counted.taps, &list21);
+        dmlops_list list22;
+        list22.count = 0;
+        dmlops_append(&list22, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+        dmlops_tell_list(planning, &told.sliding.counted.limits, &list22);
     }
-    dmlops_tell_list(planning, &told.sliding.counted.limits, &list17);
     dmlops_plan_sliding(planning, &told, &dmlops_average_pooling_shader);
 }
 
@@ -40527,448 +40649,273 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     }
     dmlops_tell_word(planning, &told.numbers, dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6));
     told.attention.shared = dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount);
-    told.attention.query.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->QueryTensor != NULL ? (int64_t)0 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5)) : (int64_t)(int64_t)-1);
-    dmlops_list list18;
-    list18.count = 0;
     if (!(desc->BiasTensor != NULL)) {
         if (desc->QueryTensor != NULL) {
+            told.attention.query.tensor = 0;
+            dmlops_list list18;
+            list18.count = 0;
+            dmlops_push(&list18, 0);
+            dmlops_push(&list18, 0);
+            dmlops_push(&list18, 0);
+            dmlops_align(&list18, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_tell_list(planning, &told.attention.query.first, &list18);
             dmlops_list list19;
             list19.count = 0;
-            dmlops_push(&list19, 0);
+            dmlops_push(&list19, 1);
             dmlops_push(&list19, 0);
             dmlops_push(&list19, 0);
             dmlops_align(&list19, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list18, list19.values, list19.count, 0, list19.count);
-        } else {
-            dmlops_push(&list18, 0);
-            dmlops_push(&list18, 0);
-            dmlops_push(&list18, 0);
-            dmlops_push(&list18, 0);
-            dmlops_push(&list18, 0);
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.query.first, &list18);
-    dmlops_list list20;
-    list20.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->QueryTensor != NULL) {
+            dmlops_tell_list(planning, &told.attention.query.batch, &list19);
+            dmlops_list list20;
+            list20.count = 0;
+            dmlops_push(&list20, 0);
+            dmlops_push(&list20, 0);
             dmlops_list list21;
             list21.count = 0;
-            dmlops_push(&list21, 1);
-            dmlops_push(&list21, 0);
-            dmlops_push(&list21, 0);
-            dmlops_align(&list21, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list20, list21.values, list21.count, 0, list21.count);
-        } else {
-            dmlops_push(&list20, 1);
-            dmlops_push(&list20, 0);
-            dmlops_push(&list20, 0);
-            dmlops_push(&list20, 0);
-            dmlops_push(&list20, 0);
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.query.batch, &list20);
-    dmlops_list list22;
-    list22.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->QueryTensor != NULL) {
+            dmlops_append(&list21, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+            dmlops_align(&list21, 3, 1);
+            dmlops_push(&list20, dmlops_divide(dmlops_list_entry(list21.values, list21.count, 2), (int64_t)desc->HeadCount));
+            dmlops_align(&list20, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_tell_list(planning, &told.attention.query.head, &list20);
+            dmlops_list list22;
+            list22.count = 0;
+            dmlops_push(&list22, 0);
+            dmlops_push(&list22, 1);
+            dmlops_push(&list22, 0);
+            dmlops_align(&list22, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_tell_list(planning, &told.attention.query.row, &list22);
             dmlops_list list23;
             list23.count = 0;
             dmlops_push(&list23, 0);
             dmlops_push(&list23, 0);
+            dmlops_push(&list23, 1);
+            dmlops_align(&list23, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_tell_list(planning, &told.attention.query.element, &list23);
             dmlops_list list24;
             list24.count = 0;
-            dmlops_append(&list24, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-            dmlops_align(&list24, 3, 1);
-            dmlops_push(&list23, dmlops_divide(dmlops_list_entry(list24.values, list24.count, 2), (int64_t)desc->HeadCount));
-            dmlops_align(&list23, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list22, list23.values, list23.count, 0, list23.count);
+            dmlops_tell_list(planning, &told.attention.query.limits, &list24);
         } else {
-            dmlops_push(&list22, 0);
-            dmlops_push(&list22, 0);
-            dmlops_push(&list22, 1);
-            dmlops_push(&list22, 0);
-            dmlops_push(&list22, 0);
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.query.head, &list22);
-    dmlops_list list25;
-    list25.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->QueryTensor != NULL) {
+            told.attention.query.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5);
+            dmlops_list list25;
+            list25.count = 0;
+            dmlops_push(&list25, 0);
+            dmlops_push(&list25, 0);
+            dmlops_push(&list25, 0);
+            dmlops_push(&list25, 0);
+            dmlops_push(&list25, 0);
+            dmlops_tell_list(planning, &told.attention.query.first, &list25);
             dmlops_list list26;
             list26.count = 0;
-            dmlops_push(&list26, 0);
             dmlops_push(&list26, 1);
             dmlops_push(&list26, 0);
-            dmlops_align(&list26, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list25, list26.values, list26.count, 0, list26.count);
-        } else {
-            dmlops_push(&list25, 0);
-            dmlops_push(&list25, 1);
-            dmlops_push(&list25, 0);
-            dmlops_push(&list25, 0);
-            dmlops_push(&list25, 0);
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.query.row, &list25);
-    dmlops_list list27;
-    list27.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->QueryTensor != NULL) {
-            dmlops_list list28;
-            list28.count = 0;
-            dmlops_push(&list28, 0);
-            dmlops_push(&list28, 0);
-            dmlops_push(&list28, 1);
-            dmlops_align(&list28, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list27, list28.values, list28.count, 0, list28.count);
-        } else {
-            dmlops_push(&list27, 0);
-            dmlops_push(&list27, 0);
+            dmlops_push(&list26, 0);
+            dmlops_push(&list26, 0);
+            dmlops_push(&list26, 0);
+            dmlops_tell_list(planning, &told.attention.query.batch, &list26);
+            dmlops_list list27;
+            list27.count = 0;
             dmlops_push(&list27, 0);
             dmlops_push(&list27, 0);
             dmlops_push(&list27, 1);
+            dmlops_push(&list27, 0);
+            dmlops_push(&list27, 0);
+            dmlops_tell_list(planning, &told.attention.query.head, &list27);
+            dmlops_list list28;
+            list28.count = 0;
+            dmlops_push(&list28, 0);
+            dmlops_push(&list28, 1);
+            dmlops_push(&list28, 0);
+            dmlops_push(&list28, 0);
+            dmlops_push(&list28, 0);
+            dmlops_tell_list(planning, &told.attention.query.row, &list28);
+            dmlops_list list29;
+            list29.count = 0;
+            dmlops_push(&list29, 0);
+            dmlops_push(&list29, 0);
+            dmlops_push(&list29, 0);
+            dmlops_push(&list29, 0);
+            dmlops_push(&list29, 1);
+            dmlops_tell_list(planning, &told.attention.query.element, &list29);
+            dmlops_list list30;
+            list30.count = 0;
+            dmlops_tell_list(planning, &told.attention.query.limits, &list30);
         }
     } else {
+        told.attention.query.tensor = (int64_t)-1;
+        dmlops_list list31;
+        list31.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.first, &list31);
+        dmlops_list list32;
+        list32.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.batch, &list32);
+        dmlops_list list33;
+        list33.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.head, &list33);
+        dmlops_list list34;
+        list34.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.row, &list34);
+        dmlops_list list35;
+        list35.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.element, &list35);
+        dmlops_list list36;
+        list36.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.limits, &list36);
     }
-    dmlops_tell_list(planning, &told.attention.query.element, &list27);
-    dmlops_list list29;
-    list29.count = 0;
-    dmlops_tell_list(planning, &told.attention.query.limits, &list29);
-    told.attention.key.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->KeyTensor != NULL ? (int64_t)1 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5))) : (int64_t)(int64_t)-1);
-    dmlops_list list30;
-    list30.count = 0;
     if (!(desc->BiasTensor != NULL)) {
         if (desc->KeyTensor != NULL) {
-            dmlops_list list31;
-            list31.count = 0;
-            dmlops_push(&list31, 0);
-            dmlops_push(&list31, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_push(&list31, 0);
-            dmlops_align(&list31, (int64_t)KeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list30, list31.values, list31.count, 0, list31.count);
-        } else {
-            if (desc->StackedQueryKeyTensor != NULL) {
-                dmlops_push(&list30, 0);
-                dmlops_push(&list30, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_push(&list30, 0);
-                dmlops_push(&list30, 1);
-                dmlops_push(&list30, 0);
-            } else {
-                if (desc->StackedKeyValueTensor != NULL) {
-                    dmlops_push(&list30, 0);
-                    dmlops_push(&list30, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                    dmlops_push(&list30, 0);
-                    dmlops_push(&list30, 0);
-                    dmlops_push(&list30, 0);
-                } else {
-                    dmlops_push(&list30, 0);
-                    dmlops_push(&list30, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                    dmlops_push(&list30, 0);
-                    dmlops_push(&list30, 1);
-                    dmlops_push(&list30, 0);
-                }
-            }
-        }
-        dmlops_push(&list30, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.first, &list30);
-    dmlops_list list32;
-    list32.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->KeyTensor != NULL) {
-            dmlops_list list33;
-            list33.count = 0;
-            dmlops_push(&list33, 1);
-            dmlops_push(&list33, 0);
-            dmlops_push(&list33, 0);
-            dmlops_align(&list33, (int64_t)KeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list32, list33.values, list33.count, 0, list33.count);
-        } else {
-            dmlops_push(&list32, 1);
-            dmlops_push(&list32, 0);
-            dmlops_push(&list32, 0);
-            dmlops_push(&list32, 0);
-            dmlops_push(&list32, 0);
-        }
-        dmlops_push(&list32, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.batch, &list32);
-    dmlops_list list34;
-    list34.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->KeyTensor != NULL) {
-            dmlops_list list35;
-            list35.count = 0;
-            dmlops_push(&list35, 0);
-            dmlops_push(&list35, 0);
-            dmlops_list list36;
-            list36.count = 0;
+            told.attention.key.tensor = 1;
+            dmlops_list list37;
+            list37.count = 0;
+            dmlops_list list38;
+            list38.count = 0;
+            dmlops_push(&list38, 0);
+            dmlops_push(&list38, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_push(&list38, 0);
+            dmlops_align(&list38, (int64_t)KeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list37, list38.values, list38.count, 0, list38.count);
+            dmlops_push(&list37, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_tell_list(planning, &told.attention.key.first, &list37);
+            dmlops_list list39;
+            list39.count = 0;
+            dmlops_list list40;
+            list40.count = 0;
+            dmlops_push(&list40, 1);
+            dmlops_push(&list40, 0);
+            dmlops_push(&list40, 0);
+            dmlops_align(&list40, (int64_t)KeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list39, list40.values, list40.count, 0, list40.count);
+            dmlops_push(&list39, 0);
+            dmlops_tell_list(planning, &told.attention.key.batch, &list39);
+            dmlops_list list41;
+            list41.count = 0;
+            dmlops_list list42;
+            list42.count = 0;
+            dmlops_push(&list42, 0);
+            dmlops_push(&list42, 0);
+            dmlops_list list43;
+            list43.count = 0;
             if (desc->QueryTensor != NULL) {
-                dmlops_list list37;
-                list37.count = 0;
-                dmlops_append(&list37, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list37, 3, 1);
-                dmlops_list_append(&list36, list37.values, list37.count, 0, list37.count);
+                dmlops_list list44;
+                list44.count = 0;
+                dmlops_append(&list44, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list44, 3, 1);
+                dmlops_list_append(&list43, list44.values, list44.count, 0, list44.count);
             } else {
                 if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list36, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list36, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    dmlops_append(&list43, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list43, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                 } else {
                     if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list36, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list36, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        dmlops_append(&list43, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list43, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                     } else {
-                        dmlops_push(&list36, 0);
-                        dmlops_push(&list36, 0);
-                        dmlops_push(&list36, 0);
+                        dmlops_push(&list43, 0);
+                        dmlops_push(&list43, 0);
+                        dmlops_push(&list43, 0);
                     }
                 }
             }
-            dmlops_push(&list35, dmlops_divide(dmlops_list_entry(list36.values, list36.count, 2), (int64_t)desc->HeadCount));
-            dmlops_align(&list35, (int64_t)KeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list34, list35.values, list35.count, 0, list35.count);
-        } else {
-            dmlops_push(&list34, 0);
-            dmlops_push(&list34, 0);
-            dmlops_push(&list34, 1);
-            dmlops_push(&list34, 0);
-            dmlops_push(&list34, 0);
-        }
-        dmlops_push(&list34, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.head, &list34);
-    dmlops_list list38;
-    list38.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->KeyTensor != NULL) {
-            dmlops_list list39;
-            list39.count = 0;
-            dmlops_push(&list39, 0);
-            dmlops_push(&list39, 1);
-            dmlops_push(&list39, 0);
-            dmlops_align(&list39, (int64_t)KeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list38, list39.values, list39.count, 0, list39.count);
-        } else {
-            dmlops_push(&list38, 0);
-            dmlops_push(&list38, 1);
-            dmlops_push(&list38, 0);
-            dmlops_push(&list38, 0);
-            dmlops_push(&list38, 0);
-        }
-        dmlops_push(&list38, 1);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.row, &list38);
-    dmlops_list list40;
-    list40.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->KeyTensor != NULL) {
-            dmlops_list list41;
-            list41.count = 0;
+            dmlops_push(&list42, dmlops_divide(dmlops_list_entry(list43.values, list43.count, 2), (int64_t)desc->HeadCount));
+            dmlops_align(&list42, (int64_t)KeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list41, list42.values, list42.count, 0, list42.count);
             dmlops_push(&list41, 0);
-            dmlops_push(&list41, 0);
-            dmlops_push(&list41, 1);
-            dmlops_align(&list41, (int64_t)KeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list40, list41.values, list41.count, 0, list41.count);
+            dmlops_tell_list(planning, &told.attention.key.head, &list41);
+            dmlops_list list45;
+            list45.count = 0;
+            dmlops_list list46;
+            list46.count = 0;
+            dmlops_push(&list46, 0);
+            dmlops_push(&list46, 1);
+            dmlops_push(&list46, 0);
+            dmlops_align(&list46, (int64_t)KeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list45, list46.values, list46.count, 0, list46.count);
+            dmlops_push(&list45, 1);
+            dmlops_tell_list(planning, &told.attention.key.row, &list45);
+            dmlops_list list47;
+            list47.count = 0;
+            dmlops_list list48;
+            list48.count = 0;
+            dmlops_push(&list48, 0);
+            dmlops_push(&list48, 0);
+            dmlops_push(&list48, 1);
+            dmlops_align(&list48, (int64_t)KeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list47, list48.values, list48.count, 0, list48.count);
+            dmlops_push(&list47, 0);
+            dmlops_tell_list(planning, &told.attention.key.element, &list47);
+            dmlops_list list49;
+            list49.count = 0;
+            dmlops_push(&list49, dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2)));
+            dmlops_tell_list(planning, &told.attention.key.limits, &list49);
         } else {
-            dmlops_push(&list40, 0);
-            dmlops_push(&list40, 0);
-            dmlops_push(&list40, 0);
-            dmlops_push(&list40, 0);
-            dmlops_push(&list40, 1);
-        }
-        dmlops_push(&list40, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.element, &list40);
-    dmlops_list list42;
-    list42.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        int64_t chosen9;
-        if (desc->KeyTensor != NULL) {
-            chosen9 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-        } else {
+            told.attention.key.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5));
+            dmlops_list list50;
+            list50.count = 0;
+            if (desc->StackedQueryKeyTensor != NULL) {
+                dmlops_push(&list50, 0);
+                dmlops_push(&list50, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_push(&list50, 0);
+                dmlops_push(&list50, 1);
+                dmlops_push(&list50, 0);
+            } else {
+                if (desc->StackedKeyValueTensor != NULL) {
+                    dmlops_push(&list50, 0);
+                    dmlops_push(&list50, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                    dmlops_push(&list50, 0);
+                    dmlops_push(&list50, 0);
+                    dmlops_push(&list50, 0);
+                } else {
+                    dmlops_push(&list50, 0);
+                    dmlops_push(&list50, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                    dmlops_push(&list50, 0);
+                    dmlops_push(&list50, 1);
+                    dmlops_push(&list50, 0);
+                }
+            }
+            dmlops_push(&list50, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_tell_list(planning, &told.attention.key.first, &list50);
+            dmlops_list list51;
+            list51.count = 0;
+            dmlops_push(&list51, 1);
+            dmlops_push(&list51, 0);
+            dmlops_push(&list51, 0);
+            dmlops_push(&list51, 0);
+            dmlops_push(&list51, 0);
+            dmlops_push(&list51, 0);
+            dmlops_tell_list(planning, &told.attention.key.batch, &list51);
+            dmlops_list list52;
+            list52.count = 0;
+            dmlops_push(&list52, 0);
+            dmlops_push(&list52, 0);
+            dmlops_push(&list52, 1);
+            dmlops_push(&list52, 0);
+            dmlops_push(&list52, 0);
+            dmlops_push(&list52, 0);
+            dmlops_tell_list(planning, &told.attention.key.head, &list52);
+            dmlops_list list53;
+            list53.count = 0;
+            dmlops_push(&list53, 0);
+            dmlops_push(&list53, 1);
+            dmlops_push(&list53, 0);
+            dmlops_push(&list53, 0);
+            dmlops_push(&list53, 0);
+            dmlops_push(&list53, 1);
+            dmlops_tell_list(planning, &told.attention.key.row, &list53);
+            dmlops_list list54;
+            list54.count = 0;
+            dmlops_push(&list54, 0);
+            dmlops_push(&list54, 0);
+            dmlops_push(&list54, 0);
+            dmlops_push(&list54, 0);
+            dmlops_push(&list54, 1);
+            dmlops_push(&list54, 0);
+            dmlops_tell_list(planning, &told.attention.key.element, &list54);
+            dmlops_list list55;
+            list55.count = 0;
             int64_t chosen8;
             if (desc->StackedKeyValueTensor != NULL) {
                 chosen8 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
             } else {
                 int64_t chosen7;
-                if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-                    dmlops_list list43;
-                    list43.count = 0;
-                    if (desc->QueryTensor != NULL) {
-                        dmlops_list list44;
-                        list44.count = 0;
-                        dmlops_append(&list44, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                        dmlops_align(&list44, 3, 1);
-                        dmlops_list_append(&list43, list44.values, list44.count, 0, list44.count);
-                    } else {
-                        if (desc->StackedQueryKeyTensor != NULL) {
-                            dmlops_append(&list43, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list43, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                        } else {
-                            if (desc->StackedQueryKeyValueTensor != NULL) {
-                                dmlops_append(&list43, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                                dmlops_push(&list43, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                            } else {
-                                dmlops_push(&list43, 0);
-                                dmlops_push(&list43, 0);
-                                dmlops_push(&list43, 0);
-                            }
-                        }
-                    }
-                    chosen7 = dmlops_list_entry(list43.values, list43.count, 1);
-                } else {
-                    chosen7 = 0;
-                }
-                chosen8 = chosen7;
-            }
-            chosen9 = chosen8;
-        }
-        dmlops_push(&list42, chosen9);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.limits, &list42);
-    told.attention.value.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->ValueTensor != NULL ? (int64_t)2 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5)) : (int64_t)(int64_t)-1);
-    dmlops_list list45;
-    list45.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->ValueTensor != NULL) {
-            dmlops_list list46;
-            list46.count = 0;
-            dmlops_push(&list46, 0);
-            dmlops_push(&list46, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_push(&list46, 0);
-            dmlops_align(&list46, (int64_t)ValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list45, list46.values, list46.count, 0, list46.count);
-        } else {
-            if (desc->StackedKeyValueTensor != NULL) {
-                dmlops_push(&list45, 0);
-                dmlops_push(&list45, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_push(&list45, 0);
-                dmlops_push(&list45, 1);
-                dmlops_push(&list45, 0);
-            } else {
-                dmlops_push(&list45, 0);
-                dmlops_push(&list45, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_push(&list45, 0);
-                dmlops_push(&list45, 2);
-                dmlops_push(&list45, 0);
-            }
-        }
-        dmlops_push(&list45, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.first, &list45);
-    dmlops_list list47;
-    list47.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->ValueTensor != NULL) {
-            dmlops_list list48;
-            list48.count = 0;
-            dmlops_push(&list48, 1);
-            dmlops_push(&list48, 0);
-            dmlops_push(&list48, 0);
-            dmlops_align(&list48, (int64_t)ValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list47, list48.values, list48.count, 0, list48.count);
-        } else {
-            dmlops_push(&list47, 1);
-            dmlops_push(&list47, 0);
-            dmlops_push(&list47, 0);
-            dmlops_push(&list47, 0);
-            dmlops_push(&list47, 0);
-        }
-        dmlops_push(&list47, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.batch, &list47);
-    dmlops_list list49;
-    list49.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->ValueTensor != NULL) {
-            dmlops_list list50;
-            list50.count = 0;
-            dmlops_push(&list50, 0);
-            dmlops_push(&list50, 0);
-            dmlops_push(&list50, dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount));
-            dmlops_align(&list50, (int64_t)ValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list49, list50.values, list50.count, 0, list50.count);
-        } else {
-            dmlops_push(&list49, 0);
-            dmlops_push(&list49, 0);
-            dmlops_push(&list49, 1);
-            dmlops_push(&list49, 0);
-            dmlops_push(&list49, 0);
-        }
-        dmlops_push(&list49, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.head, &list49);
-    dmlops_list list51;
-    list51.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->ValueTensor != NULL) {
-            dmlops_list list52;
-            list52.count = 0;
-            dmlops_push(&list52, 0);
-            dmlops_push(&list52, 1);
-            dmlops_push(&list52, 0);
-            dmlops_align(&list52, (int64_t)ValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list51, list52.values, list52.count, 0, list52.count);
-        } else {
-            dmlops_push(&list51, 0);
-            dmlops_push(&list51, 1);
-            dmlops_push(&list51, 0);
-            dmlops_push(&list51, 0);
-            dmlops_push(&list51, 0);
-        }
-        dmlops_push(&list51, 1);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.row, &list51);
-    dmlops_list list53;
-    list53.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->ValueTensor != NULL) {
-            dmlops_list list54;
-            list54.count = 0;
-            dmlops_push(&list54, 0);
-            dmlops_push(&list54, 0);
-            dmlops_push(&list54, 1);
-            dmlops_align(&list54, (int64_t)ValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list53, list54.values, list54.count, 0, list54.count);
-        } else {
-            dmlops_push(&list53, 0);
-            dmlops_push(&list53, 0);
-            dmlops_push(&list53, 0);
-            dmlops_push(&list53, 0);
-            dmlops_push(&list53, 1);
-        }
-        dmlops_push(&list53, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.element, &list53);
-    dmlops_list list55;
-    list55.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        int64_t chosen12;
-        if (desc->KeyTensor != NULL) {
-            chosen12 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-        } else {
-            int64_t chosen11;
-            if (desc->StackedKeyValueTensor != NULL) {
-                chosen11 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
-            } else {
-                int64_t chosen10;
                 if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
                     dmlops_list list56;
                     list56.count = 0;
@@ -40993,526 +40940,761 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
                             }
                         }
                     }
-                    chosen10 = dmlops_list_entry(list56.values, list56.count, 1);
+                    chosen7 = dmlops_list_entry(list56.values, list56.count, 1);
                 } else {
-                    chosen10 = 0;
+                    chosen7 = 0;
+                }
+                chosen8 = chosen7;
+            }
+            dmlops_push(&list55, chosen8);
+            dmlops_tell_list(planning, &told.attention.key.limits, &list55);
+        }
+    } else {
+        told.attention.key.tensor = (int64_t)-1;
+        dmlops_list list58;
+        list58.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.first, &list58);
+        dmlops_list list59;
+        list59.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.batch, &list59);
+        dmlops_list list60;
+        list60.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.head, &list60);
+        dmlops_list list61;
+        list61.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.row, &list61);
+        dmlops_list list62;
+        list62.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.element, &list62);
+        dmlops_list list63;
+        list63.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.limits, &list63);
+    }
+    if (!(desc->BiasTensor != NULL)) {
+        if (desc->ValueTensor != NULL) {
+            told.attention.value.tensor = 2;
+            dmlops_list list64;
+            list64.count = 0;
+            dmlops_list list65;
+            list65.count = 0;
+            dmlops_push(&list65, 0);
+            dmlops_push(&list65, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_push(&list65, 0);
+            dmlops_align(&list65, (int64_t)ValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list64, list65.values, list65.count, 0, list65.count);
+            dmlops_push(&list64, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_tell_list(planning, &told.attention.value.first, &list64);
+            dmlops_list list66;
+            list66.count = 0;
+            dmlops_list list67;
+            list67.count = 0;
+            dmlops_push(&list67, 1);
+            dmlops_push(&list67, 0);
+            dmlops_push(&list67, 0);
+            dmlops_align(&list67, (int64_t)ValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list66, list67.values, list67.count, 0, list67.count);
+            dmlops_push(&list66, 0);
+            dmlops_tell_list(planning, &told.attention.value.batch, &list66);
+            dmlops_list list68;
+            list68.count = 0;
+            dmlops_list list69;
+            list69.count = 0;
+            dmlops_push(&list69, 0);
+            dmlops_push(&list69, 0);
+            dmlops_push(&list69, dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount));
+            dmlops_align(&list69, (int64_t)ValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list68, list69.values, list69.count, 0, list69.count);
+            dmlops_push(&list68, 0);
+            dmlops_tell_list(planning, &told.attention.value.head, &list68);
+            dmlops_list list70;
+            list70.count = 0;
+            dmlops_list list71;
+            list71.count = 0;
+            dmlops_push(&list71, 0);
+            dmlops_push(&list71, 1);
+            dmlops_push(&list71, 0);
+            dmlops_align(&list71, (int64_t)ValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list70, list71.values, list71.count, 0, list71.count);
+            dmlops_push(&list70, 1);
+            dmlops_tell_list(planning, &told.attention.value.row, &list70);
+            dmlops_list list72;
+            list72.count = 0;
+            dmlops_list list73;
+            list73.count = 0;
+            dmlops_push(&list73, 0);
+            dmlops_push(&list73, 0);
+            dmlops_push(&list73, 1);
+            dmlops_align(&list73, (int64_t)ValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list72, list73.values, list73.count, 0, list73.count);
+            dmlops_push(&list72, 0);
+            dmlops_tell_list(planning, &told.attention.value.element, &list72);
+            dmlops_list list74;
+            list74.count = 0;
+            int64_t chosen11;
+            if (desc->KeyTensor != NULL) {
+                chosen11 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+            } else {
+                int64_t chosen10;
+                if (desc->StackedKeyValueTensor != NULL) {
+                    chosen10 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+                } else {
+                    int64_t chosen9;
+                    if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                        dmlops_list list75;
+                        list75.count = 0;
+                        if (desc->QueryTensor != NULL) {
+                            dmlops_list list76;
+                            list76.count = 0;
+                            dmlops_append(&list76, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                            dmlops_align(&list76, 3, 1);
+                            dmlops_list_append(&list75, list76.values, list76.count, 0, list76.count);
+                        } else {
+                            if (desc->StackedQueryKeyTensor != NULL) {
+                                dmlops_append(&list75, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                                dmlops_push(&list75, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                            } else {
+                                if (desc->StackedQueryKeyValueTensor != NULL) {
+                                    dmlops_append(&list75, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                                    dmlops_push(&list75, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                                } else {
+                                    dmlops_push(&list75, 0);
+                                    dmlops_push(&list75, 0);
+                                    dmlops_push(&list75, 0);
+                                }
+                            }
+                        }
+                        chosen9 = dmlops_list_entry(list75.values, list75.count, 1);
+                    } else {
+                        chosen9 = 0;
+                    }
+                    chosen10 = chosen9;
                 }
                 chosen11 = chosen10;
             }
-            chosen12 = chosen11;
+            dmlops_push(&list74, chosen11);
+            dmlops_tell_list(planning, &told.attention.value.limits, &list74);
+        } else {
+            told.attention.value.tensor = (desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5);
+            dmlops_list list77;
+            list77.count = 0;
+            if (desc->StackedKeyValueTensor != NULL) {
+                dmlops_push(&list77, 0);
+                dmlops_push(&list77, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_push(&list77, 0);
+                dmlops_push(&list77, 1);
+                dmlops_push(&list77, 0);
+            } else {
+                dmlops_push(&list77, 0);
+                dmlops_push(&list77, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_push(&list77, 0);
+                dmlops_push(&list77, 2);
+                dmlops_push(&list77, 0);
+            }
+            dmlops_push(&list77, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_tell_list(planning, &told.attention.value.first, &list77);
+            dmlops_list list78;
+            list78.count = 0;
+            dmlops_push(&list78, 1);
+            dmlops_push(&list78, 0);
+            dmlops_push(&list78, 0);
+            dmlops_push(&list78, 0);
+            dmlops_push(&list78, 0);
+            dmlops_push(&list78, 0);
+            dmlops_tell_list(planning, &told.attention.value.batch, &list78);
+            dmlops_list list79;
+            list79.count = 0;
+            dmlops_push(&list79, 0);
+            dmlops_push(&list79, 0);
+            dmlops_push(&list79, 1);
+            dmlops_push(&list79, 0);
+            dmlops_push(&list79, 0);
+            dmlops_push(&list79, 0);
+            dmlops_tell_list(planning, &told.attention.value.head, &list79);
+            dmlops_list list80;
+            list80.count = 0;
+            dmlops_push(&list80, 0);
+            dmlops_push(&list80, 1);
+            dmlops_push(&list80, 0);
+            dmlops_push(&list80, 0);
+            dmlops_push(&list80, 0);
+            dmlops_push(&list80, 1);
+            dmlops_tell_list(planning, &told.attention.value.row, &list80);
+            dmlops_list list81;
+            list81.count = 0;
+            dmlops_push(&list81, 0);
+            dmlops_push(&list81, 0);
+            dmlops_push(&list81, 0);
+            dmlops_push(&list81, 0);
+            dmlops_push(&list81, 1);
+            dmlops_push(&list81, 0);
+            dmlops_tell_list(planning, &told.attention.value.element, &list81);
+            dmlops_list list82;
+            list82.count = 0;
+            int64_t chosen14;
+            if (desc->KeyTensor != NULL) {
+                chosen14 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+            } else {
+                int64_t chosen13;
+                if (desc->StackedKeyValueTensor != NULL) {
+                    chosen13 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+                } else {
+                    int64_t chosen12;
+                    if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                        dmlops_list list83;
+                        list83.count = 0;
+                        if (desc->QueryTensor != NULL) {
+                            dmlops_list list84;
+                            list84.count = 0;
+                            dmlops_append(&list84, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                            dmlops_align(&list84, 3, 1);
+                            dmlops_list_append(&list83, list84.values, list84.count, 0, list84.count);
+                        } else {
+                            if (desc->StackedQueryKeyTensor != NULL) {
+                                dmlops_append(&list83, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                                dmlops_push(&list83, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                            } else {
+                                if (desc->StackedQueryKeyValueTensor != NULL) {
+                                    dmlops_append(&list83, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                                    dmlops_push(&list83, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                                } else {
+                                    dmlops_push(&list83, 0);
+                                    dmlops_push(&list83, 0);
+                                    dmlops_push(&list83, 0);
+                                }
+                            }
+                        }
+                        chosen12 = dmlops_list_entry(list83.values, list83.count, 1);
+                    } else {
+                        chosen12 = 0;
+                    }
+                    chosen13 = chosen12;
+                }
+                chosen14 = chosen13;
+            }
+            dmlops_push(&list82, chosen14);
+            dmlops_tell_list(planning, &told.attention.value.limits, &list82);
         }
-        dmlops_push(&list55, chosen12);
     } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.limits, &list55);
-    told.attention.key_before.tensor = (desc->PastKeyTensor != NULL ? (int64_t)9 : (int64_t)(int64_t)-1);
-    dmlops_list list58;
-    list58.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        dmlops_list list59;
-        list59.count = 0;
-        dmlops_push(&list59, 0);
-        dmlops_push(&list59, 0);
-        dmlops_push(&list59, 0);
-        dmlops_push(&list59, 0);
-        dmlops_align(&list59, (int64_t)PastKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list58, list59.values, list59.count, 0, list59.count);
-        dmlops_push(&list58, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.first, &list58);
-    dmlops_list list60;
-    list60.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        dmlops_list list61;
-        list61.count = 0;
-        dmlops_push(&list61, 1);
-        dmlops_push(&list61, 0);
-        dmlops_push(&list61, 0);
-        dmlops_push(&list61, 0);
-        dmlops_align(&list61, (int64_t)PastKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list60, list61.values, list61.count, 0, list61.count);
-        dmlops_push(&list60, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.batch, &list60);
-    dmlops_list list62;
-    list62.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        dmlops_list list63;
-        list63.count = 0;
-        dmlops_push(&list63, 0);
-        dmlops_push(&list63, 1);
-        dmlops_push(&list63, 0);
-        dmlops_push(&list63, 0);
-        dmlops_align(&list63, (int64_t)PastKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list62, list63.values, list63.count, 0, list63.count);
-        dmlops_push(&list62, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.head, &list62);
-    dmlops_list list64;
-    list64.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        dmlops_list list65;
-        list65.count = 0;
-        dmlops_push(&list65, 0);
-        dmlops_push(&list65, 0);
-        dmlops_push(&list65, 1);
-        dmlops_push(&list65, 0);
-        dmlops_align(&list65, (int64_t)PastKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list64, list65.values, list65.count, 0, list65.count);
-        dmlops_push(&list64, 1);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.row, &list64);
-    dmlops_list list66;
-    list66.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        dmlops_list list67;
-        list67.count = 0;
-        dmlops_push(&list67, 0);
-        dmlops_push(&list67, 0);
-        dmlops_push(&list67, 0);
-        dmlops_push(&list67, 1);
-        dmlops_align(&list67, (int64_t)PastKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list66, list67.values, list67.count, 0, list67.count);
-        dmlops_push(&list66, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.element, &list66);
-    dmlops_list list68;
-    list68.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        dmlops_push(&list68, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.limits, &list68);
-    told.attention.key_stored.tensor = (desc->OutputPresentKeyTensor != NULL ? (int64_t)12 : (int64_t)(int64_t)-1);
-    dmlops_list list69;
-    list69.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list70;
-        list70.count = 0;
-        dmlops_push(&list70, 0);
-        dmlops_push(&list70, 0);
-        dmlops_push(&list70, 0);
-        dmlops_push(&list70, 0);
-        dmlops_align(&list70, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list69, list70.values, list70.count, 0, list70.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.first, &list69);
-    dmlops_list list71;
-    list71.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list72;
-        list72.count = 0;
-        dmlops_push(&list72, 1);
-        dmlops_push(&list72, 0);
-        dmlops_push(&list72, 0);
-        dmlops_push(&list72, 0);
-        dmlops_align(&list72, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list71, list72.values, list72.count, 0, list72.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.batch, &list71);
-    dmlops_list list73;
-    list73.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list74;
-        list74.count = 0;
-        dmlops_push(&list74, 0);
-        dmlops_push(&list74, 1);
-        dmlops_push(&list74, 0);
-        dmlops_push(&list74, 0);
-        dmlops_align(&list74, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list73, list74.values, list74.count, 0, list74.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.head, &list73);
-    dmlops_list list75;
-    list75.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list76;
-        list76.count = 0;
-        dmlops_push(&list76, 0);
-        dmlops_push(&list76, 0);
-        dmlops_push(&list76, 1);
-        dmlops_push(&list76, 0);
-        dmlops_align(&list76, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list75, list76.values, list76.count, 0, list76.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.row, &list75);
-    dmlops_list list77;
-    list77.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list78;
-        list78.count = 0;
-        dmlops_push(&list78, 0);
-        dmlops_push(&list78, 0);
-        dmlops_push(&list78, 0);
-        dmlops_push(&list78, 1);
-        dmlops_align(&list78, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list77, list78.values, list78.count, 0, list78.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.element, &list77);
-    dmlops_list list79;
-    list79.count = 0;
-    dmlops_tell_list(planning, &told.attention.key_stored.limits, &list79);
-    told.attention.value_before.tensor = (desc->PastValueTensor != NULL ? (int64_t)10 : (int64_t)(int64_t)-1);
-    dmlops_list list80;
-    list80.count = 0;
-    if (desc->PastValueTensor != NULL) {
-        dmlops_list list81;
-        list81.count = 0;
-        dmlops_push(&list81, 0);
-        dmlops_push(&list81, 0);
-        dmlops_push(&list81, 0);
-        dmlops_push(&list81, 0);
-        dmlops_align(&list81, (int64_t)PastValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list80, list81.values, list81.count, 0, list81.count);
-        dmlops_push(&list80, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.first, &list80);
-    dmlops_list list82;
-    list82.count = 0;
-    if (desc->PastValueTensor != NULL) {
-        dmlops_list list83;
-        list83.count = 0;
-        dmlops_push(&list83, 1);
-        dmlops_push(&list83, 0);
-        dmlops_push(&list83, 0);
-        dmlops_push(&list83, 0);
-        dmlops_align(&list83, (int64_t)PastValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list82, list83.values, list83.count, 0, list83.count);
-        dmlops_push(&list82, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.batch, &list82);
-    dmlops_list list84;
-    list84.count = 0;
-    if (desc->PastValueTensor != NULL) {
+        told.attention.value.tensor = (int64_t)-1;
         dmlops_list list85;
         list85.count = 0;
-        dmlops_push(&list85, 0);
-        dmlops_push(&list85, 1);
-        dmlops_push(&list85, 0);
-        dmlops_push(&list85, 0);
-        dmlops_align(&list85, (int64_t)PastValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list84, list85.values, list85.count, 0, list85.count);
-        dmlops_push(&list84, 0);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.head, &list84);
-    dmlops_list list86;
-    list86.count = 0;
-    if (desc->PastValueTensor != NULL) {
+        dmlops_tell_list(planning, &told.attention.value.first, &list85);
+        dmlops_list list86;
+        list86.count = 0;
+        dmlops_tell_list(planning, &told.attention.value.batch, &list86);
         dmlops_list list87;
         list87.count = 0;
-        dmlops_push(&list87, 0);
-        dmlops_push(&list87, 0);
-        dmlops_push(&list87, 1);
-        dmlops_push(&list87, 0);
-        dmlops_align(&list87, (int64_t)PastValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list86, list87.values, list87.count, 0, list87.count);
-        dmlops_push(&list86, 1);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.row, &list86);
-    dmlops_list list88;
-    list88.count = 0;
-    if (desc->PastValueTensor != NULL) {
+        dmlops_tell_list(planning, &told.attention.value.head, &list87);
+        dmlops_list list88;
+        list88.count = 0;
+        dmlops_tell_list(planning, &told.attention.value.row, &list88);
         dmlops_list list89;
         list89.count = 0;
-        dmlops_push(&list89, 0);
-        dmlops_push(&list89, 0);
-        dmlops_push(&list89, 0);
-        dmlops_push(&list89, 1);
-        dmlops_align(&list89, (int64_t)PastValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list88, list89.values, list89.count, 0, list89.count);
-        dmlops_push(&list88, 0);
-    } else {
+        dmlops_tell_list(planning, &told.attention.value.element, &list89);
+        dmlops_list list90;
+        list90.count = 0;
+        dmlops_tell_list(planning, &told.attention.value.limits, &list90);
     }
-    dmlops_tell_list(planning, &told.attention.value_before.element, &list88);
-    dmlops_list list90;
-    list90.count = 0;
-    if (desc->PastValueTensor != NULL) {
-        dmlops_push(&list90, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.limits, &list90);
-    told.attention.value_stored.tensor = (desc->OutputPresentValueTensor != NULL ? (int64_t)13 : (int64_t)(int64_t)-1);
-    dmlops_list list91;
-    list91.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
+    if (desc->PastKeyTensor != NULL) {
+        told.attention.key_before.tensor = 9;
+        dmlops_list list91;
+        list91.count = 0;
         dmlops_list list92;
         list92.count = 0;
         dmlops_push(&list92, 0);
         dmlops_push(&list92, 0);
         dmlops_push(&list92, 0);
         dmlops_push(&list92, 0);
-        dmlops_align(&list92, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_align(&list92, (int64_t)PastKeyTensor->DimensionCount, 0);
         dmlops_list_append(&list91, list92.values, list92.count, 0, list92.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_stored.first, &list91);
-    dmlops_list list93;
-    list93.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_push(&list91, 0);
+        dmlops_tell_list(planning, &told.attention.key_before.first, &list91);
+        dmlops_list list93;
+        list93.count = 0;
         dmlops_list list94;
         list94.count = 0;
         dmlops_push(&list94, 1);
         dmlops_push(&list94, 0);
         dmlops_push(&list94, 0);
         dmlops_push(&list94, 0);
-        dmlops_align(&list94, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_align(&list94, (int64_t)PastKeyTensor->DimensionCount, 0);
         dmlops_list_append(&list93, list94.values, list94.count, 0, list94.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_stored.batch, &list93);
-    dmlops_list list95;
-    list95.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_push(&list93, 0);
+        dmlops_tell_list(planning, &told.attention.key_before.batch, &list93);
+        dmlops_list list95;
+        list95.count = 0;
         dmlops_list list96;
         list96.count = 0;
         dmlops_push(&list96, 0);
         dmlops_push(&list96, 1);
         dmlops_push(&list96, 0);
         dmlops_push(&list96, 0);
-        dmlops_align(&list96, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_align(&list96, (int64_t)PastKeyTensor->DimensionCount, 0);
         dmlops_list_append(&list95, list96.values, list96.count, 0, list96.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_stored.head, &list95);
-    dmlops_list list97;
-    list97.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_push(&list95, 0);
+        dmlops_tell_list(planning, &told.attention.key_before.head, &list95);
+        dmlops_list list97;
+        list97.count = 0;
         dmlops_list list98;
         list98.count = 0;
         dmlops_push(&list98, 0);
         dmlops_push(&list98, 0);
         dmlops_push(&list98, 1);
         dmlops_push(&list98, 0);
-        dmlops_align(&list98, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_align(&list98, (int64_t)PastKeyTensor->DimensionCount, 0);
         dmlops_list_append(&list97, list98.values, list98.count, 0, list98.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_stored.row, &list97);
-    dmlops_list list99;
-    list99.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_push(&list97, 1);
+        dmlops_tell_list(planning, &told.attention.key_before.row, &list97);
+        dmlops_list list99;
+        list99.count = 0;
         dmlops_list list100;
         list100.count = 0;
         dmlops_push(&list100, 0);
         dmlops_push(&list100, 0);
         dmlops_push(&list100, 0);
         dmlops_push(&list100, 1);
-        dmlops_align(&list100, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_align(&list100, (int64_t)PastKeyTensor->DimensionCount, 0);
         dmlops_list_append(&list99, list100.values, list100.count, 0, list100.count);
+        dmlops_push(&list99, 0);
+        dmlops_tell_list(planning, &told.attention.key_before.element, &list99);
+        dmlops_list list101;
+        list101.count = 0;
+        dmlops_push(&list101, dmlops_min(dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)), dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2))));
+        dmlops_tell_list(planning, &told.attention.key_before.limits, &list101);
     } else {
+        told.attention.key_before.tensor = (int64_t)-1;
+        dmlops_list list102;
+        list102.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.first, &list102);
+        dmlops_list list103;
+        list103.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.batch, &list103);
+        dmlops_list list104;
+        list104.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.head, &list104);
+        dmlops_list list105;
+        list105.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.row, &list105);
+        dmlops_list list106;
+        list106.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.element, &list106);
+        dmlops_list list107;
+        list107.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.limits, &list107);
     }
-    dmlops_tell_list(planning, &told.attention.value_stored.element, &list99);
-    dmlops_list list101;
-    list101.count = 0;
-    dmlops_tell_list(planning, &told.attention.value_stored.limits, &list101);
+    if (desc->OutputPresentKeyTensor != NULL) {
+        told.attention.key_stored.tensor = 12;
+        dmlops_list list108;
+        list108.count = 0;
+        dmlops_push(&list108, 0);
+        dmlops_push(&list108, 0);
+        dmlops_push(&list108, 0);
+        dmlops_push(&list108, 0);
+        dmlops_align(&list108, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.first, &list108);
+        dmlops_list list109;
+        list109.count = 0;
+        dmlops_push(&list109, 1);
+        dmlops_push(&list109, 0);
+        dmlops_push(&list109, 0);
+        dmlops_push(&list109, 0);
+        dmlops_align(&list109, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.batch, &list109);
+        dmlops_list list110;
+        list110.count = 0;
+        dmlops_push(&list110, 0);
+        dmlops_push(&list110, 1);
+        dmlops_push(&list110, 0);
+        dmlops_push(&list110, 0);
+        dmlops_align(&list110, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.head, &list110);
+        dmlops_list list111;
+        list111.count = 0;
+        dmlops_push(&list111, 0);
+        dmlops_push(&list111, 0);
+        dmlops_push(&list111, 1);
+        dmlops_push(&list111, 0);
+        dmlops_align(&list111, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.row, &list111);
+        dmlops_list list112;
+        list112.count = 0;
+        dmlops_push(&list112, 0);
+        dmlops_push(&list112, 0);
+        dmlops_push(&list112, 0);
+        dmlops_push(&list112, 1);
+        dmlops_align(&list112, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.element, &list112);
+        dmlops_list list113;
+        list113.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.limits, &list113);
+    } else {
+        told.attention.key_stored.tensor = (int64_t)-1;
+        dmlops_list list114;
+        list114.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.first, &list114);
+        dmlops_list list115;
+        list115.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.batch, &list115);
+        dmlops_list list116;
+        list116.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.head, &list116);
+        dmlops_list list117;
+        list117.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.row, &list117);
+        dmlops_list list118;
+        list118.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.element, &list118);
+        dmlops_list list119;
+        list119.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.limits, &list119);
+    }
+    if (desc->PastValueTensor != NULL) {
+        told.attention.value_before.tensor = 10;
+        dmlops_list list120;
+        list120.count = 0;
+        dmlops_list list121;
+        list121.count = 0;
+        dmlops_push(&list121, 0);
+        dmlops_push(&list121, 0);
+        dmlops_push(&list121, 0);
+        dmlops_push(&list121, 0);
+        dmlops_align(&list121, (int64_t)PastValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list120, list121.values, list121.count, 0, list121.count);
+        dmlops_push(&list120, 0);
+        dmlops_tell_list(planning, &told.attention.value_before.first, &list120);
+        dmlops_list list122;
+        list122.count = 0;
+        dmlops_list list123;
+        list123.count = 0;
+        dmlops_push(&list123, 1);
+        dmlops_push(&list123, 0);
+        dmlops_push(&list123, 0);
+        dmlops_push(&list123, 0);
+        dmlops_align(&list123, (int64_t)PastValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list122, list123.values, list123.count, 0, list123.count);
+        dmlops_push(&list122, 0);
+        dmlops_tell_list(planning, &told.attention.value_before.batch, &list122);
+        dmlops_list list124;
+        list124.count = 0;
+        dmlops_list list125;
+        list125.count = 0;
+        dmlops_push(&list125, 0);
+        dmlops_push(&list125, 1);
+        dmlops_push(&list125, 0);
+        dmlops_push(&list125, 0);
+        dmlops_align(&list125, (int64_t)PastValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list124, list125.values, list125.count, 0, list125.count);
+        dmlops_push(&list124, 0);
+        dmlops_tell_list(planning, &told.attention.value_before.head, &list124);
+        dmlops_list list126;
+        list126.count = 0;
+        dmlops_list list127;
+        list127.count = 0;
+        dmlops_push(&list127, 0);
+        dmlops_push(&list127, 0);
+        dmlops_push(&list127, 1);
+        dmlops_push(&list127, 0);
+        dmlops_align(&list127, (int64_t)PastValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list126, list127.values, list127.count, 0, list127.count);
+        dmlops_push(&list126, 1);
+        dmlops_tell_list(planning, &told.attention.value_before.row, &list126);
+        dmlops_list list128;
+        list128.count = 0;
+        dmlops_list list129;
+        list129.count = 0;
+        dmlops_push(&list129, 0);
+        dmlops_push(&list129, 0);
+        dmlops_push(&list129, 0);
+        dmlops_push(&list129, 1);
+        dmlops_align(&list129, (int64_t)PastValueTensor->DimensionCount, 0);
+        dmlops_list_append(&list128, list129.values, list129.count, 0, list129.count);
+        dmlops_push(&list128, 0);
+        dmlops_tell_list(planning, &told.attention.value_before.element, &list128);
+        dmlops_list list130;
+        list130.count = 0;
+        dmlops_push(&list130, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+        dmlops_tell_list(planning, &told.attention.value_before.limits, &list130);
+    } else {
+        told.attention.value_before.tensor = (int64_t)-1;
+        dmlops_list list131;
+        list131.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.first, &list131);
+        dmlops_list list132;
+        list132.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.batch, &list132);
+        dmlops_list list133;
+        list133.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.head, &list133);
+        dmlops_list list134;
+        list134.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.row, &list134);
+        dmlops_list list135;
+        list135.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.element, &list135);
+        dmlops_list list136;
+        list136.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.limits, &list136);
+    }
+    if (desc->OutputPresentValueTensor != NULL) {
+        told.attention.value_stored.tensor = 13;
+        dmlops_list list137;
+        list137.count = 0;
+        dmlops_push(&list137, 0);
+        dmlops_push(&list137, 0);
+        dmlops_push(&list137, 0);
+        dmlops_push(&list137, 0);
+        dmlops_align(&list137, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.first, &list137);
+        dmlops_list list138;
+        list138.count = 0;
+        dmlops_push(&list138, 1);
+        dmlops_push(&list138, 0);
+        dmlops_push(&list138, 0);
+        dmlops_push(&list138, 0);
+        dmlops_align(&list138, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.batch, &list138);
+        dmlops_list list139;
+        list139.count = 0;
+        dmlops_push(&list139, 0);
+        dmlops_push(&list139, 1);
+        dmlops_push(&list139, 0);
+        dmlops_push(&list139, 0);
+        dmlops_align(&list139, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.head, &list139);
+        dmlops_list list140;
+        list140.count = 0;
+        dmlops_push(&list140, 0);
+        dmlops_push(&list140, 0);
+        dmlops_push(&list140, 1);
+        dmlops_push(&list140, 0);
+        dmlops_align(&list140, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.row, &list140);
+        dmlops_list list141;
+        list141.count = 0;
+        dmlops_push(&list141, 0);
+        dmlops_push(&list141, 0);
+        dmlops_push(&list141, 0);
+        dmlops_push(&list141, 1);
+        dmlops_align(&list141, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.element, &list141);
+        dmlops_list list142;
+        list142.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.limits, &list142);
+    } else {
+        told.attention.value_stored.tensor = (int64_t)-1;
+        dmlops_list list143;
+        list143.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.first, &list143);
+        dmlops_list list144;
+        list144.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.batch, &list144);
+        dmlops_list list145;
+        list145.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.head, &list145);
+        dmlops_list list146;
+        list146.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.row, &list146);
+        dmlops_list list147;
+        list147.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.element, &list147);
+        dmlops_list list148;
+        list148.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.limits, &list148);
+    }
     told.attention.output.tensor = 11;
-    dmlops_list list102;
-    list102.count = 0;
-    dmlops_list list103;
-    list103.count = 0;
-    dmlops_push(&list103, 0);
-    dmlops_push(&list103, 0);
-    dmlops_push(&list103, 0);
-    dmlops_align(&list103, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list102, list103.values, list103.count, 0, list103.count);
-    dmlops_push(&list102, 0);
-    dmlops_push(&list102, 0);
-    dmlops_tell_list(planning, &told.attention.output.first, &list102);
-    dmlops_list list104;
-    list104.count = 0;
-    dmlops_list list105;
-    list105.count = 0;
-    dmlops_push(&list105, 1);
-    dmlops_push(&list105, 0);
-    dmlops_push(&list105, 0);
-    dmlops_align(&list105, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list104, list105.values, list105.count, 0, list105.count);
-    dmlops_push(&list104, 0);
-    dmlops_push(&list104, 0);
-    dmlops_tell_list(planning, &told.attention.output.batch, &list104);
-    dmlops_list list106;
-    list106.count = 0;
-    dmlops_list list107;
-    list107.count = 0;
-    dmlops_push(&list107, 0);
-    dmlops_push(&list107, 0);
-    int64_t chosen15;
+    dmlops_list list149;
+    list149.count = 0;
+    dmlops_list list150;
+    list150.count = 0;
+    dmlops_push(&list150, 0);
+    dmlops_push(&list150, 0);
+    dmlops_push(&list150, 0);
+    dmlops_align(&list150, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list149, list150.values, list150.count, 0, list150.count);
+    dmlops_push(&list149, 0);
+    dmlops_push(&list149, 0);
+    dmlops_tell_list(planning, &told.attention.output.first, &list149);
+    dmlops_list list151;
+    list151.count = 0;
+    dmlops_list list152;
+    list152.count = 0;
+    dmlops_push(&list152, 1);
+    dmlops_push(&list152, 0);
+    dmlops_push(&list152, 0);
+    dmlops_align(&list152, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list151, list152.values, list152.count, 0, list152.count);
+    dmlops_push(&list151, 0);
+    dmlops_push(&list151, 0);
+    dmlops_tell_list(planning, &told.attention.output.batch, &list151);
+    dmlops_list list153;
+    list153.count = 0;
+    dmlops_list list154;
+    list154.count = 0;
+    dmlops_push(&list154, 0);
+    dmlops_push(&list154, 0);
+    int64_t chosen17;
     if (desc->ValueTensor != NULL) {
-        chosen15 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount);
+        chosen17 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount);
     } else {
-        int64_t chosen14;
+        int64_t chosen16;
         if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-            dmlops_list list108;
-            list108.count = 0;
+            dmlops_list list155;
+            list155.count = 0;
             if (desc->QueryTensor != NULL) {
-                dmlops_list list109;
-                list109.count = 0;
-                dmlops_append(&list109, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list109, 3, 1);
-                dmlops_list_append(&list108, list109.values, list109.count, 0, list109.count);
+                dmlops_list list156;
+                list156.count = 0;
+                dmlops_append(&list156, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list156, 3, 1);
+                dmlops_list_append(&list155, list156.values, list156.count, 0, list156.count);
             } else {
                 if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list108, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list108, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    dmlops_append(&list155, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list155, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                 } else {
                     if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list108, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list108, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        dmlops_append(&list155, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list155, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                     } else {
-                        dmlops_push(&list108, 0);
-                        dmlops_push(&list108, 0);
-                        dmlops_push(&list108, 0);
+                        dmlops_push(&list155, 0);
+                        dmlops_push(&list155, 0);
+                        dmlops_push(&list155, 0);
                     }
                 }
             }
-            chosen14 = dmlops_divide(dmlops_list_entry(list108.values, list108.count, 2), (int64_t)desc->HeadCount);
+            chosen16 = dmlops_divide(dmlops_list_entry(list155.values, list155.count, 2), (int64_t)desc->HeadCount);
         } else {
-            int64_t chosen13;
+            int64_t chosen15;
             if (desc->PastValueTensor != NULL) {
-                chosen13 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
+                chosen15 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
             } else {
-                dmlops_list list110;
-                list110.count = 0;
+                dmlops_list list157;
+                list157.count = 0;
                 if (desc->QueryTensor != NULL) {
-                    dmlops_list list111;
-                    list111.count = 0;
-                    dmlops_append(&list111, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list111, 3, 1);
-                    dmlops_list_append(&list110, list111.values, list111.count, 0, list111.count);
+                    dmlops_list list158;
+                    list158.count = 0;
+                    dmlops_append(&list158, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list158, 3, 1);
+                    dmlops_list_append(&list157, list158.values, list158.count, 0, list158.count);
                 } else {
                     if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list110, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list110, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                        dmlops_append(&list157, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list157, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                     } else {
                         if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list110, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list110, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            dmlops_append(&list157, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list157, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                         } else {
-                            dmlops_push(&list110, 0);
-                            dmlops_push(&list110, 0);
-                            dmlops_push(&list110, 0);
+                            dmlops_push(&list157, 0);
+                            dmlops_push(&list157, 0);
+                            dmlops_push(&list157, 0);
                         }
                     }
                 }
-                chosen13 = dmlops_divide(dmlops_list_entry(list110.values, list110.count, 2), (int64_t)desc->HeadCount);
+                chosen15 = dmlops_divide(dmlops_list_entry(list157.values, list157.count, 2), (int64_t)desc->HeadCount);
             }
-            chosen14 = chosen13;
+            chosen16 = chosen15;
         }
-        chosen15 = chosen14;
+        chosen17 = chosen16;
     }
-    dmlops_push(&list107, chosen15);
-    dmlops_align(&list107, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list106, list107.values, list107.count, 0, list107.count);
-    dmlops_push(&list106, 1);
-    dmlops_push(&list106, 0);
-    dmlops_tell_list(planning, &told.attention.output.head, &list106);
-    dmlops_list list112;
-    list112.count = 0;
-    dmlops_list list113;
-    list113.count = 0;
-    dmlops_push(&list113, 0);
-    dmlops_push(&list113, 1);
-    dmlops_push(&list113, 0);
-    dmlops_align(&list113, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list112, list113.values, list113.count, 0, list113.count);
-    dmlops_push(&list112, 0);
-    dmlops_push(&list112, 0);
-    dmlops_tell_list(planning, &told.attention.output.row, &list112);
-    dmlops_list list114;
-    list114.count = 0;
-    dmlops_list list115;
-    list115.count = 0;
-    dmlops_push(&list115, 0);
-    dmlops_push(&list115, 0);
-    dmlops_push(&list115, 1);
-    dmlops_align(&list115, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list114, list115.values, list115.count, 0, list115.count);
-    dmlops_push(&list114, 0);
-    dmlops_push(&list114, 1);
-    dmlops_tell_list(planning, &told.attention.output.element, &list114);
-    dmlops_list list116;
-    list116.count = 0;
-    dmlops_push(&list116, (int64_t)desc->HeadCount);
-    int64_t chosen18;
+    dmlops_push(&list154, chosen17);
+    dmlops_align(&list154, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list153, list154.values, list154.count, 0, list154.count);
+    dmlops_push(&list153, 1);
+    dmlops_push(&list153, 0);
+    dmlops_tell_list(planning, &told.attention.output.head, &list153);
+    dmlops_list list159;
+    list159.count = 0;
+    dmlops_list list160;
+    list160.count = 0;
+    dmlops_push(&list160, 0);
+    dmlops_push(&list160, 1);
+    dmlops_push(&list160, 0);
+    dmlops_align(&list160, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list159, list160.values, list160.count, 0, list160.count);
+    dmlops_push(&list159, 0);
+    dmlops_push(&list159, 0);
+    dmlops_tell_list(planning, &told.attention.output.row, &list159);
+    dmlops_list list161;
+    list161.count = 0;
+    dmlops_list list162;
+    list162.count = 0;
+    dmlops_push(&list162, 0);
+    dmlops_push(&list162, 0);
+    dmlops_push(&list162, 1);
+    dmlops_align(&list162, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list161, list162.values, list162.count, 0, list162.count);
+    dmlops_push(&list161, 0);
+    dmlops_push(&list161, 1);
+    dmlops_tell_list(planning, &told.attention.output.element, &list161);
+    dmlops_list list163;
+    list163.count = 0;
+    dmlops_push(&list163, (int64_t)desc->HeadCount);
+    int64_t chosen20;
     if (desc->ValueTensor != NULL) {
-        chosen18 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount);
+        chosen20 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount);
     } else {
-        int64_t chosen17;
+        int64_t chosen19;
         if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-            dmlops_list list117;
-            list117.count = 0;
+            dmlops_list list164;
+            list164.count = 0;
             if (desc->QueryTensor != NULL) {
-                dmlops_list list118;
-                list118.count = 0;
-                dmlops_append(&list118, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list118, 3, 1);
-                dmlops_list_append(&list117, list118.values, list118.count, 0, list118.count);
+                dmlops_list list165;
+                list165.count = 0;
+                dmlops_append(&list165, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list165, 3, 1);
+                dmlops_list_append(&list164, list165.values, list165.count, 0, list165.count);
             } else {
                 if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list117, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list117, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    dmlops_append(&list164, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list164, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                 } else {
                     if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list117, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list117, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        dmlops_append(&list164, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list164, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                     } else {
-                        dmlops_push(&list117, 0);
-                        dmlops_push(&list117, 0);
-                        dmlops_push(&list117, 0);
+                        dmlops_push(&list164, 0);
+                        dmlops_push(&list164, 0);
+                        dmlops_push(&list164, 0);
                     }
                 }
             }
-            chosen17 = dmlops_divide(dmlops_list_entry(list117.values, list117.count, 2), (int64_t)desc->HeadCount);
+            chosen19 = dmlops_divide(dmlops_list_entry(list164.values, list164.count, 2), (int64_t)desc->HeadCount);
         } else {
-            int64_t chosen16;
+            int64_t chosen18;
             if (desc->PastValueTensor != NULL) {
-                chosen16 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
+                chosen18 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
             } else {
-                dmlops_list list119;
-                list119.count = 0;
+                dmlops_list list166;
+                list166.count = 0;
                 if (desc->QueryTensor != NULL) {
-                    dmlops_list list120;
-                    list120.count = 0;
-                    dmlops_append(&list120, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list120, 3, 1);
-                    dmlops_list_append(&list119, list120.values, list120.count, 0, list120.count);
+                    dmlops_list list167;
+                    list167.count = 0;
+                    dmlops_append(&list167, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list167, 3, 1);
+                    dmlops_list_append(&list166, list167.values, list167.count, 0, list167.count);
                 } else {
                     if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list119, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list119, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                        dmlops_append(&list166, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list166, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                     } else {
                         if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list119, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list119, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            dmlops_append(&list166, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list166, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                         } else {
-                            dmlops_push(&list119, 0);
-                            dmlops_push(&list119, 0);
-                            dmlops_push(&list119, 0);
+                            dmlops_push(&list166, 0);
+                            dmlops_push(&list166, 0);
+                            dmlops_push(&list166, 0);
                         }
                     }
                 }
-                chosen16 = dmlops_divide(dmlops_list_entry(list119.values, list119.count, 2), (int64_t)desc->HeadCount);
+                chosen18 = dmlops_divide(dmlops_list_entry(list166.values, list166.count, 2), (int64_t)desc->HeadCount);
             }
-            chosen17 = chosen16;
+            chosen19 = chosen18;
         }
-        chosen18 = chosen17;
+        chosen20 = chosen19;
     }
-    dmlops_push(&list116, chosen18);
-    dmlops_tell_list(planning, &told.attention.output.limits, &list116);
+    dmlops_push(&list163, chosen20);
+    dmlops_tell_list(planning, &told.attention.output.limits, &list163);
     dmlops_plan_definition(planning, &told, &dmlops_multihead_attention_shader);
 }
 
@@ -41716,55 +41898,58 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
     list14.count = 0;
     dmlops_append(&list14, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_tell_list(planning, &told.sliding.window.limits, &list14);
-    dmlops_list list15;
-    list15.count = 0;
     if ((desc->IncludePadding != 0)) {
+        dmlops_list list15;
+        list15.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list15, dmlops_add(dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-    } else {
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list15, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-    }
-    dmlops_tell_list(planning, &told.sliding.counted.first, &list15);
-    dmlops_list list16;
-    list16.count = 0;
-    if ((desc->IncludePadding != 0)) {
+        dmlops_tell_list(planning, &told.sliding.counted.first, &list15);
+        dmlops_list list16;
+        list16.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list16, dmlops_add(dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-    } else {
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list16, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-    }
-    dmlops_tell_list(planning, &told.sliding.counted.steps, &list16);
-    dmlops_list list17;
-    list17.count = 0;
-    if ((desc->IncludePadding != 0)) {
+        dmlops_tell_list(planning, &told.sliding.counted.steps, &list16);
+        dmlops_list list17;
+        list17.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list17, dmlops_add(dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-    } else {
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list17, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-    }
-    dmlops_tell_list(planning, &told.sliding.counted.taps, &list17);
-    dmlops_list list18;
-    list18.count = 0;
-    if ((desc->IncludePadding != 0)) {
+        dmlops_tell_list(planning, &told.sliding.counted.taps, &list17);
+        dmlops_list list18;
+        list18.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_list list19;
             list19.count = 0;
             dmlops_append(&list19, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
             dmlops_push(&list18, dmlops_add(dmlops_add(dmlops_list_entry(list19.values, list19.count, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_v1)));
         }
+        dmlops_tell_list(planning, &told.sliding.counted.limits, &list18);
     } else {
-        dmlops_append(&list18, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+        dmlops_list list20;
+        list20.count = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list20, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+        dmlops_tell_list(planning, &told.sliding.counted.first, &list20);
+        dmlops_list list21;
+        list21.count = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list21, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+        dmlops_tell_list(planning, &told.sliding.counted.steps, &list21);
+        dmlops_list list22;
+        list22.count = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list22, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+        dmlops_tell_list(planning, &told.sliding.counted.taps, &list22);
+        dmlops_list list23;
+        list23.count = 0;
+        dmlops_append(&list23, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+        dmlops_tell_list(planning, &told.sliding.counted.limits, &list23);
     }
-    dmlops_tell_list(planning, &told.sliding.counted.limits, &list18);
     dmlops_plan_sliding(planning, &told, &dmlops_average_pooling1_shader);
 }
 
@@ -41917,55 +42102,58 @@ static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning*
     list14.count = 0;
     dmlops_append(&list14, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_tell_list(planning, &told.sliding.window.limits, &list14);
-    dmlops_list list15;
-    list15.count = 0;
     if ((desc->IncludePadding != 0)) {
+        dmlops_list list15;
+        list15.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list15, dmlops_add(dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-    } else {
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list15, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-    }
-    dmlops_tell_list(planning, &told.sliding.counted.first, &list15);
-    dmlops_list list16;
-    list16.count = 0;
-    if ((desc->IncludePadding != 0)) {
+        dmlops_tell_list(planning, &told.sliding.counted.first, &list15);
+        dmlops_list list16;
+        list16.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list16, dmlops_add(dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-    } else {
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list16, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-    }
-    dmlops_tell_list(planning, &told.sliding.counted.steps, &list16);
-    dmlops_list list17;
-    list17.count = 0;
-    if ((desc->IncludePadding != 0)) {
+        dmlops_tell_list(planning, &told.sliding.counted.steps, &list16);
+        dmlops_list list17;
+        list17.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list17, dmlops_add(dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-    } else {
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list17, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-    }
-    dmlops_tell_list(planning, &told.sliding.counted.taps, &list17);
-    dmlops_list list18;
-    list18.count = 0;
-    if ((desc->IncludePadding != 0)) {
+        dmlops_tell_list(planning, &told.sliding.counted.taps, &list17);
+        dmlops_list list18;
+        list18.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_list list19;
             list19.count = 0;
             dmlops_append(&list19, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
             dmlops_push(&list18, dmlops_add(dmlops_add(dmlops_list_entry(list19.values, list19.count, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_v1)));
         }
+        dmlops_tell_list(planning, &told.sliding.counted.limits, &list18);
     } else {
-        dmlops_append(&list18, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+        dmlops_list list20;
+        list20.count = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list20, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+        dmlops_tell_list(planning, &told.sliding.counted.first, &list20);
+        dmlops_list list21;
+        list21.count = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list21, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+        dmlops_tell_list(planning, &told.sliding.counted.steps, &list21);
+        dmlops_list list22;
+        list22.count = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
+            dmlops_push(&list22, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
+        }
+        dmlops_tell_list(planning, &told.sliding.counted.taps, &list22);
+        dmlops_list list23;
+        list23.count = 0;
+        dmlops_append(&list23, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+        dmlops_tell_list(planning, &told.sliding.counted.limits, &list23);
     }
-    dmlops_tell_list(planning, &told.sliding.counted.limits, &list18);
     dmlops_plan_sliding(planning, &told, &dmlops_quantized_linear_average_pooling_shader);
 }
 
@@ -42578,482 +42766,274 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     }
     dmlops_tell_word(planning, &told.numbers, chosen17);
     told.attention.shared = dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount);
-    told.attention.query.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(desc->QueryTensor != NULL ? (int64_t)0 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5)) : (int64_t)(int64_t)-1);
-    dmlops_list list24;
-    list24.count = 0;
     if (!(desc->BiasTensor != NULL)) {
         if (desc->QueryTensor != NULL) {
+            told.attention.query.tensor = 0;
+            dmlops_list list24;
+            list24.count = 0;
+            dmlops_push(&list24, 0);
+            dmlops_push(&list24, 0);
+            dmlops_push(&list24, 0);
+            dmlops_align(&list24, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_tell_list(planning, &told.attention.query.first, &list24);
             dmlops_list list25;
             list25.count = 0;
-            dmlops_push(&list25, 0);
+            dmlops_push(&list25, 1);
             dmlops_push(&list25, 0);
             dmlops_push(&list25, 0);
             dmlops_align(&list25, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list24, list25.values, list25.count, 0, list25.count);
-        } else {
-            dmlops_push(&list24, 0);
-            dmlops_push(&list24, 0);
-            dmlops_push(&list24, 0);
-            dmlops_push(&list24, 0);
-            dmlops_push(&list24, 0);
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.query.first, &list24);
-    dmlops_list list26;
-    list26.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->QueryTensor != NULL) {
+            dmlops_tell_list(planning, &told.attention.query.batch, &list25);
+            dmlops_list list26;
+            list26.count = 0;
+            dmlops_push(&list26, 0);
+            dmlops_push(&list26, 0);
             dmlops_list list27;
             list27.count = 0;
-            dmlops_push(&list27, 1);
-            dmlops_push(&list27, 0);
-            dmlops_push(&list27, 0);
-            dmlops_align(&list27, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list26, list27.values, list27.count, 0, list27.count);
-        } else {
-            dmlops_push(&list26, 1);
-            dmlops_push(&list26, 0);
-            dmlops_push(&list26, 0);
-            dmlops_push(&list26, 0);
-            dmlops_push(&list26, 0);
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.query.batch, &list26);
-    dmlops_list list28;
-    list28.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->QueryTensor != NULL) {
+            dmlops_append(&list27, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+            dmlops_align(&list27, 3, 1);
+            dmlops_push(&list26, dmlops_divide(dmlops_list_entry(list27.values, list27.count, 2), (int64_t)desc->QueryHeadCount));
+            dmlops_align(&list26, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_tell_list(planning, &told.attention.query.head, &list26);
+            dmlops_list list28;
+            list28.count = 0;
+            dmlops_push(&list28, 0);
+            dmlops_push(&list28, 1);
+            dmlops_push(&list28, 0);
+            dmlops_align(&list28, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_tell_list(planning, &told.attention.query.row, &list28);
             dmlops_list list29;
             list29.count = 0;
             dmlops_push(&list29, 0);
             dmlops_push(&list29, 0);
+            dmlops_push(&list29, 1);
+            dmlops_align(&list29, (int64_t)QueryTensor->DimensionCount, 0);
+            dmlops_tell_list(planning, &told.attention.query.element, &list29);
             dmlops_list list30;
             list30.count = 0;
-            dmlops_append(&list30, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-            dmlops_align(&list30, 3, 1);
-            dmlops_push(&list29, dmlops_divide(dmlops_list_entry(list30.values, list30.count, 2), (int64_t)desc->QueryHeadCount));
-            dmlops_align(&list29, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list28, list29.values, list29.count, 0, list29.count);
+            dmlops_tell_list(planning, &told.attention.query.limits, &list30);
         } else {
-            dmlops_push(&list28, 0);
-            dmlops_push(&list28, 0);
-            dmlops_push(&list28, 1);
-            dmlops_push(&list28, 0);
-            dmlops_push(&list28, 0);
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.query.head, &list28);
-    dmlops_list list31;
-    list31.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->QueryTensor != NULL) {
+            told.attention.query.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5);
+            dmlops_list list31;
+            list31.count = 0;
+            dmlops_push(&list31, 0);
+            dmlops_push(&list31, 0);
+            dmlops_push(&list31, 0);
+            dmlops_push(&list31, 0);
+            dmlops_push(&list31, 0);
+            dmlops_tell_list(planning, &told.attention.query.first, &list31);
             dmlops_list list32;
             list32.count = 0;
-            dmlops_push(&list32, 0);
             dmlops_push(&list32, 1);
             dmlops_push(&list32, 0);
-            dmlops_align(&list32, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list31, list32.values, list32.count, 0, list32.count);
-        } else {
-            dmlops_push(&list31, 0);
-            dmlops_push(&list31, 1);
-            dmlops_push(&list31, 0);
-            dmlops_push(&list31, 0);
-            dmlops_push(&list31, 0);
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.query.row, &list31);
-    dmlops_list list33;
-    list33.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->QueryTensor != NULL) {
-            dmlops_list list34;
-            list34.count = 0;
-            dmlops_push(&list34, 0);
-            dmlops_push(&list34, 0);
-            dmlops_push(&list34, 1);
-            dmlops_align(&list34, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_list_append(&list33, list34.values, list34.count, 0, list34.count);
-        } else {
-            dmlops_push(&list33, 0);
-            dmlops_push(&list33, 0);
+            dmlops_push(&list32, 0);
+            dmlops_push(&list32, 0);
+            dmlops_push(&list32, 0);
+            dmlops_tell_list(planning, &told.attention.query.batch, &list32);
+            dmlops_list list33;
+            list33.count = 0;
             dmlops_push(&list33, 0);
             dmlops_push(&list33, 0);
             dmlops_push(&list33, 1);
+            dmlops_push(&list33, 0);
+            dmlops_push(&list33, 0);
+            dmlops_tell_list(planning, &told.attention.query.head, &list33);
+            dmlops_list list34;
+            list34.count = 0;
+            dmlops_push(&list34, 0);
+            dmlops_push(&list34, 1);
+            dmlops_push(&list34, 0);
+            dmlops_push(&list34, 0);
+            dmlops_push(&list34, 0);
+            dmlops_tell_list(planning, &told.attention.query.row, &list34);
+            dmlops_list list35;
+            list35.count = 0;
+            dmlops_push(&list35, 0);
+            dmlops_push(&list35, 0);
+            dmlops_push(&list35, 0);
+            dmlops_push(&list35, 0);
+            dmlops_push(&list35, 1);
+            dmlops_tell_list(planning, &told.attention.query.element, &list35);
+            dmlops_list list36;
+            list36.count = 0;
+            dmlops_tell_list(planning, &told.attention.query.limits, &list36);
         }
     } else {
+        told.attention.query.tensor = (int64_t)-1;
+        dmlops_list list37;
+        list37.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.first, &list37);
+        dmlops_list list38;
+        list38.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.batch, &list38);
+        dmlops_list list39;
+        list39.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.head, &list39);
+        dmlops_list list40;
+        list40.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.row, &list40);
+        dmlops_list list41;
+        list41.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.element, &list41);
+        dmlops_list list42;
+        list42.count = 0;
+        dmlops_tell_list(planning, &told.attention.query.limits, &list42);
     }
-    dmlops_tell_list(planning, &told.attention.query.element, &list33);
-    dmlops_list list35;
-    list35.count = 0;
-    dmlops_tell_list(planning, &told.attention.query.limits, &list35);
-    told.attention.key.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(!(desc->PastSequenceLengthsTensor != NULL) ? (int64_t)(desc->KeyTensor != NULL ? (int64_t)1 : (int64_t)(desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5))) : (int64_t)(int64_t)-1) : (int64_t)(int64_t)-1);
-    dmlops_list list36;
-    list36.count = 0;
     if (!(desc->BiasTensor != NULL)) {
         if (!(desc->PastSequenceLengthsTensor != NULL)) {
             if (desc->KeyTensor != NULL) {
-                dmlops_list list37;
-                list37.count = 0;
-                dmlops_push(&list37, 0);
-                dmlops_push(&list37, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_push(&list37, 0);
-                dmlops_align(&list37, (int64_t)KeyTensor->DimensionCount, 0);
-                dmlops_list_append(&list36, list37.values, list37.count, 0, list37.count);
-            } else {
-                if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_push(&list36, 0);
-                    dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                    dmlops_push(&list36, 0);
-                    dmlops_push(&list36, 1);
-                    dmlops_push(&list36, 0);
-                } else {
-                    if (desc->StackedKeyValueTensor != NULL) {
-                        dmlops_push(&list36, 0);
-                        dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                        dmlops_push(&list36, 0);
-                        dmlops_push(&list36, 0);
-                        dmlops_push(&list36, 0);
-                    } else {
-                        dmlops_push(&list36, 0);
-                        dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                        dmlops_push(&list36, 0);
-                        dmlops_push(&list36, 1);
-                        dmlops_push(&list36, 0);
-                    }
-                }
-            }
-            dmlops_push(&list36, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.first, &list36);
-    dmlops_list list38;
-    list38.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->KeyTensor != NULL) {
-                dmlops_list list39;
-                list39.count = 0;
-                dmlops_push(&list39, 1);
-                dmlops_push(&list39, 0);
-                dmlops_push(&list39, 0);
-                dmlops_align(&list39, (int64_t)KeyTensor->DimensionCount, 0);
-                dmlops_list_append(&list38, list39.values, list39.count, 0, list39.count);
-            } else {
-                dmlops_push(&list38, 1);
-                dmlops_push(&list38, 0);
-                dmlops_push(&list38, 0);
-                dmlops_push(&list38, 0);
-                dmlops_push(&list38, 0);
-            }
-            dmlops_push(&list38, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.batch, &list38);
-    dmlops_list list40;
-    list40.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->KeyTensor != NULL) {
-                dmlops_list list41;
-                list41.count = 0;
-                dmlops_push(&list41, 0);
-                dmlops_push(&list41, 0);
-                dmlops_list list42;
-                list42.count = 0;
+                told.attention.key.tensor = 1;
+                dmlops_list list43;
+                list43.count = 0;
+                dmlops_list list44;
+                list44.count = 0;
+                dmlops_push(&list44, 0);
+                dmlops_push(&list44, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_push(&list44, 0);
+                dmlops_align(&list44, (int64_t)KeyTensor->DimensionCount, 0);
+                dmlops_list_append(&list43, list44.values, list44.count, 0, list44.count);
+                dmlops_push(&list43, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_tell_list(planning, &told.attention.key.first, &list43);
+                dmlops_list list45;
+                list45.count = 0;
+                dmlops_list list46;
+                list46.count = 0;
+                dmlops_push(&list46, 1);
+                dmlops_push(&list46, 0);
+                dmlops_push(&list46, 0);
+                dmlops_align(&list46, (int64_t)KeyTensor->DimensionCount, 0);
+                dmlops_list_append(&list45, list46.values, list46.count, 0, list46.count);
+                dmlops_push(&list45, 0);
+                dmlops_tell_list(planning, &told.attention.key.batch, &list45);
+                dmlops_list list47;
+                list47.count = 0;
+                dmlops_list list48;
+                list48.count = 0;
+                dmlops_push(&list48, 0);
+                dmlops_push(&list48, 0);
+                dmlops_list list49;
+                list49.count = 0;
                 if (desc->QueryTensor != NULL) {
-                    dmlops_list list43;
-                    list43.count = 0;
-                    dmlops_append(&list43, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list43, 3, 1);
-                    dmlops_list_append(&list42, list43.values, list43.count, 0, list43.count);
+                    dmlops_list list50;
+                    list50.count = 0;
+                    dmlops_append(&list50, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list50, 3, 1);
+                    dmlops_list_append(&list49, list50.values, list50.count, 0, list50.count);
                 } else {
                     if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list42, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list42, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                        dmlops_append(&list49, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list49, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                     } else {
                         if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list42, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list42, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            dmlops_append(&list49, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list49, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                         } else {
-                            dmlops_push(&list42, 0);
-                            dmlops_push(&list42, 0);
-                            dmlops_push(&list42, 0);
+                            dmlops_push(&list49, 0);
+                            dmlops_push(&list49, 0);
+                            dmlops_push(&list49, 0);
                         }
                     }
                 }
-                dmlops_push(&list41, dmlops_divide(dmlops_list_entry(list42.values, list42.count, 2), (int64_t)desc->QueryHeadCount));
-                dmlops_align(&list41, (int64_t)KeyTensor->DimensionCount, 0);
-                dmlops_list_append(&list40, list41.values, list41.count, 0, list41.count);
-            } else {
-                dmlops_push(&list40, 0);
-                dmlops_push(&list40, 0);
-                dmlops_push(&list40, 1);
-                dmlops_push(&list40, 0);
-                dmlops_push(&list40, 0);
-            }
-            dmlops_push(&list40, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.head, &list40);
-    dmlops_list list44;
-    list44.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->KeyTensor != NULL) {
-                dmlops_list list45;
-                list45.count = 0;
-                dmlops_push(&list45, 0);
-                dmlops_push(&list45, 1);
-                dmlops_push(&list45, 0);
-                dmlops_align(&list45, (int64_t)KeyTensor->DimensionCount, 0);
-                dmlops_list_append(&list44, list45.values, list45.count, 0, list45.count);
-            } else {
-                dmlops_push(&list44, 0);
-                dmlops_push(&list44, 1);
-                dmlops_push(&list44, 0);
-                dmlops_push(&list44, 0);
-                dmlops_push(&list44, 0);
-            }
-            dmlops_push(&list44, 1);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.row, &list44);
-    dmlops_list list46;
-    list46.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->KeyTensor != NULL) {
-                dmlops_list list47;
-                list47.count = 0;
+                dmlops_push(&list48, dmlops_divide(dmlops_list_entry(list49.values, list49.count, 2), (int64_t)desc->QueryHeadCount));
+                dmlops_align(&list48, (int64_t)KeyTensor->DimensionCount, 0);
+                dmlops_list_append(&list47, list48.values, list48.count, 0, list48.count);
                 dmlops_push(&list47, 0);
-                dmlops_push(&list47, 0);
-                dmlops_push(&list47, 1);
-                dmlops_align(&list47, (int64_t)KeyTensor->DimensionCount, 0);
-                dmlops_list_append(&list46, list47.values, list47.count, 0, list47.count);
+                dmlops_tell_list(planning, &told.attention.key.head, &list47);
+                dmlops_list list51;
+                list51.count = 0;
+                dmlops_list list52;
+                list52.count = 0;
+                dmlops_push(&list52, 0);
+                dmlops_push(&list52, 1);
+                dmlops_push(&list52, 0);
+                dmlops_align(&list52, (int64_t)KeyTensor->DimensionCount, 0);
+                dmlops_list_append(&list51, list52.values, list52.count, 0, list52.count);
+                dmlops_push(&list51, 1);
+                dmlops_tell_list(planning, &told.attention.key.row, &list51);
+                dmlops_list list53;
+                list53.count = 0;
+                dmlops_list list54;
+                list54.count = 0;
+                dmlops_push(&list54, 0);
+                dmlops_push(&list54, 0);
+                dmlops_push(&list54, 1);
+                dmlops_align(&list54, (int64_t)KeyTensor->DimensionCount, 0);
+                dmlops_list_append(&list53, list54.values, list54.count, 0, list54.count);
+                dmlops_push(&list53, 0);
+                dmlops_tell_list(planning, &told.attention.key.element, &list53);
+                dmlops_list list55;
+                list55.count = 0;
+                dmlops_push(&list55, dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2)));
+                dmlops_tell_list(planning, &told.attention.key.limits, &list55);
             } else {
-                dmlops_push(&list46, 0);
-                dmlops_push(&list46, 0);
-                dmlops_push(&list46, 0);
-                dmlops_push(&list46, 0);
-                dmlops_push(&list46, 1);
-            }
-            dmlops_push(&list46, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.element, &list46);
-    dmlops_list list48;
-    list48.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            int64_t chosen20;
-            if (desc->KeyTensor != NULL) {
-                chosen20 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-            } else {
+                told.attention.key.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5));
+                dmlops_list list56;
+                list56.count = 0;
+                if (desc->StackedQueryKeyTensor != NULL) {
+                    dmlops_push(&list56, 0);
+                    dmlops_push(&list56, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                    dmlops_push(&list56, 0);
+                    dmlops_push(&list56, 1);
+                    dmlops_push(&list56, 0);
+                } else {
+                    if (desc->StackedKeyValueTensor != NULL) {
+                        dmlops_push(&list56, 0);
+                        dmlops_push(&list56, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                        dmlops_push(&list56, 0);
+                        dmlops_push(&list56, 0);
+                        dmlops_push(&list56, 0);
+                    } else {
+                        dmlops_push(&list56, 0);
+                        dmlops_push(&list56, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                        dmlops_push(&list56, 0);
+                        dmlops_push(&list56, 1);
+                        dmlops_push(&list56, 0);
+                    }
+                }
+                dmlops_push(&list56, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_tell_list(planning, &told.attention.key.first, &list56);
+                dmlops_list list57;
+                list57.count = 0;
+                dmlops_push(&list57, 1);
+                dmlops_push(&list57, 0);
+                dmlops_push(&list57, 0);
+                dmlops_push(&list57, 0);
+                dmlops_push(&list57, 0);
+                dmlops_push(&list57, 0);
+                dmlops_tell_list(planning, &told.attention.key.batch, &list57);
+                dmlops_list list58;
+                list58.count = 0;
+                dmlops_push(&list58, 0);
+                dmlops_push(&list58, 0);
+                dmlops_push(&list58, 1);
+                dmlops_push(&list58, 0);
+                dmlops_push(&list58, 0);
+                dmlops_push(&list58, 0);
+                dmlops_tell_list(planning, &told.attention.key.head, &list58);
+                dmlops_list list59;
+                list59.count = 0;
+                dmlops_push(&list59, 0);
+                dmlops_push(&list59, 1);
+                dmlops_push(&list59, 0);
+                dmlops_push(&list59, 0);
+                dmlops_push(&list59, 0);
+                dmlops_push(&list59, 1);
+                dmlops_tell_list(planning, &told.attention.key.row, &list59);
+                dmlops_list list60;
+                list60.count = 0;
+                dmlops_push(&list60, 0);
+                dmlops_push(&list60, 0);
+                dmlops_push(&list60, 0);
+                dmlops_push(&list60, 0);
+                dmlops_push(&list60, 1);
+                dmlops_push(&list60, 0);
+                dmlops_tell_list(planning, &told.attention.key.element, &list60);
+                dmlops_list list61;
+                list61.count = 0;
                 int64_t chosen19;
                 if (desc->StackedKeyValueTensor != NULL) {
                     chosen19 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
                 } else {
                     int64_t chosen18;
-                    if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-                        dmlops_list list49;
-                        list49.count = 0;
-                        if (desc->QueryTensor != NULL) {
-                            dmlops_list list50;
-                            list50.count = 0;
-                            dmlops_append(&list50, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                            dmlops_align(&list50, 3, 1);
-                            dmlops_list_append(&list49, list50.values, list50.count, 0, list50.count);
-                        } else {
-                            if (desc->StackedQueryKeyTensor != NULL) {
-                                dmlops_append(&list49, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                                dmlops_push(&list49, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                            } else {
-                                if (desc->StackedQueryKeyValueTensor != NULL) {
-                                    dmlops_append(&list49, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                                    dmlops_push(&list49, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                                } else {
-                                    dmlops_push(&list49, 0);
-                                    dmlops_push(&list49, 0);
-                                    dmlops_push(&list49, 0);
-                                }
-                            }
-                        }
-                        chosen18 = dmlops_list_entry(list49.values, list49.count, 1);
-                    } else {
-                        chosen18 = 0;
-                    }
-                    chosen19 = chosen18;
-                }
-                chosen20 = chosen19;
-            }
-            dmlops_push(&list48, chosen20);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key.limits, &list48);
-    told.attention.value.tensor = (!(desc->BiasTensor != NULL) ? (int64_t)(!(desc->PastSequenceLengthsTensor != NULL) ? (int64_t)(desc->ValueTensor != NULL ? (int64_t)2 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5)) : (int64_t)(int64_t)-1) : (int64_t)(int64_t)-1);
-    dmlops_list list51;
-    list51.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->ValueTensor != NULL) {
-                dmlops_list list52;
-                list52.count = 0;
-                dmlops_push(&list52, 0);
-                dmlops_push(&list52, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_push(&list52, 0);
-                dmlops_align(&list52, (int64_t)ValueTensor->DimensionCount, 0);
-                dmlops_list_append(&list51, list52.values, list52.count, 0, list52.count);
-            } else {
-                if (desc->StackedKeyValueTensor != NULL) {
-                    dmlops_push(&list51, 0);
-                    dmlops_push(&list51, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                    dmlops_push(&list51, 0);
-                    dmlops_push(&list51, 1);
-                    dmlops_push(&list51, 0);
-                } else {
-                    dmlops_push(&list51, 0);
-                    dmlops_push(&list51, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                    dmlops_push(&list51, 0);
-                    dmlops_push(&list51, 2);
-                    dmlops_push(&list51, 0);
-                }
-            }
-            dmlops_push(&list51, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.first, &list51);
-    dmlops_list list53;
-    list53.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->ValueTensor != NULL) {
-                dmlops_list list54;
-                list54.count = 0;
-                dmlops_push(&list54, 1);
-                dmlops_push(&list54, 0);
-                dmlops_push(&list54, 0);
-                dmlops_align(&list54, (int64_t)ValueTensor->DimensionCount, 0);
-                dmlops_list_append(&list53, list54.values, list54.count, 0, list54.count);
-            } else {
-                dmlops_push(&list53, 1);
-                dmlops_push(&list53, 0);
-                dmlops_push(&list53, 0);
-                dmlops_push(&list53, 0);
-                dmlops_push(&list53, 0);
-            }
-            dmlops_push(&list53, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.batch, &list53);
-    dmlops_list list55;
-    list55.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->ValueTensor != NULL) {
-                dmlops_list list56;
-                list56.count = 0;
-                dmlops_push(&list56, 0);
-                dmlops_push(&list56, 0);
-                dmlops_push(&list56, dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount));
-                dmlops_align(&list56, (int64_t)ValueTensor->DimensionCount, 0);
-                dmlops_list_append(&list55, list56.values, list56.count, 0, list56.count);
-            } else {
-                dmlops_push(&list55, 0);
-                dmlops_push(&list55, 0);
-                dmlops_push(&list55, 1);
-                dmlops_push(&list55, 0);
-                dmlops_push(&list55, 0);
-            }
-            dmlops_push(&list55, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.head, &list55);
-    dmlops_list list57;
-    list57.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->ValueTensor != NULL) {
-                dmlops_list list58;
-                list58.count = 0;
-                dmlops_push(&list58, 0);
-                dmlops_push(&list58, 1);
-                dmlops_push(&list58, 0);
-                dmlops_align(&list58, (int64_t)ValueTensor->DimensionCount, 0);
-                dmlops_list_append(&list57, list58.values, list58.count, 0, list58.count);
-            } else {
-                dmlops_push(&list57, 0);
-                dmlops_push(&list57, 1);
-                dmlops_push(&list57, 0);
-                dmlops_push(&list57, 0);
-                dmlops_push(&list57, 0);
-            }
-            dmlops_push(&list57, 1);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.row, &list57);
-    dmlops_list list59;
-    list59.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->ValueTensor != NULL) {
-                dmlops_list list60;
-                list60.count = 0;
-                dmlops_push(&list60, 0);
-                dmlops_push(&list60, 0);
-                dmlops_push(&list60, 1);
-                dmlops_align(&list60, (int64_t)ValueTensor->DimensionCount, 0);
-                dmlops_list_append(&list59, list60.values, list60.count, 0, list60.count);
-            } else {
-                dmlops_push(&list59, 0);
-                dmlops_push(&list59, 0);
-                dmlops_push(&list59, 0);
-                dmlops_push(&list59, 0);
-                dmlops_push(&list59, 1);
-            }
-            dmlops_push(&list59, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.element, &list59);
-    dmlops_list list61;
-    list61.count = 0;
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            int64_t chosen23;
-            if (desc->KeyTensor != NULL) {
-                chosen23 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-            } else {
-                int64_t chosen22;
-                if (desc->StackedKeyValueTensor != NULL) {
-                    chosen22 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
-                } else {
-                    int64_t chosen21;
                     if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
                         dmlops_list list62;
                         list62.count = 0;
@@ -43078,564 +43058,848 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                                 }
                             }
                         }
-                        chosen21 = dmlops_list_entry(list62.values, list62.count, 1);
+                        chosen18 = dmlops_list_entry(list62.values, list62.count, 1);
                     } else {
-                        chosen21 = 0;
+                        chosen18 = 0;
+                    }
+                    chosen19 = chosen18;
+                }
+                dmlops_push(&list61, chosen19);
+                dmlops_tell_list(planning, &told.attention.key.limits, &list61);
+            }
+        } else {
+            told.attention.key.tensor = (int64_t)-1;
+            dmlops_list list64;
+            list64.count = 0;
+            dmlops_tell_list(planning, &told.attention.key.first, &list64);
+            dmlops_list list65;
+            list65.count = 0;
+            dmlops_tell_list(planning, &told.attention.key.batch, &list65);
+            dmlops_list list66;
+            list66.count = 0;
+            dmlops_tell_list(planning, &told.attention.key.head, &list66);
+            dmlops_list list67;
+            list67.count = 0;
+            dmlops_tell_list(planning, &told.attention.key.row, &list67);
+            dmlops_list list68;
+            list68.count = 0;
+            dmlops_tell_list(planning, &told.attention.key.element, &list68);
+            dmlops_list list69;
+            list69.count = 0;
+            dmlops_tell_list(planning, &told.attention.key.limits, &list69);
+        }
+    } else {
+        told.attention.key.tensor = (int64_t)-1;
+        dmlops_list list70;
+        list70.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.first, &list70);
+        dmlops_list list71;
+        list71.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.batch, &list71);
+        dmlops_list list72;
+        list72.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.head, &list72);
+        dmlops_list list73;
+        list73.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.row, &list73);
+        dmlops_list list74;
+        list74.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.element, &list74);
+        dmlops_list list75;
+        list75.count = 0;
+        dmlops_tell_list(planning, &told.attention.key.limits, &list75);
+    }
+    if (!(desc->BiasTensor != NULL)) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            if (desc->ValueTensor != NULL) {
+                told.attention.value.tensor = 2;
+                dmlops_list list76;
+                list76.count = 0;
+                dmlops_list list77;
+                list77.count = 0;
+                dmlops_push(&list77, 0);
+                dmlops_push(&list77, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_push(&list77, 0);
+                dmlops_align(&list77, (int64_t)ValueTensor->DimensionCount, 0);
+                dmlops_list_append(&list76, list77.values, list77.count, 0, list77.count);
+                dmlops_push(&list76, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_tell_list(planning, &told.attention.value.first, &list76);
+                dmlops_list list78;
+                list78.count = 0;
+                dmlops_list list79;
+                list79.count = 0;
+                dmlops_push(&list79, 1);
+                dmlops_push(&list79, 0);
+                dmlops_push(&list79, 0);
+                dmlops_align(&list79, (int64_t)ValueTensor->DimensionCount, 0);
+                dmlops_list_append(&list78, list79.values, list79.count, 0, list79.count);
+                dmlops_push(&list78, 0);
+                dmlops_tell_list(planning, &told.attention.value.batch, &list78);
+                dmlops_list list80;
+                list80.count = 0;
+                dmlops_list list81;
+                list81.count = 0;
+                dmlops_push(&list81, 0);
+                dmlops_push(&list81, 0);
+                dmlops_push(&list81, dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount));
+                dmlops_align(&list81, (int64_t)ValueTensor->DimensionCount, 0);
+                dmlops_list_append(&list80, list81.values, list81.count, 0, list81.count);
+                dmlops_push(&list80, 0);
+                dmlops_tell_list(planning, &told.attention.value.head, &list80);
+                dmlops_list list82;
+                list82.count = 0;
+                dmlops_list list83;
+                list83.count = 0;
+                dmlops_push(&list83, 0);
+                dmlops_push(&list83, 1);
+                dmlops_push(&list83, 0);
+                dmlops_align(&list83, (int64_t)ValueTensor->DimensionCount, 0);
+                dmlops_list_append(&list82, list83.values, list83.count, 0, list83.count);
+                dmlops_push(&list82, 1);
+                dmlops_tell_list(planning, &told.attention.value.row, &list82);
+                dmlops_list list84;
+                list84.count = 0;
+                dmlops_list list85;
+                list85.count = 0;
+                dmlops_push(&list85, 0);
+                dmlops_push(&list85, 0);
+                dmlops_push(&list85, 1);
+                dmlops_align(&list85, (int64_t)ValueTensor->DimensionCount, 0);
+                dmlops_list_append(&list84, list85.values, list85.count, 0, list85.count);
+                dmlops_push(&list84, 0);
+                dmlops_tell_list(planning, &told.attention.value.element, &list84);
+                dmlops_list list86;
+                list86.count = 0;
+                int64_t chosen22;
+                if (desc->KeyTensor != NULL) {
+                    chosen22 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+                } else {
+                    int64_t chosen21;
+                    if (desc->StackedKeyValueTensor != NULL) {
+                        chosen21 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+                    } else {
+                        int64_t chosen20;
+                        if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                            dmlops_list list87;
+                            list87.count = 0;
+                            if (desc->QueryTensor != NULL) {
+                                dmlops_list list88;
+                                list88.count = 0;
+                                dmlops_append(&list88, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                                dmlops_align(&list88, 3, 1);
+                                dmlops_list_append(&list87, list88.values, list88.count, 0, list88.count);
+                            } else {
+                                if (desc->StackedQueryKeyTensor != NULL) {
+                                    dmlops_append(&list87, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                                    dmlops_push(&list87, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                                } else {
+                                    if (desc->StackedQueryKeyValueTensor != NULL) {
+                                        dmlops_append(&list87, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                                        dmlops_push(&list87, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                                    } else {
+                                        dmlops_push(&list87, 0);
+                                        dmlops_push(&list87, 0);
+                                        dmlops_push(&list87, 0);
+                                    }
+                                }
+                            }
+                            chosen20 = dmlops_list_entry(list87.values, list87.count, 1);
+                        } else {
+                            chosen20 = 0;
+                        }
+                        chosen21 = chosen20;
                     }
                     chosen22 = chosen21;
                 }
-                chosen23 = chosen22;
+                dmlops_push(&list86, chosen22);
+                dmlops_tell_list(planning, &told.attention.value.limits, &list86);
+            } else {
+                told.attention.value.tensor = (desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5);
+                dmlops_list list89;
+                list89.count = 0;
+                if (desc->StackedKeyValueTensor != NULL) {
+                    dmlops_push(&list89, 0);
+                    dmlops_push(&list89, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                    dmlops_push(&list89, 0);
+                    dmlops_push(&list89, 1);
+                    dmlops_push(&list89, 0);
+                } else {
+                    dmlops_push(&list89, 0);
+                    dmlops_push(&list89, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                    dmlops_push(&list89, 0);
+                    dmlops_push(&list89, 2);
+                    dmlops_push(&list89, 0);
+                }
+                dmlops_push(&list89, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+                dmlops_tell_list(planning, &told.attention.value.first, &list89);
+                dmlops_list list90;
+                list90.count = 0;
+                dmlops_push(&list90, 1);
+                dmlops_push(&list90, 0);
+                dmlops_push(&list90, 0);
+                dmlops_push(&list90, 0);
+                dmlops_push(&list90, 0);
+                dmlops_push(&list90, 0);
+                dmlops_tell_list(planning, &told.attention.value.batch, &list90);
+                dmlops_list list91;
+                list91.count = 0;
+                dmlops_push(&list91, 0);
+                dmlops_push(&list91, 0);
+                dmlops_push(&list91, 1);
+                dmlops_push(&list91, 0);
+                dmlops_push(&list91, 0);
+                dmlops_push(&list91, 0);
+                dmlops_tell_list(planning, &told.attention.value.head, &list91);
+                dmlops_list list92;
+                list92.count = 0;
+                dmlops_push(&list92, 0);
+                dmlops_push(&list92, 1);
+                dmlops_push(&list92, 0);
+                dmlops_push(&list92, 0);
+                dmlops_push(&list92, 0);
+                dmlops_push(&list92, 1);
+                dmlops_tell_list(planning, &told.attention.value.row, &list92);
+                dmlops_list list93;
+                list93.count = 0;
+                dmlops_push(&list93, 0);
+                dmlops_push(&list93, 0);
+                dmlops_push(&list93, 0);
+                dmlops_push(&list93, 0);
+                dmlops_push(&list93, 1);
+                dmlops_push(&list93, 0);
+                dmlops_tell_list(planning, &told.attention.value.element, &list93);
+                dmlops_list list94;
+                list94.count = 0;
+                int64_t chosen25;
+                if (desc->KeyTensor != NULL) {
+                    chosen25 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
+                } else {
+                    int64_t chosen24;
+                    if (desc->StackedKeyValueTensor != NULL) {
+                        chosen24 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
+                    } else {
+                        int64_t chosen23;
+                        if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+                            dmlops_list list95;
+                            list95.count = 0;
+                            if (desc->QueryTensor != NULL) {
+                                dmlops_list list96;
+                                list96.count = 0;
+                                dmlops_append(&list96, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                                dmlops_align(&list96, 3, 1);
+                                dmlops_list_append(&list95, list96.values, list96.count, 0, list96.count);
+                            } else {
+                                if (desc->StackedQueryKeyTensor != NULL) {
+                                    dmlops_append(&list95, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                                    dmlops_push(&list95, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                                } else {
+                                    if (desc->StackedQueryKeyValueTensor != NULL) {
+                                        dmlops_append(&list95, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                                        dmlops_push(&list95, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                                    } else {
+                                        dmlops_push(&list95, 0);
+                                        dmlops_push(&list95, 0);
+                                        dmlops_push(&list95, 0);
+                                    }
+                                }
+                            }
+                            chosen23 = dmlops_list_entry(list95.values, list95.count, 1);
+                        } else {
+                            chosen23 = 0;
+                        }
+                        chosen24 = chosen23;
+                    }
+                    chosen25 = chosen24;
+                }
+                dmlops_push(&list94, chosen25);
+                dmlops_tell_list(planning, &told.attention.value.limits, &list94);
             }
-            dmlops_push(&list61, chosen23);
         } else {
+            told.attention.value.tensor = (int64_t)-1;
+            dmlops_list list97;
+            list97.count = 0;
+            dmlops_tell_list(planning, &told.attention.value.first, &list97);
+            dmlops_list list98;
+            list98.count = 0;
+            dmlops_tell_list(planning, &told.attention.value.batch, &list98);
+            dmlops_list list99;
+            list99.count = 0;
+            dmlops_tell_list(planning, &told.attention.value.head, &list99);
+            dmlops_list list100;
+            list100.count = 0;
+            dmlops_tell_list(planning, &told.attention.value.row, &list100);
+            dmlops_list list101;
+            list101.count = 0;
+            dmlops_tell_list(planning, &told.attention.value.element, &list101);
+            dmlops_list list102;
+            list102.count = 0;
+            dmlops_tell_list(planning, &told.attention.value.limits, &list102);
         }
     } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value.limits, &list61);
-    told.attention.key_before.tensor = (desc->PastKeyTensor != NULL ? (int64_t)(!(desc->PastSequenceLengthsTensor != NULL) ? (int64_t)9 : (int64_t)(int64_t)-1) : (int64_t)(int64_t)-1);
-    dmlops_list list64;
-    list64.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list65;
-            list65.count = 0;
-            dmlops_push(&list65, 0);
-            dmlops_push(&list65, 0);
-            dmlops_push(&list65, 0);
-            dmlops_push(&list65, 0);
-            dmlops_align(&list65, (int64_t)PastKeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list64, list65.values, list65.count, 0, list65.count);
-            dmlops_push(&list64, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.first, &list64);
-    dmlops_list list66;
-    list66.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list67;
-            list67.count = 0;
-            dmlops_push(&list67, 1);
-            dmlops_push(&list67, 0);
-            dmlops_push(&list67, 0);
-            dmlops_push(&list67, 0);
-            dmlops_align(&list67, (int64_t)PastKeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list66, list67.values, list67.count, 0, list67.count);
-            dmlops_push(&list66, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.batch, &list66);
-    dmlops_list list68;
-    list68.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list69;
-            list69.count = 0;
-            dmlops_push(&list69, 0);
-            dmlops_push(&list69, 1);
-            dmlops_push(&list69, 0);
-            dmlops_push(&list69, 0);
-            dmlops_align(&list69, (int64_t)PastKeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list68, list69.values, list69.count, 0, list69.count);
-            dmlops_push(&list68, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.head, &list68);
-    dmlops_list list70;
-    list70.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list71;
-            list71.count = 0;
-            dmlops_push(&list71, 0);
-            dmlops_push(&list71, 0);
-            dmlops_push(&list71, 1);
-            dmlops_push(&list71, 0);
-            dmlops_align(&list71, (int64_t)PastKeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list70, list71.values, list71.count, 0, list71.count);
-            dmlops_push(&list70, 1);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.row, &list70);
-    dmlops_list list72;
-    list72.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list73;
-            list73.count = 0;
-            dmlops_push(&list73, 0);
-            dmlops_push(&list73, 0);
-            dmlops_push(&list73, 0);
-            dmlops_push(&list73, 1);
-            dmlops_align(&list73, (int64_t)PastKeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list72, list73.values, list73.count, 0, list73.count);
-            dmlops_push(&list72, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.element, &list72);
-    dmlops_list list74;
-    list74.count = 0;
-    if (desc->PastKeyTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_push(&list74, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_before.limits, &list74);
-    told.attention.key_stored.tensor = (desc->OutputPresentKeyTensor != NULL ? (int64_t)13 : (int64_t)(int64_t)-1);
-    dmlops_list list75;
-    list75.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list76;
-        list76.count = 0;
-        dmlops_push(&list76, 0);
-        dmlops_push(&list76, 0);
-        dmlops_push(&list76, 0);
-        dmlops_push(&list76, 0);
-        dmlops_align(&list76, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list75, list76.values, list76.count, 0, list76.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.first, &list75);
-    dmlops_list list77;
-    list77.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list78;
-        list78.count = 0;
-        dmlops_push(&list78, 1);
-        dmlops_push(&list78, 0);
-        dmlops_push(&list78, 0);
-        dmlops_push(&list78, 0);
-        dmlops_align(&list78, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list77, list78.values, list78.count, 0, list78.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.batch, &list77);
-    dmlops_list list79;
-    list79.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list80;
-        list80.count = 0;
-        dmlops_push(&list80, 0);
-        dmlops_push(&list80, 1);
-        dmlops_push(&list80, 0);
-        dmlops_push(&list80, 0);
-        dmlops_align(&list80, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list79, list80.values, list80.count, 0, list80.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.head, &list79);
-    dmlops_list list81;
-    list81.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list82;
-        list82.count = 0;
-        dmlops_push(&list82, 0);
-        dmlops_push(&list82, 0);
-        dmlops_push(&list82, 1);
-        dmlops_push(&list82, 0);
-        dmlops_align(&list82, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list81, list82.values, list82.count, 0, list82.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.row, &list81);
-    dmlops_list list83;
-    list83.count = 0;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        dmlops_list list84;
-        list84.count = 0;
-        dmlops_push(&list84, 0);
-        dmlops_push(&list84, 0);
-        dmlops_push(&list84, 0);
-        dmlops_push(&list84, 1);
-        dmlops_align(&list84, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list83, list84.values, list84.count, 0, list84.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.key_stored.element, &list83);
-    dmlops_list list85;
-    list85.count = 0;
-    dmlops_tell_list(planning, &told.attention.key_stored.limits, &list85);
-    told.attention.value_before.tensor = (desc->PastValueTensor != NULL ? (int64_t)(!(desc->PastSequenceLengthsTensor != NULL) ? (int64_t)10 : (int64_t)(int64_t)-1) : (int64_t)(int64_t)-1);
-    dmlops_list list86;
-    list86.count = 0;
-    if (desc->PastValueTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list87;
-            list87.count = 0;
-            dmlops_push(&list87, 0);
-            dmlops_push(&list87, 0);
-            dmlops_push(&list87, 0);
-            dmlops_push(&list87, 0);
-            dmlops_align(&list87, (int64_t)PastValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list86, list87.values, list87.count, 0, list87.count);
-            dmlops_push(&list86, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.first, &list86);
-    dmlops_list list88;
-    list88.count = 0;
-    if (desc->PastValueTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list89;
-            list89.count = 0;
-            dmlops_push(&list89, 1);
-            dmlops_push(&list89, 0);
-            dmlops_push(&list89, 0);
-            dmlops_push(&list89, 0);
-            dmlops_align(&list89, (int64_t)PastValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list88, list89.values, list89.count, 0, list89.count);
-            dmlops_push(&list88, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.batch, &list88);
-    dmlops_list list90;
-    list90.count = 0;
-    if (desc->PastValueTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list91;
-            list91.count = 0;
-            dmlops_push(&list91, 0);
-            dmlops_push(&list91, 1);
-            dmlops_push(&list91, 0);
-            dmlops_push(&list91, 0);
-            dmlops_align(&list91, (int64_t)PastValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list90, list91.values, list91.count, 0, list91.count);
-            dmlops_push(&list90, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.head, &list90);
-    dmlops_list list92;
-    list92.count = 0;
-    if (desc->PastValueTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list93;
-            list93.count = 0;
-            dmlops_push(&list93, 0);
-            dmlops_push(&list93, 0);
-            dmlops_push(&list93, 1);
-            dmlops_push(&list93, 0);
-            dmlops_align(&list93, (int64_t)PastValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list92, list93.values, list93.count, 0, list93.count);
-            dmlops_push(&list92, 1);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.row, &list92);
-    dmlops_list list94;
-    list94.count = 0;
-    if (desc->PastValueTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_list list95;
-            list95.count = 0;
-            dmlops_push(&list95, 0);
-            dmlops_push(&list95, 0);
-            dmlops_push(&list95, 0);
-            dmlops_push(&list95, 1);
-            dmlops_align(&list95, (int64_t)PastValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list94, list95.values, list95.count, 0, list95.count);
-            dmlops_push(&list94, 0);
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.element, &list94);
-    dmlops_list list96;
-    list96.count = 0;
-    if (desc->PastValueTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            dmlops_push(&list96, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-        } else {
-        }
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_before.limits, &list96);
-    told.attention.value_stored.tensor = (desc->OutputPresentValueTensor != NULL ? (int64_t)14 : (int64_t)(int64_t)-1);
-    dmlops_list list97;
-    list97.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
-        dmlops_list list98;
-        list98.count = 0;
-        dmlops_push(&list98, 0);
-        dmlops_push(&list98, 0);
-        dmlops_push(&list98, 0);
-        dmlops_push(&list98, 0);
-        dmlops_align(&list98, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list97, list98.values, list98.count, 0, list98.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_stored.first, &list97);
-    dmlops_list list99;
-    list99.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
-        dmlops_list list100;
-        list100.count = 0;
-        dmlops_push(&list100, 1);
-        dmlops_push(&list100, 0);
-        dmlops_push(&list100, 0);
-        dmlops_push(&list100, 0);
-        dmlops_align(&list100, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list99, list100.values, list100.count, 0, list100.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_stored.batch, &list99);
-    dmlops_list list101;
-    list101.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
-        dmlops_list list102;
-        list102.count = 0;
-        dmlops_push(&list102, 0);
-        dmlops_push(&list102, 1);
-        dmlops_push(&list102, 0);
-        dmlops_push(&list102, 0);
-        dmlops_align(&list102, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list101, list102.values, list102.count, 0, list102.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_stored.head, &list101);
-    dmlops_list list103;
-    list103.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
+        told.attention.value.tensor = (int64_t)-1;
+        dmlops_list list103;
+        list103.count = 0;
+        dmlops_tell_list(planning, &told.attention.value.first, &list103);
         dmlops_list list104;
         list104.count = 0;
-        dmlops_push(&list104, 0);
-        dmlops_push(&list104, 0);
-        dmlops_push(&list104, 1);
-        dmlops_push(&list104, 0);
-        dmlops_align(&list104, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list103, list104.values, list104.count, 0, list104.count);
-    } else {
-    }
-    dmlops_tell_list(planning, &told.attention.value_stored.row, &list103);
-    dmlops_list list105;
-    list105.count = 0;
-    if (desc->OutputPresentValueTensor != NULL) {
+        dmlops_tell_list(planning, &told.attention.value.batch, &list104);
+        dmlops_list list105;
+        list105.count = 0;
+        dmlops_tell_list(planning, &told.attention.value.head, &list105);
         dmlops_list list106;
         list106.count = 0;
-        dmlops_push(&list106, 0);
-        dmlops_push(&list106, 0);
-        dmlops_push(&list106, 0);
-        dmlops_push(&list106, 1);
-        dmlops_align(&list106, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list105, list106.values, list106.count, 0, list106.count);
-    } else {
+        dmlops_tell_list(planning, &told.attention.value.row, &list106);
+        dmlops_list list107;
+        list107.count = 0;
+        dmlops_tell_list(planning, &told.attention.value.element, &list107);
+        dmlops_list list108;
+        list108.count = 0;
+        dmlops_tell_list(planning, &told.attention.value.limits, &list108);
     }
-    dmlops_tell_list(planning, &told.attention.value_stored.element, &list105);
-    dmlops_list list107;
-    list107.count = 0;
-    dmlops_tell_list(planning, &told.attention.value_stored.limits, &list107);
-    told.attention.output.tensor = 12;
-    dmlops_list list108;
-    list108.count = 0;
-    dmlops_list list109;
-    list109.count = 0;
-    dmlops_push(&list109, 0);
-    dmlops_push(&list109, 0);
-    dmlops_push(&list109, 0);
-    dmlops_align(&list109, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list108, list109.values, list109.count, 0, list109.count);
-    dmlops_push(&list108, 0);
-    dmlops_push(&list108, 0);
-    dmlops_tell_list(planning, &told.attention.output.first, &list108);
-    dmlops_list list110;
-    list110.count = 0;
-    dmlops_list list111;
-    list111.count = 0;
-    dmlops_push(&list111, 1);
-    dmlops_push(&list111, 0);
-    dmlops_push(&list111, 0);
-    dmlops_align(&list111, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list110, list111.values, list111.count, 0, list111.count);
-    dmlops_push(&list110, 0);
-    dmlops_push(&list110, 0);
-    dmlops_tell_list(planning, &told.attention.output.batch, &list110);
-    dmlops_list list112;
-    list112.count = 0;
-    dmlops_list list113;
-    list113.count = 0;
-    dmlops_push(&list113, 0);
-    dmlops_push(&list113, 0);
-    int64_t chosen26;
-    if (desc->ValueTensor != NULL) {
-        chosen26 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount);
-    } else {
-        int64_t chosen25;
-        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+    if (desc->PastKeyTensor != NULL) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            told.attention.key_before.tensor = 9;
+            dmlops_list list109;
+            list109.count = 0;
+            dmlops_list list110;
+            list110.count = 0;
+            dmlops_push(&list110, 0);
+            dmlops_push(&list110, 0);
+            dmlops_push(&list110, 0);
+            dmlops_push(&list110, 0);
+            dmlops_align(&list110, (int64_t)PastKeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list109, list110.values, list110.count, 0, list110.count);
+            dmlops_push(&list109, 0);
+            dmlops_tell_list(planning, &told.attention.key_before.first, &list109);
+            dmlops_list list111;
+            list111.count = 0;
+            dmlops_list list112;
+            list112.count = 0;
+            dmlops_push(&list112, 1);
+            dmlops_push(&list112, 0);
+            dmlops_push(&list112, 0);
+            dmlops_push(&list112, 0);
+            dmlops_align(&list112, (int64_t)PastKeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list111, list112.values, list112.count, 0, list112.count);
+            dmlops_push(&list111, 0);
+            dmlops_tell_list(planning, &told.attention.key_before.batch, &list111);
+            dmlops_list list113;
+            list113.count = 0;
             dmlops_list list114;
             list114.count = 0;
-            if (desc->QueryTensor != NULL) {
-                dmlops_list list115;
-                list115.count = 0;
-                dmlops_append(&list115, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list115, 3, 1);
-                dmlops_list_append(&list114, list115.values, list115.count, 0, list115.count);
-            } else {
-                if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list114, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list114, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                } else {
-                    if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list114, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list114, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                    } else {
-                        dmlops_push(&list114, 0);
-                        dmlops_push(&list114, 0);
-                        dmlops_push(&list114, 0);
-                    }
-                }
-            }
-            chosen25 = dmlops_divide(dmlops_list_entry(list114.values, list114.count, 2), (int64_t)desc->QueryHeadCount);
+            dmlops_push(&list114, 0);
+            dmlops_push(&list114, 1);
+            dmlops_push(&list114, 0);
+            dmlops_push(&list114, 0);
+            dmlops_align(&list114, (int64_t)PastKeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list113, list114.values, list114.count, 0, list114.count);
+            dmlops_push(&list113, 0);
+            dmlops_tell_list(planning, &told.attention.key_before.head, &list113);
+            dmlops_list list115;
+            list115.count = 0;
+            dmlops_list list116;
+            list116.count = 0;
+            dmlops_push(&list116, 0);
+            dmlops_push(&list116, 0);
+            dmlops_push(&list116, 1);
+            dmlops_push(&list116, 0);
+            dmlops_align(&list116, (int64_t)PastKeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list115, list116.values, list116.count, 0, list116.count);
+            dmlops_push(&list115, 1);
+            dmlops_tell_list(planning, &told.attention.key_before.row, &list115);
+            dmlops_list list117;
+            list117.count = 0;
+            dmlops_list list118;
+            list118.count = 0;
+            dmlops_push(&list118, 0);
+            dmlops_push(&list118, 0);
+            dmlops_push(&list118, 0);
+            dmlops_push(&list118, 1);
+            dmlops_align(&list118, (int64_t)PastKeyTensor->DimensionCount, 0);
+            dmlops_list_append(&list117, list118.values, list118.count, 0, list118.count);
+            dmlops_push(&list117, 0);
+            dmlops_tell_list(planning, &told.attention.key_before.element, &list117);
+            dmlops_list list119;
+            list119.count = 0;
+            dmlops_push(&list119, dmlops_min(dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)), dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2))));
+            dmlops_tell_list(planning, &told.attention.key_before.limits, &list119);
         } else {
-            int64_t chosen24;
-            if (desc->PastValueTensor != NULL) {
-                chosen24 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
-            } else {
-                dmlops_list list116;
-                list116.count = 0;
-                if (desc->QueryTensor != NULL) {
-                    dmlops_list list117;
-                    list117.count = 0;
-                    dmlops_append(&list117, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list117, 3, 1);
-                    dmlops_list_append(&list116, list117.values, list117.count, 0, list117.count);
-                } else {
-                    if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list116, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list116, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                    } else {
-                        if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list116, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list116, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                        } else {
-                            dmlops_push(&list116, 0);
-                            dmlops_push(&list116, 0);
-                            dmlops_push(&list116, 0);
-                        }
-                    }
-                }
-                chosen24 = dmlops_divide(dmlops_list_entry(list116.values, list116.count, 2), (int64_t)desc->QueryHeadCount);
-            }
-            chosen25 = chosen24;
-        }
-        chosen26 = chosen25;
-    }
-    dmlops_push(&list113, chosen26);
-    dmlops_align(&list113, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list112, list113.values, list113.count, 0, list113.count);
-    dmlops_push(&list112, 1);
-    dmlops_push(&list112, 0);
-    dmlops_tell_list(planning, &told.attention.output.head, &list112);
-    dmlops_list list118;
-    list118.count = 0;
-    dmlops_list list119;
-    list119.count = 0;
-    dmlops_push(&list119, 0);
-    dmlops_push(&list119, 1);
-    dmlops_push(&list119, 0);
-    dmlops_align(&list119, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list118, list119.values, list119.count, 0, list119.count);
-    dmlops_push(&list118, 0);
-    dmlops_push(&list118, 0);
-    dmlops_tell_list(planning, &told.attention.output.row, &list118);
-    dmlops_list list120;
-    list120.count = 0;
-    dmlops_list list121;
-    list121.count = 0;
-    dmlops_push(&list121, 0);
-    dmlops_push(&list121, 0);
-    dmlops_push(&list121, 1);
-    dmlops_align(&list121, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list120, list121.values, list121.count, 0, list121.count);
-    dmlops_push(&list120, 0);
-    dmlops_push(&list120, 1);
-    dmlops_tell_list(planning, &told.attention.output.element, &list120);
-    dmlops_list list122;
-    list122.count = 0;
-    dmlops_push(&list122, (int64_t)desc->QueryHeadCount);
-    int64_t chosen29;
-    if (desc->ValueTensor != NULL) {
-        chosen29 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount);
-    } else {
-        int64_t chosen28;
-        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+            told.attention.key_before.tensor = (int64_t)-1;
+            dmlops_list list120;
+            list120.count = 0;
+            dmlops_tell_list(planning, &told.attention.key_before.first, &list120);
+            dmlops_list list121;
+            list121.count = 0;
+            dmlops_tell_list(planning, &told.attention.key_before.batch, &list121);
+            dmlops_list list122;
+            list122.count = 0;
+            dmlops_tell_list(planning, &told.attention.key_before.head, &list122);
             dmlops_list list123;
             list123.count = 0;
+            dmlops_tell_list(planning, &told.attention.key_before.row, &list123);
+            dmlops_list list124;
+            list124.count = 0;
+            dmlops_tell_list(planning, &told.attention.key_before.element, &list124);
+            dmlops_list list125;
+            list125.count = 0;
+            dmlops_tell_list(planning, &told.attention.key_before.limits, &list125);
+        }
+    } else {
+        told.attention.key_before.tensor = (int64_t)-1;
+        dmlops_list list126;
+        list126.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.first, &list126);
+        dmlops_list list127;
+        list127.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.batch, &list127);
+        dmlops_list list128;
+        list128.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.head, &list128);
+        dmlops_list list129;
+        list129.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.row, &list129);
+        dmlops_list list130;
+        list130.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.element, &list130);
+        dmlops_list list131;
+        list131.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_before.limits, &list131);
+    }
+    if (desc->OutputPresentKeyTensor != NULL) {
+        told.attention.key_stored.tensor = 13;
+        dmlops_list list132;
+        list132.count = 0;
+        dmlops_push(&list132, 0);
+        dmlops_push(&list132, 0);
+        dmlops_push(&list132, 0);
+        dmlops_push(&list132, 0);
+        dmlops_align(&list132, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.first, &list132);
+        dmlops_list list133;
+        list133.count = 0;
+        dmlops_push(&list133, 1);
+        dmlops_push(&list133, 0);
+        dmlops_push(&list133, 0);
+        dmlops_push(&list133, 0);
+        dmlops_align(&list133, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.batch, &list133);
+        dmlops_list list134;
+        list134.count = 0;
+        dmlops_push(&list134, 0);
+        dmlops_push(&list134, 1);
+        dmlops_push(&list134, 0);
+        dmlops_push(&list134, 0);
+        dmlops_align(&list134, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.head, &list134);
+        dmlops_list list135;
+        list135.count = 0;
+        dmlops_push(&list135, 0);
+        dmlops_push(&list135, 0);
+        dmlops_push(&list135, 1);
+        dmlops_push(&list135, 0);
+        dmlops_align(&list135, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.row, &list135);
+        dmlops_list list136;
+        list136.count = 0;
+        dmlops_push(&list136, 0);
+        dmlops_push(&list136, 0);
+        dmlops_push(&list136, 0);
+        dmlops_push(&list136, 1);
+        dmlops_align(&list136, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.key_stored.element, &list136);
+        dmlops_list list137;
+        list137.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.limits, &list137);
+    } else {
+        told.attention.key_stored.tensor = (int64_t)-1;
+        dmlops_list list138;
+        list138.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.first, &list138);
+        dmlops_list list139;
+        list139.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.batch, &list139);
+        dmlops_list list140;
+        list140.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.head, &list140);
+        dmlops_list list141;
+        list141.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.row, &list141);
+        dmlops_list list142;
+        list142.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.element, &list142);
+        dmlops_list list143;
+        list143.count = 0;
+        dmlops_tell_list(planning, &told.attention.key_stored.limits, &list143);
+    }
+    if (desc->PastValueTensor != NULL) {
+        if (!(desc->PastSequenceLengthsTensor != NULL)) {
+            told.attention.value_before.tensor = 10;
+            dmlops_list list144;
+            list144.count = 0;
+            dmlops_list list145;
+            list145.count = 0;
+            dmlops_push(&list145, 0);
+            dmlops_push(&list145, 0);
+            dmlops_push(&list145, 0);
+            dmlops_push(&list145, 0);
+            dmlops_align(&list145, (int64_t)PastValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list144, list145.values, list145.count, 0, list145.count);
+            dmlops_push(&list144, 0);
+            dmlops_tell_list(planning, &told.attention.value_before.first, &list144);
+            dmlops_list list146;
+            list146.count = 0;
+            dmlops_list list147;
+            list147.count = 0;
+            dmlops_push(&list147, 1);
+            dmlops_push(&list147, 0);
+            dmlops_push(&list147, 0);
+            dmlops_push(&list147, 0);
+            dmlops_align(&list147, (int64_t)PastValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list146, list147.values, list147.count, 0, list147.count);
+            dmlops_push(&list146, 0);
+            dmlops_tell_list(planning, &told.attention.value_before.batch, &list146);
+            dmlops_list list148;
+            list148.count = 0;
+            dmlops_list list149;
+            list149.count = 0;
+            dmlops_push(&list149, 0);
+            dmlops_push(&list149, 1);
+            dmlops_push(&list149, 0);
+            dmlops_push(&list149, 0);
+            dmlops_align(&list149, (int64_t)PastValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list148, list149.values, list149.count, 0, list149.count);
+            dmlops_push(&list148, 0);
+            dmlops_tell_list(planning, &told.attention.value_before.head, &list148);
+            dmlops_list list150;
+            list150.count = 0;
+            dmlops_list list151;
+            list151.count = 0;
+            dmlops_push(&list151, 0);
+            dmlops_push(&list151, 0);
+            dmlops_push(&list151, 1);
+            dmlops_push(&list151, 0);
+            dmlops_align(&list151, (int64_t)PastValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list150, list151.values, list151.count, 0, list151.count);
+            dmlops_push(&list150, 1);
+            dmlops_tell_list(planning, &told.attention.value_before.row, &list150);
+            dmlops_list list152;
+            list152.count = 0;
+            dmlops_list list153;
+            list153.count = 0;
+            dmlops_push(&list153, 0);
+            dmlops_push(&list153, 0);
+            dmlops_push(&list153, 0);
+            dmlops_push(&list153, 1);
+            dmlops_align(&list153, (int64_t)PastValueTensor->DimensionCount, 0);
+            dmlops_list_append(&list152, list153.values, list153.count, 0, list153.count);
+            dmlops_push(&list152, 0);
+            dmlops_tell_list(planning, &told.attention.value_before.element, &list152);
+            dmlops_list list154;
+            list154.count = 0;
+            dmlops_push(&list154, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
+            dmlops_tell_list(planning, &told.attention.value_before.limits, &list154);
+        } else {
+            told.attention.value_before.tensor = (int64_t)-1;
+            dmlops_list list155;
+            list155.count = 0;
+            dmlops_tell_list(planning, &told.attention.value_before.first, &list155);
+            dmlops_list list156;
+            list156.count = 0;
+            dmlops_tell_list(planning, &told.attention.value_before.batch, &list156);
+            dmlops_list list157;
+            list157.count = 0;
+            dmlops_tell_list(planning, &told.attention.value_before.head, &list157);
+            dmlops_list list158;
+            list158.count = 0;
+            dmlops_tell_list(planning, &told.attention.value_before.row, &list158);
+            dmlops_list list159;
+            list159.count = 0;
+            dmlops_tell_list(planning, &told.attention.value_before.element, &list159);
+            dmlops_list list160;
+            list160.count = 0;
+            dmlops_tell_list(planning, &told.attention.value_before.limits, &list160);
+        }
+    } else {
+        told.attention.value_before.tensor = (int64_t)-1;
+        dmlops_list list161;
+        list161.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.first, &list161);
+        dmlops_list list162;
+        list162.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.batch, &list162);
+        dmlops_list list163;
+        list163.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.head, &list163);
+        dmlops_list list164;
+        list164.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.row, &list164);
+        dmlops_list list165;
+        list165.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.element, &list165);
+        dmlops_list list166;
+        list166.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_before.limits, &list166);
+    }
+    if (desc->OutputPresentValueTensor != NULL) {
+        told.attention.value_stored.tensor = 14;
+        dmlops_list list167;
+        list167.count = 0;
+        dmlops_push(&list167, 0);
+        dmlops_push(&list167, 0);
+        dmlops_push(&list167, 0);
+        dmlops_push(&list167, 0);
+        dmlops_align(&list167, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.first, &list167);
+        dmlops_list list168;
+        list168.count = 0;
+        dmlops_push(&list168, 1);
+        dmlops_push(&list168, 0);
+        dmlops_push(&list168, 0);
+        dmlops_push(&list168, 0);
+        dmlops_align(&list168, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.batch, &list168);
+        dmlops_list list169;
+        list169.count = 0;
+        dmlops_push(&list169, 0);
+        dmlops_push(&list169, 1);
+        dmlops_push(&list169, 0);
+        dmlops_push(&list169, 0);
+        dmlops_align(&list169, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.head, &list169);
+        dmlops_list list170;
+        list170.count = 0;
+        dmlops_push(&list170, 0);
+        dmlops_push(&list170, 0);
+        dmlops_push(&list170, 1);
+        dmlops_push(&list170, 0);
+        dmlops_align(&list170, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.row, &list170);
+        dmlops_list list171;
+        list171.count = 0;
+        dmlops_push(&list171, 0);
+        dmlops_push(&list171, 0);
+        dmlops_push(&list171, 0);
+        dmlops_push(&list171, 1);
+        dmlops_align(&list171, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
+        dmlops_tell_list(planning, &told.attention.value_stored.element, &list171);
+        dmlops_list list172;
+        list172.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.limits, &list172);
+    } else {
+        told.attention.value_stored.tensor = (int64_t)-1;
+        dmlops_list list173;
+        list173.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.first, &list173);
+        dmlops_list list174;
+        list174.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.batch, &list174);
+        dmlops_list list175;
+        list175.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.head, &list175);
+        dmlops_list list176;
+        list176.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.row, &list176);
+        dmlops_list list177;
+        list177.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.element, &list177);
+        dmlops_list list178;
+        list178.count = 0;
+        dmlops_tell_list(planning, &told.attention.value_stored.limits, &list178);
+    }
+    told.attention.output.tensor = 12;
+    dmlops_list list179;
+    list179.count = 0;
+    dmlops_list list180;
+    list180.count = 0;
+    dmlops_push(&list180, 0);
+    dmlops_push(&list180, 0);
+    dmlops_push(&list180, 0);
+    dmlops_align(&list180, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list179, list180.values, list180.count, 0, list180.count);
+    dmlops_push(&list179, 0);
+    dmlops_push(&list179, 0);
+    dmlops_tell_list(planning, &told.attention.output.first, &list179);
+    dmlops_list list181;
+    list181.count = 0;
+    dmlops_list list182;
+    list182.count = 0;
+    dmlops_push(&list182, 1);
+    dmlops_push(&list182, 0);
+    dmlops_push(&list182, 0);
+    dmlops_align(&list182, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list181, list182.values, list182.count, 0, list182.count);
+    dmlops_push(&list181, 0);
+    dmlops_push(&list181, 0);
+    dmlops_tell_list(planning, &told.attention.output.batch, &list181);
+    dmlops_list list183;
+    list183.count = 0;
+    dmlops_list list184;
+    list184.count = 0;
+    dmlops_push(&list184, 0);
+    dmlops_push(&list184, 0);
+    int64_t chosen28;
+    if (desc->ValueTensor != NULL) {
+        chosen28 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount);
+    } else {
+        int64_t chosen27;
+        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+            dmlops_list list185;
+            list185.count = 0;
             if (desc->QueryTensor != NULL) {
-                dmlops_list list124;
-                list124.count = 0;
-                dmlops_append(&list124, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list124, 3, 1);
-                dmlops_list_append(&list123, list124.values, list124.count, 0, list124.count);
+                dmlops_list list186;
+                list186.count = 0;
+                dmlops_append(&list186, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list186, 3, 1);
+                dmlops_list_append(&list185, list186.values, list186.count, 0, list186.count);
             } else {
                 if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list123, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list123, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    dmlops_append(&list185, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list185, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                 } else {
                     if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list123, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list123, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        dmlops_append(&list185, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list185, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                     } else {
-                        dmlops_push(&list123, 0);
-                        dmlops_push(&list123, 0);
-                        dmlops_push(&list123, 0);
+                        dmlops_push(&list185, 0);
+                        dmlops_push(&list185, 0);
+                        dmlops_push(&list185, 0);
                     }
                 }
             }
-            chosen28 = dmlops_divide(dmlops_list_entry(list123.values, list123.count, 2), (int64_t)desc->QueryHeadCount);
+            chosen27 = dmlops_divide(dmlops_list_entry(list185.values, list185.count, 2), (int64_t)desc->QueryHeadCount);
         } else {
-            int64_t chosen27;
+            int64_t chosen26;
             if (desc->PastValueTensor != NULL) {
-                chosen27 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
+                chosen26 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
             } else {
-                dmlops_list list125;
-                list125.count = 0;
+                dmlops_list list187;
+                list187.count = 0;
                 if (desc->QueryTensor != NULL) {
-                    dmlops_list list126;
-                    list126.count = 0;
-                    dmlops_append(&list126, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list126, 3, 1);
-                    dmlops_list_append(&list125, list126.values, list126.count, 0, list126.count);
+                    dmlops_list list188;
+                    list188.count = 0;
+                    dmlops_append(&list188, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list188, 3, 1);
+                    dmlops_list_append(&list187, list188.values, list188.count, 0, list188.count);
                 } else {
                     if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list125, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list125, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                        dmlops_append(&list187, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list187, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
                     } else {
                         if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list125, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list125, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                            dmlops_append(&list187, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list187, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
                         } else {
-                            dmlops_push(&list125, 0);
-                            dmlops_push(&list125, 0);
-                            dmlops_push(&list125, 0);
+                            dmlops_push(&list187, 0);
+                            dmlops_push(&list187, 0);
+                            dmlops_push(&list187, 0);
                         }
                     }
                 }
-                chosen27 = dmlops_divide(dmlops_list_entry(list125.values, list125.count, 2), (int64_t)desc->QueryHeadCount);
+                chosen26 = dmlops_divide(dmlops_list_entry(list187.values, list187.count, 2), (int64_t)desc->QueryHeadCount);
             }
-            chosen28 = chosen27;
+            chosen27 = chosen26;
         }
-        chosen29 = chosen28;
+        chosen28 = chosen27;
     }
-    dmlops_push(&list122, chosen29);
-    dmlops_tell_list(planning, &told.attention.output.limits, &list122);
+    dmlops_push(&list184, chosen28);
+    dmlops_align(&list184, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list183, list184.values, list184.count, 0, list184.count);
+    dmlops_push(&list183, 1);
+    dmlops_push(&list183, 0);
+    dmlops_tell_list(planning, &told.attention.output.head, &list183);
+    dmlops_list list189;
+    list189.count = 0;
+    dmlops_list list190;
+    list190.count = 0;
+    dmlops_push(&list190, 0);
+    dmlops_push(&list190, 1);
+    dmlops_push(&list190, 0);
+    dmlops_align(&list190, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list189, list190.values, list190.count, 0, list190.count);
+    dmlops_push(&list189, 0);
+    dmlops_push(&list189, 0);
+    dmlops_tell_list(planning, &told.attention.output.row, &list189);
+    dmlops_list list191;
+    list191.count = 0;
+    dmlops_list list192;
+    list192.count = 0;
+    dmlops_push(&list192, 0);
+    dmlops_push(&list192, 0);
+    dmlops_push(&list192, 1);
+    dmlops_align(&list192, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_list_append(&list191, list192.values, list192.count, 0, list192.count);
+    dmlops_push(&list191, 0);
+    dmlops_push(&list191, 1);
+    dmlops_tell_list(planning, &told.attention.output.element, &list191);
+    dmlops_list list193;
+    list193.count = 0;
+    dmlops_push(&list193, (int64_t)desc->QueryHeadCount);
+    int64_t chosen31;
+    if (desc->ValueTensor != NULL) {
+        chosen31 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount);
+    } else {
+        int64_t chosen30;
+        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
+            dmlops_list list194;
+            list194.count = 0;
+            if (desc->QueryTensor != NULL) {
+                dmlops_list list195;
+                list195.count = 0;
+                dmlops_append(&list195, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                dmlops_align(&list195, 3, 1);
+                dmlops_list_append(&list194, list195.values, list195.count, 0, list195.count);
+            } else {
+                if (desc->StackedQueryKeyTensor != NULL) {
+                    dmlops_append(&list194, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                    dmlops_push(&list194, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                } else {
+                    if (desc->StackedQueryKeyValueTensor != NULL) {
+                        dmlops_append(&list194, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list194, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                    } else {
+                        dmlops_push(&list194, 0);
+                        dmlops_push(&list194, 0);
+                        dmlops_push(&list194, 0);
+                    }
+                }
+            }
+            chosen30 = dmlops_divide(dmlops_list_entry(list194.values, list194.count, 2), (int64_t)desc->QueryHeadCount);
+        } else {
+            int64_t chosen29;
+            if (desc->PastValueTensor != NULL) {
+                chosen29 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
+            } else {
+                dmlops_list list196;
+                list196.count = 0;
+                if (desc->QueryTensor != NULL) {
+                    dmlops_list list197;
+                    list197.count = 0;
+                    dmlops_append(&list197, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+                    dmlops_align(&list197, 3, 1);
+                    dmlops_list_append(&list196, list197.values, list197.count, 0, list197.count);
+                } else {
+                    if (desc->StackedQueryKeyTensor != NULL) {
+                        dmlops_append(&list196, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+                        dmlops_push(&list196, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+                    } else {
+                        if (desc->StackedQueryKeyValueTensor != NULL) {
+                            dmlops_append(&list196, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                            dmlops_push(&list196, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+                        } else {
+                            dmlops_push(&list196, 0);
+                            dmlops_push(&list196, 0);
+                            dmlops_push(&list196, 0);
+                        }
+                    }
+                }
+                chosen29 = dmlops_divide(dmlops_list_entry(list196.values, list196.count, 2), (int64_t)desc->QueryHeadCount);
+            }
+            chosen30 = chosen29;
+        }
+        chosen31 = chosen30;
+    }
+    dmlops_push(&list193, chosen31);
+    dmlops_tell_list(planning, &told.attention.output.limits, &list193);
     dmlops_plan_definition(planning, &told, &dmlops_multihead_attention1_shader);
 }
 

@@ -40,4 +40,5 @@ def replace(at: Coordinates, dimension: int, coordinate: Any) -> Coordinates:
 
 def align(at: Coordinates, count: int, fill: Any) -> Coordinates:
     """The last `count` coordinates of `at`, with `fill` for missing leading ones."""
-    return (fill,) * (count - len(at)) + at[max(len(at) - count, 0) :]
+    missing = count - len(at)
+    return (fill,) * missing + at if missing > 0 else at[-missing:]

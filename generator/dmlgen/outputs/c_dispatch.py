@@ -14,6 +14,7 @@ from dmlgen.literals import c_string
 from dmlgen.names import pascal
 from dmlgen.outputs.c_printer import CPrinter
 from dmlgen.outputs.compute import bits, limited, moves
+from dmlgen.outputs.decisions import Decision, Values, by_record
 from dmlgen.outputs.hlsl import map_params, tensor_of
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
 from dmlgen.outputs.hlsl_definition.shader import definition_params
@@ -28,7 +29,7 @@ from dmlgen.schedules.schedule import Steps
 from dmlgen.schedules.sets import AT
 
 _NUMBER = ir.Local("index", ir.INT)
-_LONGEST_END = len("_STRIDES_LENGTH")
+_LONGEST_END = len("_SIZES_LENGTH")
 
 
 @dataclass(frozen=True)
@@ -216,7 +217,7 @@ def _defines(shader: ShaderView) -> int:
         return 6 * len(shader.tensors) + limits + 20
     static = shader.static
     lists = len(static.lists) + static.boxes.bit_count()
-    return 24 + 8 * len(shader.tensors) + limits + len(static.kept) + lists + len(static.bounds)
+    return 24 + 6 * len(shader.tensors) + limits + len(static.kept) + lists + len(static.bounds)
 
 
 def _longest_list(operator: Operator) -> int:
@@ -533,8 +534,22 @@ class _DispatchPrinter(CPrinter):
         for one in shader.known_scalars:
             assert one.node is not None
             self._tell("word", "&told.numbers", self._word(inlined(one.node)))
-        for name, node in shader.told.items():
-            self.tell_role(name, ListOf(INT, 8) if node.type == ir.INTS else INT, inlined(node))
+        told = {path: inlined(node) for path, node in shader.told.items()}
+        for values in by_record(told).values():
+            self._tell_record(values)
+
+    def _tell_record(self, values: Values | Decision) -> None:
+        if isinstance(values, Decision):
+            self._define(values.test)
+            test = self.print(values.test)
+            with self.block() as then:
+                self._tell_record(values.then)
+            with self.block() as otherwise:
+                self._tell_record(values.otherwise)
+            self._branch(test, then, otherwise)
+            return
+        for path, node in values.items():
+            self.tell_role(path, ListOf(INT, 8) if node.type == ir.INTS else INT, node)
 
     def trace(self, coordinate: ir.Expr, rank: str, moved: str) -> TraceView:
         """The elements to which a coordinate leads, one after the other."""

@@ -38,7 +38,7 @@ class Tensor:
     `function`.
 
     `local` is the variable for an element, `types` are the data types it may have, `bits` their sizes,
-    `values` the HLSL types in which its elements are computed.
+    `values` the HLSL types in which its elements are computed. `is_optional`: it may be absent.
     """
 
     member: str
@@ -49,6 +49,7 @@ class Tensor:
     types: tuple[str, ...]
     bits: tuple[int, ...]
     values: frozenset[str]
+    is_optional: bool
 
     @property
     def is_packed(self) -> bool:
@@ -241,7 +242,8 @@ def _meaning(registry: Registry, node: ir.Expr) -> str:
 
 def tensor_of(registry: Registry, operator: Operator, member: str) -> Tensor:
     """A tensor member as a shader names it."""
-    types = _types(operator, member.partition("[")[0])
+    name = member.partition("[")[0]
+    types, described = _types(operator, name), operator.member[name]
     short = plain(member)
     return Tensor(
         member=member,
@@ -252,6 +254,7 @@ def tensor_of(registry: Registry, operator: Operator, member: str) -> Tensor:
         types=types,
         bits=tuple(sorted({registry.data_type[name].bits for name in types})),
         values=frozenset(_value_type(registry.data_type[name]) for name in types),
+        is_optional=described.optional or described.count is not None,
     )
 
 

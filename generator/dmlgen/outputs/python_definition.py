@@ -11,6 +11,7 @@ from dmlgen.expr.defined import free_locals
 from dmlgen.expr.inlined import inlined
 from dmlgen.expr.printer import ATOM, COMPARISON
 from dmlgen.names import python_variable, snake
+from dmlgen.outputs.decisions import Decision, Values, by_record
 from dmlgen.outputs.hlsl_definition import DefinitionShader
 from dmlgen.outputs.hlsl_definition.names import free, word
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
@@ -23,6 +24,8 @@ _OWN = {"absent", "bits", "desc", "enums", "f", "given", "index", "limited", "no
 """Names in a module besides those of functions and of computed values."""
 _VARIABLES = ("d", "i", "j", "k", "l", "m")
 """Of loops, outermost first."""
+_THEN, _OTHERWISE = "/then", "/otherwise"
+"""In paths of values that are told only where a test holds, or only where it does not."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,12 @@ def definition_view(
     for one in (*shader.known_lists, *shader.known_elements, *shader.known_scalars, *shader.bounds):
         assert one.node is not None
         nodes[f"known.{one.name}"] = one.node
-    nodes |= {f"told.{path}": node for path, node in shader.told.items()}
-    printer = ToldPrinter(registry, operator, {name: inlined(node) for name, node in nodes.items()}, kept)
+    nodes = {name: inlined(node) for name, node in nodes.items()}
+    told = {f"told.{path}": inlined(node) for path, node in shader.told.items()}
+    branches: dict[str, ir.Expr] = {}
+    for path, values in by_record(told).items():
+        _settle(path, values, nodes, branches)
+    printer = ToldPrinter(registry, operator, nodes, kept | branches)
     texts = printer.texts
     general = _general(operator, shader, nodes, texts, list(kept))
     absent: dict[str, str] = {}
@@ -132,11 +139,29 @@ def _list(text: str, kind: str) -> str:
     return f"limited([bits(entry) for entry in {text}])" if kind == "floats" else f"limited({text})"
 
 
+def _settle(
+    path: str, values: Values | Decision, certain: dict[str, ir.Expr], doubtful: dict[str, ir.Expr]
+) -> None:
+    """Adds the values of a record to the certain ones. If they are decided as a whole, adds the test, with a
+    question mark, and the values of both branches to the doubtful ones."""
+    if not isinstance(values, Decision):
+        certain |= {f"{path}.{name.rpartition('.')[2]}": node for name, node in values.items()}
+        return
+    certain[f"{path}?"] = values.test
+    _settle(f"{path}{_THEN}", values.then, doubtful, doubtful)
+    _settle(f"{path}{_OTHERWISE}", values.otherwise, doubtful, doubtful)
+
+
 def _form(type_: Type, path: str, texts: Mapping[str, str], absent: dict[str, str], records: set[str]) -> str:
     """The values under a path: a record with the values of its fields, or nothing."""
     if not isinstance(type_, Record):
         return texts.get(path, "()" if isinstance(type_, ListOf) else "False" if type_ == BOOL else "0")
     records.add(type_.name)
+    if f"{path}?" in texts:
+        then, otherwise = (
+            _form(type_, f"{path}{branch}", texts, absent, records) for branch in (_THEN, _OTHERWISE)
+        )
+        return f"({then}) if {texts[f'{path}?']} else {otherwise}"
     if not any(known.startswith(f"{path}.") for known in texts):
         constant = f"NO_{snake(type_.name).upper()}"
         absent[constant] = f"nothing({type_.name})"

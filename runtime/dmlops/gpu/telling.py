@@ -174,6 +174,7 @@ def _updates(computation: ScatterComputation) -> Movement:
     return movement.movement(offset, rank)
 
 
+@np.errstate(all="ignore")  # a constant may be too large for the data type
 def _plan_maps(out: Planning, computation: MapComputation) -> None:
     """A dispatch; one per tensor if there is an array of them."""
     over = getattr(computation.desc, computation.over)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .loops import Words, ceil_div, element_count, times
+from .loops import Row, Words, ceil_div, element_count, times
 from .planning import Planning
 from .told import NONE, Eight, Sizes, Tensor, Tensors, Threads
 from .tuning import (
@@ -63,84 +63,97 @@ class AttentionViews(NamedTuple):
     shared: int
 
 
-class Sources(NamedTuple):
-    """Tensors of the description, by number, that the pass accesses directly in place of intermediate ones;
-    NONE where it does not. Rows of keys and values before number `begin` are in tensors of their own, and
-    `key` and `value` have the rest; all of them are stored to `key_stored` and `value_stored`."""
+Four = Annotated[list[int], 4]
 
-    query: int
-    key: int
-    value: int
-    output: int
-    key_before: int
-    value_before: int
+
+class Source(NamedTuple):
+    """A tensor of the description, by number, in place of an intermediate one, or NONE, and its layout: the
+    offset of the first entry, and the strides of batches, heads and rows, in elements."""
+
+    tensor: int
+    layout: Four
+
+
+class Sources(NamedTuple):
+    """What the pass accesses directly. Rows of keys and values before number `begin` are in tensors of their
+    own, and `key` and `value` have the rest; all of them are stored to `key_stored` and `value_stored`."""
+
+    query: Source
+    key: Source
+    value: Source
+    output: Source
+    key_before: Source
+    value_before: Source
     begin: int
-    key_stored: int
-    value_stored: int
+    key_stored: Source
+    value_stored: Source
+
+
+def no_source() -> Source:
+    return Source(NONE, [0, 0, 0, 0])
 
 
 def no_sources() -> Sources:
     """For a pass that accesses intermediate tensors only."""
-    return Sources(NONE, NONE, NONE, NONE, NONE, NONE, 0, NONE, NONE)
+    none = no_source()
+    return Sources(none, none, none, none, none, none, 0, none, none)
 
 
-def is_told(attention: AttentionPass, tensors: Tensors) -> bool:
-    """Whether scores, or which keys are masked, depend on tensors that are present."""
-    return any(attention.told >> place & 1 == 1 and one.is_present for place, one in enumerate(tensors))
-
-
-def offset_of(place: Sizes, strides: Sizes) -> int:
-    """The offset of a coordinate, in elements; numbers that follow it are ignored."""
-    offset = 0
-    for d, stride in enumerate(strides):
-        offset += place[d] * stride
-    return offset
-
-
-def is_inside(view: View, tensor: Tensor, sizes: Sizes) -> bool:
-    """Whether every entry of an intermediate tensor lies in the view's tensor, and within all limits."""
-    limits: Words = []
+def is_inside(view: View, tensor: Tensor, sizes: Sizes, begin: int) -> bool:
+    """Whether every entry of an intermediate tensor, from row `begin` on, lies in the view's tensor, and
+    within all limits."""
+    least: Row = []
+    least.extend(view.first)
+    greatest: Row = []
+    greatest.extend(view.first)
+    from_: Four = [0, 0, begin, 0]
+    steps: Annotated[list[Sizes], 4] = [view.batch, view.head, view.row, view.element]
+    for first, size, step in zip(from_, sizes, steps, strict=True):
+        for d, stride in enumerate(step):
+            if stride > 0:
+                least[d] = least[d] + first * stride
+                greatest[d] = greatest[d] + (size - 1) * stride
+            elif stride < 0:
+                least[d] = least[d] + (size - 1) * stride
+                greatest[d] = greatest[d] + first * stride
+    limits: Row = []
     limits.extend(tensor.sizes)
     limits.extend(view.limits)
-    steps: Annotated[list[Sizes], 4] = [view.batch, view.head, view.row, view.element]
-    for d, limit in enumerate(limits):
-        least, greatest = view.first[d], view.first[d]
-        for size, step in zip(sizes, steps, strict=True):
-            reach = (size - 1) * step[d]
-            if reach > 0:
-                greatest += reach
-            else:
-                least += reach
-        if least < 0 or greatest >= limit:
+    for low, high, limit in zip(least, greatest, limits, strict=True):
+        if low < 0 or high >= limit:
             return False
     return True
 
 
-def rows_in(view: View, tensor: Tensor, sizes: Sizes) -> Words:
-    """The offset of the first entry in a tensor, and the strides of batches, heads and rows, in elements; 0
-    where there is only one."""
-    return [
-        offset_of(view.first, tensor.strides),
-        offset_of(view.batch, tensor.strides) if sizes[0] > 1 else 0,
-        offset_of(view.head, tensor.strides) if sizes[1] > 1 else 0,
-        offset_of(view.row, tensor.strides) if sizes[2] > 1 else 0,
-    ]
-
-
-def source_of(attention: AttentionPass, view: View, tensors: Tensors, sizes: Sizes, vector: int) -> int:
-    """The tensor of a view, if its rows are whole vectors as well and nothing else in the pass reads it;
-    else NONE. `sizes` are those of the intermediate tensor."""
-    if view.tensor == NONE or attention.told >> view.tensor & 1 == 1:
-        return NONE
+def source_of(
+    attention: AttentionPass, view: View, tensors: Tensors, sizes: Sizes, begin: int, vector: int
+) -> Source:
+    """The tensor of a view, if it has all rows from number `begin` on, these are whole vectors as well, and
+    nothing else in the pass reads it. `sizes` are those of the intermediate tensor; its layout counts rows
+    from the first of all."""
+    if view.tensor == NONE or attention.told >> view.tensor & 1 == 1 or sizes[3] % vector != 0:
+        return no_source()
     tensor = tensors[view.tensor]
-    if not tensor.is_present or sizes[3] % vector != 0 or offset_of(view.element, tensor.strides) != 1:
-        return NONE
-    if not is_inside(view, tensor, sizes):
-        return NONE
-    for place in rows_in(view, tensor, sizes):
-        if place % vector != 0:
-            return NONE
-    return view.tensor
+    if not tensor.is_present or not is_inside(view, tensor, sizes, begin):
+        return no_source()
+    first, batch, head, row, element = 0, 0, 0, 0, 0
+    for d, stride in enumerate(tensor.strides):
+        first += view.first[d] * stride
+        batch += view.batch[d] * stride
+        head += view.head[d] * stride
+        row += view.row[d] * stride
+        element += view.element[d] * stride
+    if element != 1:
+        return no_source()
+    if sizes[0] == 1:
+        batch = 0
+    if sizes[1] == 1:
+        head = 0
+    starts: Four = [first + begin * row, batch, head, row if sizes[2] - begin > 1 else 0]
+    for start in starts:
+        if start % vector != 0:
+            return no_source()
+    return Source(view.tensor, [first, batch, head, row if sizes[2] > 1 else 0])
 
 
 def sources_of(
@@ -155,18 +168,18 @@ def sources_of(
     if not is_whole(kept_sizes[attention.query], sizes):
         return no_sources()
     return no_sources()._replace(
-        query=source_of(attention, views.query, tensors, kept_sizes[attention.query], vector),
-        key=source_of(attention, views.key, tensors, kept_sizes[attention.key], vector),
-        value=source_of(attention, views.value, tensors, kept_sizes[attention.value], vector),
+        query=source_of(attention, views.query, tensors, kept_sizes[attention.query], 0, vector),
+        key=source_of(attention, views.key, tensors, kept_sizes[attention.key], 0, vector),
+        value=source_of(attention, views.value, tensors, kept_sizes[attention.value], 0, vector),
         output=written_of(attention, views.output, tensors, sizes, 4),
     )
 
 
-def written_of(attention: AttentionPass, view: View, tensors: Tensors, sizes: Sizes, vector: int) -> int:
-    """The tensor of an output's view, if it holds nothing else; else NONE."""
-    output = source_of(attention, view, tensors, sizes, vector)
-    if output != NONE and element_count(tensors[output].sizes) != element_count(sizes):
-        return NONE
+def written_of(attention: AttentionPass, view: View, tensors: Tensors, sizes: Sizes, vector: int) -> Source:
+    """The tensor of an output's view, if it holds nothing else."""
+    output = source_of(attention, view, tensors, sizes, 0, vector)
+    if output.tensor != NONE and element_count(tensors[output.tensor].sizes) != element_count(sizes):
+        return no_source()
     return output
 
 
@@ -201,14 +214,6 @@ def with_rows(sizes: Sizes, rows: int) -> Eight:
     return [sizes[0], sizes[1], rows, sizes[3]]
 
 
-def from_row(view: View, begin: int) -> View:
-    """The view from row `begin` on."""
-    first: Eight = []
-    for place, step in zip(view.first, view.row, strict=True):
-        first.append(place + begin * step)
-    return view._replace(first=first)
-
-
 def sources_split(
     attention: AttentionPass,
     views: AttentionViews,
@@ -233,37 +238,37 @@ def sources_split(
     begin = rows_before(views.key_before, tensors)
     if not is_split or not 0 < begin < keys[2] or begin != rows_before(views.value_before, tensors):
         return stored
-    key_before = source_of(attention, views.key_before, tensors, with_rows(keys, begin), vector)
-    value_before = source_of(attention, views.value_before, tensors, with_rows(values, begin), vector)
-    if key_before == NONE or value_before == NONE:
+    key_before = source_of(attention, views.key_before, tensors, with_rows(keys, begin), 0, vector)
+    value_before = source_of(attention, views.value_before, tensors, with_rows(values, begin), 0, vector)
+    if key_before.tensor == NONE or value_before.tensor == NONE:
         return stored
-    rest = keys[2] - begin
     return stored._replace(
-        key=source_of(attention, from_row(views.key, begin), tensors, with_rows(keys, rest), vector),
-        value=source_of(attention, from_row(views.value, begin), tensors, with_rows(values, rest), vector),
+        key=source_of(attention, views.key, tensors, keys, begin, vector),
+        value=source_of(attention, views.value, tensors, values, begin, vector),
         key_before=key_before,
         value_before=value_before,
         begin=begin,
     )
 
 
-def place_of(view: View, source: int, tensors: Tensors, sizes: Sizes, first: int, begin: int) -> Words:
-    """A tensor's layout in four words: the offset of the first entry in its buffer, and the strides of
-    batches, heads and rows, in elements. `first` is that offset in scratch, which holds the rows from number
-    `begin` on."""
+def place_of(source: Source, sizes: Sizes, first: int, begin: int) -> Four:
+    """A tensor's layout in four words: that of its source, or in scratch, which holds the rows from number
+    `begin` on; `first` is the offset there."""
+    if source.tensor != NONE:
+        return words_of_layout(source)
     row = sizes[3]
     head = times(row, sizes[2] - begin)
-    found: Words = [first - begin * row, times(head, sizes[1]), head, row]
-    if source != NONE:
-        found = rows_in(view, tensors[source], sizes)
-    return [place % 2**32 for place in found]
+    return [(first - begin * row) % 2**32, times(head, sizes[1]) % 2**32, head % 2**32, row]
+
+
+def words_of_layout(source: Source) -> Four:
+    """A layout in four words."""
+    return [place % 2**32 for place in source.layout]
 
 
 def places_of(
     attention: AttentionPass,
-    views: AttentionViews,
     sources: Sources,
-    tensors: Tensors,
     kept_sizes: Annotated[Sequence[Sizes], 16],
     firsts: Words,
     each: int,
@@ -278,37 +283,36 @@ def places_of(
     `each` entries of what is read.
     """
     query, key, value = kept_sizes[attention.query], kept_sizes[attention.key], kept_sizes[attention.value]
-    means, begin, none = kept_sizes[attention.target], sources.begin, 0
+    means, begin = kept_sizes[attention.target], sources.begin
     places: Words = []
-    places.extend(place_of(views.query, sources.query, tensors, query, each * firsts[attention.query], none))
+    places.extend(place_of(sources.query, query, each * firsts[attention.query], 0))
     places.extend([begin, 0, 0, 0])
-    places.extend(place_of(views.key, sources.key, tensors, key, each * firsts[attention.key], begin))
-    places.extend(place_of(views.key_before, sources.key_before, tensors, key, 0, none))
-    places.extend(place_of(views.value, sources.value, tensors, value, each * firsts[attention.value], begin))
-    places.extend(place_of(views.value_before, sources.value_before, tensors, value, 0, none))
-    places.extend(place_of(views.output, sources.output, tensors, means, firsts[attention.target], none))
+    places.extend(place_of(sources.key, key, each * firsts[attention.key], begin))
+    places.extend(words_of_layout(sources.key_before))
+    places.extend(place_of(sources.value, value, each * firsts[attention.value], begin))
+    places.extend(words_of_layout(sources.value_before))
+    places.extend(place_of(sources.output, means, firsts[attention.target], 0))
     places.extend([first_part // 4, 0, 0, 0])
-    places.extend(place_of(views.key_stored, sources.key_stored, tensors, key, 0, none))
-    places.extend(place_of(views.value_stored, sources.value_stored, tensors, value, 0, none))
+    places.extend(words_of_layout(sources.key_stored))
+    places.extend(words_of_layout(sources.value_stored))
     return places
 
 
 def define_sources(out: Planning, sources: Sources) -> None:
     """The macros of what is accessed directly."""
-    out.define("QUERY_IN", sources.query + 1)
-    out.define("KEY_IN", sources.key + 1)
-    out.define("VALUE_IN", sources.value + 1)
-    out.define("OUTPUT_IN", sources.output + 1)
-    out.define("KEY_BEFORE_IN", sources.key_before + 1)
-    out.define("VALUE_BEFORE_IN", sources.value_before + 1)
-    out.define("KEY_STORED_IN", sources.key_stored + 1)
-    out.define("VALUE_STORED_IN", sources.value_stored + 1)
+    out.define("QUERY_IN", sources.query.tensor + 1)
+    out.define("KEY_IN", sources.key.tensor + 1)
+    out.define("VALUE_IN", sources.value.tensor + 1)
+    out.define("OUTPUT_IN", sources.output.tensor + 1)
+    out.define("KEY_BEFORE_IN", sources.key_before.tensor + 1)
+    out.define("VALUE_BEFORE_IN", sources.value_before.tensor + 1)
+    out.define("KEY_STORED_IN", sources.key_stored.tensor + 1)
+    out.define("VALUE_STORED_IN", sources.value_stored.tensor + 1)
 
 
 def define_attention(
     out: Planning,
     attention: AttentionPass,
-    tensors: Tensors,
     kept_sizes: Annotated[Sequence[Sizes], 16],
     sizes: Sizes,
     sources: Sources,
@@ -330,6 +334,5 @@ def define_attention(
     out.define("VALUE_VECTOR", vector)
     out.define("VALUE_VECTORS", columns // vector)
     out.define("SCRATCH_VECTOR", 4 if is_whole(kept_sizes[attention.query], sizes) else 1)
-    out.define("SCORES_TOLD", int(is_told(attention, tensors)))
     groups = times(times(heads, ceil_div(sizes[2], rows)), across)
     return Threads(groups * ATTENTION_THREADS, ATTENTION_THREADS)

@@ -17,7 +17,6 @@ from .attention import (
     AttentionViews,
     Sources,
     define_sources,
-    is_told,
 )
 from .loops import ceil_div, power_below, times
 from .planning import Planning
@@ -156,11 +155,9 @@ def words_of(parts: Parts, sizes: Sizes) -> int:
     return times(times(queries, parts.number), sizes[3] + 4)
 
 
-def define_parts(
-    out: Planning, attention: AttentionPass, tensors: Tensors, sizes: Sizes, sources: Sources, parts: Parts
-) -> Threads:
+def define_parts(out: Planning, sizes: Sizes, sources: Sources, parts: Parts) -> Threads:
     """The macros of the pass. `sizes` are those of the result."""
-    define_common(out, attention, tensors, sources, parts.vector, parts.keys)
+    define_common(out, sources, parts.vector, parts.keys)
     out.define("JOINS", 0)
     out.define("IN_PARTS", int(parts.number > 1))
     out.define("SHARED", parts.shared)
@@ -176,15 +173,13 @@ def define_parts(
     return Threads(times(groups, PARTS_THREADS), PARTS_THREADS)
 
 
-def define_join(
-    out: Planning, attention: AttentionPass, tensors: Tensors, sizes: Sizes, sources: Sources, parts: Parts
-) -> Threads:
+def define_join(out: Planning, sizes: Sizes, sources: Sources, parts: Parts) -> Threads:
     """The macros of the dispatch that combines the parts. `sizes` are those of the result. Each thread takes
     four columns of a query, from no more parts than it loads at once if a group has enough threads."""
     lanes = sizes[3] // 4
     strands = power_below(2 * ceil_div(parts.number, JOIN_FETCHES) - 1, PARTS_THREADS // lanes)
     queries = PARTS_THREADS // (lanes * strands)
-    define_common(out, attention, tensors, sources, parts.vector, parts.keys)
+    define_common(out, sources, parts.vector, parts.keys)
     out.define("JOINS", 1)
     out.define("JOIN_QUERIES", queries)
     out.define("JOIN_STRANDS", strands)
@@ -193,13 +188,10 @@ def define_join(
     return Threads(times(groups, PARTS_THREADS), PARTS_THREADS)
 
 
-def define_common(
-    out: Planning, attention: AttentionPass, tensors: Tensors, sources: Sources, vector: int, keys: int
-) -> None:
+def define_common(out: Planning, sources: Sources, vector: int, keys: int) -> None:
     """The macros of both dispatches, given the elements of a vector and the keys of a part."""
     define_sources(out, sources)
     out.define("BY_PARTS", 1)
     out.define("VECTOR", vector)
     out.define("PART_KEYS", keys)
     out.define("SCRATCH_VECTOR", 4)
-    out.define("SCORES_TOLD", int(is_told(attention, tensors)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .attention import AttentionPass, Sources, define_sources, is_told
+from .attention import AttentionPass, Sources, define_sources
 from .attention_parts import Parts, no_parts
 from .capabilities import Capability
 from .loops import ceil_div, times
@@ -122,7 +122,6 @@ def unit_parts_of(attention: AttentionPass, shared: int, kept_sizes: Annotated[S
 def define_attention_units(
     out: Planning,
     attention: AttentionPass,
-    tensors: Tensors,
     kept_sizes: Annotated[Sequence[Sizes], 16],
     sources: Sources,
     parts: Parts,
@@ -144,5 +143,4 @@ def define_attention_units(
     out.define("IN_PARTS", int(parts.number > 1))
     out.define("PART_KEYS", parts.keys)
     out.define("SCRATCH_VECTOR", 4)
-    out.define("SCORES_TOLD", int(is_told(attention, tensors)))
     return Threads(times(groups, tile.waves * WAVE), tile.waves * WAVE)

@@ -9,7 +9,7 @@ from .defined import Definition, DefinitionShader
 from .loops import Words, bind
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Buffer, Eight, Sizes
+from .told import NO_MEMBER, Buffer, Eight, Sizes, Tensor
 from .types import define_tensor, value_type
 
 Lists = Annotated[list[int], 512]
@@ -40,7 +40,9 @@ def counted(out: Planning, value: int) -> int:
 
 def eight(out: Planning, entries: Sizes) -> Eight:
     """A list of integers as words, zero-padded to eight."""
-    words: Eight = [entry if 0 <= entry < 2**31 else counted(out, entry) for entry in entries]
+    words: Eight = []
+    for entry in entries:
+        words.append(entry if 0 <= entry < 2**31 else counted(out, entry))
     words.extend([0] * (8 - len(words)))
     return words
 
@@ -53,9 +55,9 @@ def padded(entries: Sizes) -> Eight:
     return words
 
 
-def reciprocal(divisor: int) -> int:
+def reciprocals(divisors: Eight) -> Eight:
     """What shaders multiply by instead of dividing; divisors below 1 count as 1."""
-    return (2**32 - 1) // max(divisor, 1)
+    return [(2**32 - 1) // max(divisor, 1) for divisor in divisors]
 
 
 def lowest(bits: int, is_float: bool, is_signed: bool) -> str:
@@ -91,27 +93,33 @@ def dimension_of_rows(sizes: Sizes) -> int:
     return row
 
 
+def define_limits(out: Planning, tensor: Tensor) -> None:
+    """The macros of the least and the greatest value of a tensor's data type."""
+    out.define_text(f"{tensor.macro}_LOWEST", lowest(tensor.bits, tensor.is_float, tensor.is_signed))
+    out.define_text(f"{tensor.macro}_HIGHEST", highest(tensor.bits, tensor.is_float, tensor.is_signed))
+    out.define(f"{tensor.macro}_FLOATS", int(tensor.is_float))
+
+
 def tell_tensors(out: Planning, told: Definition, stand_in: Buffer) -> Lists:
-    """Defines the macros and binds the resources of tensors; returns their sizes and strides as words."""
+    """Defines the macros of the tensors that are present and binds the resources of all; returns their sizes
+    and strides as words."""
     lists: Lists = []
     for tensor in told.tensors:
-        define_tensor(out, tensor)
-        out.define(f"{tensor.macro}_PRESENT", int(tensor.is_present))
-        if tensor.is_limited:
-            out.define_text(f"{tensor.macro}_LOWEST", lowest(tensor.bits, tensor.is_float, tensor.is_signed))
-            out.define_text(
-                f"{tensor.macro}_HIGHEST", highest(tensor.bits, tensor.is_float, tensor.is_signed)
-            )
-            out.define(f"{tensor.macro}_FLOATS", int(tensor.is_float))
-        out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
-        out.define(f"{tensor.macro}_STRIDES_LENGTH", len(tensor.strides))
-        lists.extend(tensor.sizes)
-        lists.extend([0] * (8 - len(tensor.sizes)))
-        lists.extend(tensor.strides)
-        lists.extend([0] * (8 - len(tensor.strides)))
-        bind(out, tensor, tensor.buffer if tensor.is_present else stand_in)
-        if tensor.is_present and tensor.is_held:
-            out.hold(tensor.buffer)
+        if not tensor.is_present:
+            lists.extend([0] * 16)
+            bind(out, tensor, stand_in)
+        else:
+            define_tensor(out, tensor)
+            if tensor.is_limited:
+                define_limits(out, tensor)
+            out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
+            lists.extend(tensor.sizes)
+            lists.extend([0] * (8 - len(tensor.sizes)))
+            lists.extend(tensor.strides)
+            lists.extend([0] * (8 - len(tensor.strides)))
+            bind(out, tensor, tensor.buffer)
+            if tensor.is_held:
+                out.hold(tensor.buffer)
     return lists
 
 
@@ -161,14 +169,15 @@ def tell_known(
             lists.extend(padded(listed))
         else:
             lists.extend(eight(out, listed))
-    for divisors in shader.divisors:
-        for d in range(8):
-            lists.append(reciprocal(lists[8 * divisors + d]))
+    for place in shader.divisors:
+        lists.extend(reciprocals(lists[8 * place : 8 * place + 8]))
     fused = tell_activations(out, told, shader)
     if shader.is_fused:
         out.define("ACTIVATION_COUNT", len(fused.words) // 4)
         out.define("ACTIVATION_KINDS", fused.kinds)
-    scalars: Words = [counted(out, first) for first in firsts]
+    scalars: Words = []
+    scalars.extend(firsts)
     for place, number in enumerate(told.numbers):
-        scalars.append(number if shader.float_numbers >> place & 1 == 1 else counted(out, number))
+        is_word = shader.float_numbers >> place & 1 == 1 or 0 <= number < 2**31
+        scalars.append(number if is_word else counted(out, number))
     return Known(lists, fused.words, scalars)

@@ -103,24 +103,24 @@ def told(desc: Any, index: int) -> Definition:
             desc.WindowSize,
             tuple(d + 2 for d in range(desc.DimensionCount)),
             Frame(number2, number3, number4, input_sizes),
-            Frame(
-                tuple(0 - desc.StartPadding[d] + desc.StartPadding[d] for d in range(desc.DimensionCount))
-                if desc.IncludePadding
-                else number2,
-                tuple(
-                    desc.Strides[d] - desc.StartPadding[d] + desc.StartPadding[d]
-                    for d in range(desc.DimensionCount)
+            (
+                Frame(
+                    tuple(
+                        0 - desc.StartPadding[d] + desc.StartPadding[d] for d in range(desc.DimensionCount)
+                    ),
+                    tuple(
+                        desc.Strides[d] - desc.StartPadding[d] + desc.StartPadding[d]
+                        for d in range(desc.DimensionCount)
+                    ),
+                    tuple(
+                        desc.Dilations[d] - desc.StartPadding[d] + desc.StartPadding[d]
+                        for d in range(desc.DimensionCount)
+                    ),
+                    number,
                 )
-                if desc.IncludePadding
-                else number3,
-                tuple(
-                    desc.Dilations[d] - desc.StartPadding[d] + desc.StartPadding[d]
-                    for d in range(desc.DimensionCount)
-                )
-                if desc.IncludePadding
-                else number4,
-                number if desc.IncludePadding else input_sizes,
-            ),
+            )
+            if desc.IncludePadding
+            else Frame(number2, number3, number4, input_sizes),
         ),
         NO_ATTENTION_VIEWS,
         (),

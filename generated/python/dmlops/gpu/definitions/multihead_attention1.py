@@ -175,10 +175,9 @@ def told(desc: Any, index: int) -> Definition:
     )
     mask_sizes = sizes_of(desc.MaskTensor)
     bias = desc.BiasTensor is None
-    query_dimension_count = len(query_sizes)
-    bias2 = (key2 if desc.PastSequenceLengthsTensor is None else ()) if bias else ()
-    output_present_value_dimension_count = len(sizes_of(desc.OutputPresentValueTensor))
     output_dimension_count = len(desc.OutputTensor.Sizes)
+    query_dimension_count = len(query_sizes)
+    output_present_value_dimension_count = len(sizes_of(desc.OutputPresentValueTensor))
     return Definition(
         desc.OutputTensor.DataType == DOUBLE
         or (desc.OutputPresentKeyTensor is not None and desc.OutputPresentKeyTensor.DataType == DOUBLE)
@@ -238,241 +237,134 @@ def told(desc: Any, index: int) -> Definition:
         NO_FACTORS,
         NO_SLIDING,
         AttentionViews(
-            View(
-                (0 if desc.QueryTensor is not None else 3 if desc.StackedQueryKeyTensor is not None else 5)
-                if bias
-                else -1,
+            (
                 (
-                    align((0, 0, 0), query_dimension_count, 0)
-                    if desc.QueryTensor is not None
-                    else (0, 0, 0, 0, 0)
-                )
-                if bias
-                else (),
-                (
-                    align((1, 0, 0), query_dimension_count, 0)
-                    if desc.QueryTensor is not None
-                    else (1, 0, 0, 0, 0)
-                )
-                if bias
-                else (),
-                (
-                    align(
-                        (0, 0, quotient(entry(align(query_sizes, 3, 1), 2), desc.QueryHeadCount)),
-                        query_dimension_count,
+                    View(
                         0,
+                        align((0, 0, 0), query_dimension_count, 0),
+                        align((1, 0, 0), query_dimension_count, 0),
+                        align(
+                            (0, 0, quotient(entry(align(query_sizes, 3, 1), 2), desc.QueryHeadCount)),
+                            query_dimension_count,
+                            0,
+                        ),
+                        align((0, 1, 0), query_dimension_count, 0),
+                        align((0, 0, 1), query_dimension_count, 0),
+                        (),
                     )
-                    if desc.QueryTensor is not None
-                    else (0, 0, 1, 0, 0)
                 )
-                if bias
-                else (),
-                (
-                    align((0, 1, 0), query_dimension_count, 0)
-                    if desc.QueryTensor is not None
-                    else (0, 1, 0, 0, 0)
+                if desc.QueryTensor is not None
+                else View(
+                    3 if desc.StackedQueryKeyTensor is not None else 5,
+                    (0, 0, 0, 0, 0),
+                    (1, 0, 0, 0, 0),
+                    (0, 0, 1, 0, 0),
+                    (0, 1, 0, 0, 0),
+                    (0, 0, 0, 0, 1),
+                    (),
                 )
-                if bias
-                else (),
-                (
-                    align((0, 0, 1), query_dimension_count, 0)
-                    if desc.QueryTensor is not None
-                    else (0, 0, 0, 0, 1)
-                )
-                if bias
-                else (),
-                (),
-            ),
-            View(
+            )
+            if bias
+            else View(-1, (), (), (), (), (), ()),
+            (
                 (
                     (
-                        1
-                        if desc.KeyTensor is not None
-                        else 3
+                        View(
+                            1,
+                            (*align((0, 0 - past_key, 0), key_dimension_count, 0), 0 - past_key),
+                            (*align((1, 0, 0), key_dimension_count, 0), 0),
+                            (*align((0, 0, query_entry), key_dimension_count, 0), 0),
+                            (*align((0, 1, 0), key_dimension_count, 0), 1),
+                            (*align((0, 0, 1), key_dimension_count, 0), 0),
+                            (entry(key_sizes, key_dimension_count - 2),),
+                        )
+                    )
+                    if desc.KeyTensor is not None
+                    else View(
+                        3
                         if desc.StackedQueryKeyTensor is not None
                         else 4
                         if desc.StackedKeyValueTensor is not None
-                        else 5
-                    )
-                    if desc.PastSequenceLengthsTensor is None
-                    else -1
-                )
-                if bias
-                else -1,
-                (
-                    (
-                        *(
-                            align((0, 0 - past_key, 0), key_dimension_count, 0)
-                            if desc.KeyTensor is not None
-                            else (0, 0 - past_key, 0, 1, 0)
+                        else 5,
+                        (
+                            *(
+                                (0, 0 - past_key, 0, 1, 0)
+                                if desc.StackedQueryKeyTensor is not None
+                                else (0, 0 - past_key, 0, 0, 0)
+                                if desc.StackedKeyValueTensor is not None
+                                else (0, 0 - past_key, 0, 1, 0)
+                            ),
+                            0 - past_key,
+                        ),
+                        (1, 0, 0, 0, 0, 0),
+                        (0, 0, 1, 0, 0, 0),
+                        (0, 1, 0, 0, 0, 1),
+                        (0, 0, 0, 0, 1, 0),
+                        (
+                            entry(sizes_of(desc.StackedKeyValueTensor), 1)
+                            if desc.StackedKeyValueTensor is not None
+                            else entry(query, 1)
                             if desc.StackedQueryKeyTensor is not None
-                            else (0, 0 - past_key, 0, 0, 0)
-                            if desc.StackedKeyValueTensor is not None
-                            else (0, 0 - past_key, 0, 1, 0)
+                            or desc.StackedQueryKeyValueTensor is not None
+                            else 0,
                         ),
-                        0 - past_key,
                     )
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
                 )
-                if bias
-                else (),
+                if desc.PastSequenceLengthsTensor is None
+                else View(-1, (), (), (), (), (), ())
+            )
+            if bias
+            else View(-1, (), (), (), (), (), ()),
+            (
                 (
                     (
-                        *(
-                            align((1, 0, 0), key_dimension_count, 0)
-                            if desc.KeyTensor is not None
-                            else (1, 0, 0, 0, 0)
-                        ),
-                        0,
-                    )
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
-                )
-                if bias
-                else (),
-                (
-                    (
-                        *(
-                            align((0, 0, query_entry), key_dimension_count, 0)
-                            if desc.KeyTensor is not None
-                            else (0, 0, 1, 0, 0)
-                        ),
-                        0,
-                    )
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
-                )
-                if bias
-                else (),
-                (
-                    (
-                        *(
-                            align((0, 1, 0), key_dimension_count, 0)
-                            if desc.KeyTensor is not None
-                            else (0, 1, 0, 0, 0)
-                        ),
-                        1,
-                    )
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
-                )
-                if bias
-                else (),
-                (
-                    (
-                        *(
-                            align((0, 0, 1), key_dimension_count, 0)
-                            if desc.KeyTensor is not None
-                            else (0, 0, 0, 0, 1)
-                        ),
-                        0,
-                    )
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
-                )
-                if bias
-                else (),
-                bias2,
-            ),
-            View(
-                (
-                    (
-                        2
-                        if desc.ValueTensor is not None
-                        else 4
-                        if desc.StackedKeyValueTensor is not None
-                        else 5
-                    )
-                    if desc.PastSequenceLengthsTensor is None
-                    else -1
-                )
-                if bias
-                else -1,
-                (
-                    (
-                        *(
-                            align((0, 0 - past_key, 0), value_dimension_count, 0)
-                            if desc.ValueTensor is not None
-                            else (0, 0 - past_key, 0, 1, 0)
-                            if desc.StackedKeyValueTensor is not None
-                            else (0, 0 - past_key, 0, 2, 0)
-                        ),
-                        0 - past_key,
-                    )
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
-                )
-                if bias
-                else (),
-                (
-                    (
-                        *(
-                            align((1, 0, 0), value_dimension_count, 0)
-                            if desc.ValueTensor is not None
-                            else (1, 0, 0, 0, 0)
-                        ),
-                        0,
-                    )
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
-                )
-                if bias
-                else (),
-                (
-                    (
-                        *(
-                            align(
-                                (
-                                    0,
-                                    0,
-                                    quotient(
-                                        entry(value_sizes, value_dimension_count - 1), desc.KeyValueHeadCount,
+                        View(
+                            2,
+                            (*align((0, 0 - past_key, 0), value_dimension_count, 0), 0 - past_key),
+                            (*align((1, 0, 0), value_dimension_count, 0), 0),
+                            (
+                                *align(
+                                    (
+                                        0,
+                                        0,
+                                        quotient(
+                                            entry(value_sizes, value_dimension_count - 1),
+                                            desc.KeyValueHeadCount,
+                                        ),
                                     ),
+                                    value_dimension_count,
+                                    0,
                                 ),
-                                value_dimension_count,
                                 0,
-                            )
-                            if desc.ValueTensor is not None
-                            else (0, 0, 1, 0, 0)
-                        ),
-                        0,
+                            ),
+                            (*align((0, 1, 0), value_dimension_count, 0), 1),
+                            (*align((0, 0, 1), value_dimension_count, 0), 0),
+                            key2,
+                        )
                     )
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
-                )
-                if bias
-                else (),
-                (
-                    (
-                        *(
-                            align((0, 1, 0), value_dimension_count, 0)
-                            if desc.ValueTensor is not None
-                            else (0, 1, 0, 0, 0)
+                    if desc.ValueTensor is not None
+                    else View(
+                        4 if desc.StackedKeyValueTensor is not None else 5,
+                        (
+                            *(
+                                (0, 0 - past_key, 0, 1, 0)
+                                if desc.StackedKeyValueTensor is not None
+                                else (0, 0 - past_key, 0, 2, 0)
+                            ),
+                            0 - past_key,
                         ),
-                        1,
+                        (1, 0, 0, 0, 0, 0),
+                        (0, 0, 1, 0, 0, 0),
+                        (0, 1, 0, 0, 0, 1),
+                        (0, 0, 0, 0, 1, 0),
+                        key2,
                     )
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
                 )
-                if bias
-                else (),
-                (
-                    (
-                        *(
-                            align((0, 0, 1), value_dimension_count, 0)
-                            if desc.ValueTensor is not None
-                            else (0, 0, 0, 0, 1)
-                        ),
-                        0,
-                    )
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
-                )
-                if bias
-                else (),
-                bias2,
-            ),
+                if desc.PastSequenceLengthsTensor is None
+                else View(-1, (), (), (), (), (), ())
+            )
+            if bias
+            else View(-1, (), (), (), (), (), ()),
             View(
                 12,
                 (*align((0, 0, 0), output_dimension_count, 0), 0, 0),
@@ -482,130 +374,71 @@ def told(desc: Any, index: int) -> Definition:
                 (*align((0, 0, 1), output_dimension_count, 0), 0, 1),
                 query_head_count2,
             ),
-            View(
-                (9 if desc.PastSequenceLengthsTensor is None else -1)
-                if desc.PastKeyTensor is not None
-                else -1,
+            (
                 (
-                    (*align((0, 0, 0, 0), past_key_dimension_count, 0), 0)
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
+                    View(
+                        9,
+                        (*align((0, 0, 0, 0), past_key_dimension_count, 0), 0),
+                        (*align((1, 0, 0, 0), past_key_dimension_count, 0), 0),
+                        (*align((0, 1, 0, 0), past_key_dimension_count, 0), 0),
+                        (*align((0, 0, 1, 0), past_key_dimension_count, 0), 1),
+                        (*align((0, 0, 0, 1), past_key_dimension_count, 0), 0),
+                        (
+                            min(
+                                entry(past_key_sizes, past_key_dimension_count - 2),
+                                entry(past_key_sizes, past_key_dimension_count - 2),
+                            ),
+                        ),
+                    )
                 )
-                if desc.PastKeyTensor is not None
-                else (),
+                if desc.PastSequenceLengthsTensor is None
+                else View(-1, (), (), (), (), (), ())
+            )
+            if desc.PastKeyTensor is not None
+            else View(-1, (), (), (), (), (), ()),
+            (
                 (
-                    (*align((1, 0, 0, 0), past_key_dimension_count, 0), 0)
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
+                    View(
+                        10,
+                        (*align((0, 0, 0, 0), past_value_dimension_count, 0), 0),
+                        (*align((1, 0, 0, 0), past_value_dimension_count, 0), 0),
+                        (*align((0, 1, 0, 0), past_value_dimension_count, 0), 0),
+                        (*align((0, 0, 1, 0), past_value_dimension_count, 0), 1),
+                        (*align((0, 0, 0, 1), past_value_dimension_count, 0), 0),
+                        (min(past_key, past_key),),
+                    )
                 )
-                if desc.PastKeyTensor is not None
-                else (),
-                (
-                    (*align((0, 1, 0, 0), past_key_dimension_count, 0), 0)
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
+                if desc.PastSequenceLengthsTensor is None
+                else View(-1, (), (), (), (), (), ())
+            )
+            if desc.PastValueTensor is not None
+            else View(-1, (), (), (), (), (), ()),
+            (
+                View(
+                    13,
+                    align((0, 0, 0, 0), output_present_key_dimension_count, 0),
+                    align((1, 0, 0, 0), output_present_key_dimension_count, 0),
+                    align((0, 1, 0, 0), output_present_key_dimension_count, 0),
+                    align((0, 0, 1, 0), output_present_key_dimension_count, 0),
+                    align((0, 0, 0, 1), output_present_key_dimension_count, 0),
+                    (),
                 )
-                if desc.PastKeyTensor is not None
-                else (),
-                (
-                    (*align((0, 0, 1, 0), past_key_dimension_count, 0), 1)
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
+            )
+            if desc.OutputPresentKeyTensor is not None
+            else View(-1, (), (), (), (), (), ()),
+            (
+                View(
+                    14,
+                    align((0, 0, 0, 0), output_present_value_dimension_count, 0),
+                    align((1, 0, 0, 0), output_present_value_dimension_count, 0),
+                    align((0, 1, 0, 0), output_present_value_dimension_count, 0),
+                    align((0, 0, 1, 0), output_present_value_dimension_count, 0),
+                    align((0, 0, 0, 1), output_present_value_dimension_count, 0),
+                    (),
                 )
-                if desc.PastKeyTensor is not None
-                else (),
-                (
-                    (*align((0, 0, 0, 1), past_key_dimension_count, 0), 0)
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
-                )
-                if desc.PastKeyTensor is not None
-                else (),
-                ((min(past_key, past_key),) if desc.PastSequenceLengthsTensor is None else ())
-                if desc.PastKeyTensor is not None
-                else (),
-            ),
-            View(
-                (10 if desc.PastSequenceLengthsTensor is None else -1)
-                if desc.PastValueTensor is not None
-                else -1,
-                (
-                    (*align((0, 0, 0, 0), past_value_dimension_count, 0), 0)
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
-                )
-                if desc.PastValueTensor is not None
-                else (),
-                (
-                    (*align((1, 0, 0, 0), past_value_dimension_count, 0), 0)
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
-                )
-                if desc.PastValueTensor is not None
-                else (),
-                (
-                    (*align((0, 1, 0, 0), past_value_dimension_count, 0), 0)
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
-                )
-                if desc.PastValueTensor is not None
-                else (),
-                (
-                    (*align((0, 0, 1, 0), past_value_dimension_count, 0), 1)
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
-                )
-                if desc.PastValueTensor is not None
-                else (),
-                (
-                    (*align((0, 0, 0, 1), past_value_dimension_count, 0), 0)
-                    if desc.PastSequenceLengthsTensor is None
-                    else ()
-                )
-                if desc.PastValueTensor is not None
-                else (),
-                ((min(past_key, past_key),) if desc.PastSequenceLengthsTensor is None else ())
-                if desc.PastValueTensor is not None
-                else (),
-            ),
-            View(
-                13 if desc.OutputPresentKeyTensor is not None else -1,
-                align((0, 0, 0, 0), output_present_key_dimension_count, 0)
-                if desc.OutputPresentKeyTensor is not None
-                else (),
-                align((1, 0, 0, 0), output_present_key_dimension_count, 0)
-                if desc.OutputPresentKeyTensor is not None
-                else (),
-                align((0, 1, 0, 0), output_present_key_dimension_count, 0)
-                if desc.OutputPresentKeyTensor is not None
-                else (),
-                align((0, 0, 1, 0), output_present_key_dimension_count, 0)
-                if desc.OutputPresentKeyTensor is not None
-                else (),
-                align((0, 0, 0, 1), output_present_key_dimension_count, 0)
-                if desc.OutputPresentKeyTensor is not None
-                else (),
-                (),
-            ),
-            View(
-                14 if desc.OutputPresentValueTensor is not None else -1,
-                align((0, 0, 0, 0), output_present_value_dimension_count, 0)
-                if desc.OutputPresentValueTensor is not None
-                else (),
-                align((1, 0, 0, 0), output_present_value_dimension_count, 0)
-                if desc.OutputPresentValueTensor is not None
-                else (),
-                align((0, 1, 0, 0), output_present_value_dimension_count, 0)
-                if desc.OutputPresentValueTensor is not None
-                else (),
-                align((0, 0, 1, 0), output_present_value_dimension_count, 0)
-                if desc.OutputPresentValueTensor is not None
-                else (),
-                align((0, 0, 0, 1), output_present_value_dimension_count, 0)
-                if desc.OutputPresentValueTensor is not None
-                else (),
-                (),
-            ),
+            )
+            if desc.OutputPresentValueTensor is not None
+            else View(-1, (), (), (), (), (), ()),
             query_head_count,
         ),
         (),

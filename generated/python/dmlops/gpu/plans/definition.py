@@ -90,18 +90,8 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
     lists.extend(known.lists)
     if way.attends:
         each = 1 if way.halves == 0 else 2
-        firsts = space.firsts
         lists.extend(
-            places_of(
-                shader.attention,
-                way.views,
-                way.sources,
-                told.tensors,
-                told.kept_sizes,
-                firsts,
-                each,
-                space.words,
-            )
+            places_of(shader.attention, way.sources, told.kept_sizes, space.firsts, each, space.words)
         )
     if shader.selected.number != NONE:
         lists.extend(told_selection(selection, first_of_selection))
@@ -279,19 +269,21 @@ def dispatch_attention(
     waits: bool,
 ) -> None:
     """The dispatch of attention, and one that combines its parts."""
-    attention, tensors, sources, parts = shader.attention, told.tensors, way.sources, way.parts
+    attention, sources, parts = shader.attention, way.sources, way.parts
     sizes = box_of(told, one)
+    out.define("SCORES_TOLD", int(way.scores_told))
     if parts.applies:
-        few = define_parts(out, attention, tensors, sizes, sources, parts)
+        few = define_parts(out, sizes, sources, parts)
         dispatch_box(out, told, known, one, sizes, count, 0, few, waits)
     elif way.halves != 0:
-        tiles = define_attention_units(out, attention, tensors, told.kept_sizes, sources, parts)
+        tiles = define_attention_units(out, attention, told.kept_sizes, sources, parts)
         dispatch_box(out, told, known, one, sizes, count, 0, tiles, waits)
     else:
-        blocks = define_attention(out, attention, tensors, told.kept_sizes, sizes, sources)
+        blocks = define_attention(out, attention, told.kept_sizes, sizes, sources)
         dispatch_box(out, told, known, one, sizes, count, 0, blocks, waits)
     if parts.number > 1:
-        joining = define_join(out, attention, tensors, sizes, sources, parts)
+        out.define("SCORES_TOLD", int(way.scores_told))
+        joining = define_join(out, sizes, sources, parts)
         dispatch_box(out, told, known, one, sizes, count, 0, joining, True)
 
 

@@ -71,16 +71,16 @@ def element_count(sizes: Sizes) -> int:
     """The product of sizes, saturating at COUNT_LIMIT."""
     count = 1
     for size in sizes:
-        count = times(count, size)
-    return count
+        count *= size
+    return min(count, COUNT_LIMIT)
 
 
 def repeats(loops: Loops) -> int:
     """How often the body of nested loops runs, saturating at COUNT_LIMIT."""
     count = 1
     for loop in loops:
-        count = times(count, loop.size)
-    return count
+        count *= loop.size
+    return min(count, COUNT_LIMIT)
 
 
 def bind(out: Planning, tensor: Tensor, buffer: Buffer) -> None:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from .attention import Sources
+from .attention import Source, Sources
 from .defined import Definition, DefinitionShader, Pass, Passes
 from .loops import ceil_div
 from .told import NONE, Eight, Sizes, Tensors
@@ -60,12 +60,12 @@ def passes_with(shader: DefinitionShader, sources: Sources) -> Passes:
     attention = shader.attention
     read = bit_of(sources.query, attention.query) | bit_of(sources.key, attention.key)
     read = read | bit_of(sources.value, attention.value)
-    written = bit_of(sources.output, sources.output) | bit_of(sources.key_stored, sources.key_stored)
-    written = written | bit_of(sources.value_stored, sources.value_stored)
+    output, key, value = sources.output, sources.key_stored, sources.value_stored
+    written = bit_of(output, output.tensor) | bit_of(key, key.tensor) | bit_of(value, value.tensor)
     passes: Passes = []
     for one in shader.passes:
         if one.number == attention.number:
-            writes = one.writes if sources.output == NONE else 0
+            writes = one.writes if output.tensor == NONE else 0
             reads = one.reads - (one.reads & read)
             passes.append(one._replace(writes=writes, outputs=written, reads=reads))
         elif one.outputs & written != 0:
@@ -75,9 +75,9 @@ def passes_with(shader: DefinitionShader, sources: Sources) -> Passes:
     return passes
 
 
-def bit_of(source: int, bit: int) -> int:
+def bit_of(source: Source, bit: int) -> int:
     """The bit, if there is a source."""
-    return 0 if source == NONE else 1 << bit
+    return 0 if source.tensor == NONE else 1 << bit
 
 
 def in_lanes(sizes: Sizes, apart: int, lanes: int) -> Eight:

@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .attention import (
-    AttentionViews,
     Sources,
     no_sources,
     settled,
@@ -28,7 +27,8 @@ Tiles = Annotated[list[SumsTile], 32]
 class Way(NamedTuple):
     """How outputs come about: the passes, each with its tile if it is of sums; the intermediate tensors that
     they write, as bits; those that any passes to outputs write (`led`); those kept as halves; and, if
-    attention takes part (`attends`), how it splits its keys, and what it accesses directly."""
+    attention takes part (`attends`), whether scores, or which keys are masked, depend on tensors that are
+    present, how it splits its keys, and what it accesses directly."""
 
     passes: Passes
     tiles: Tiles
@@ -36,8 +36,8 @@ class Way(NamedTuple):
     led: int
     halves: int
     attends: bool
+    scores_told: bool
     parts: Parts
-    views: AttentionViews
     sources: Sources
 
 
@@ -75,7 +75,8 @@ def way_to(out: Planning, told: Definition, shader: DefinitionShader) -> Way:
     if shader.totals.number != NONE and not told.is_double:
         passes = [with_totals(shader, one) for one in passes]
     tiles: Tiles = [shared_tile(out, told, shader, one) for one in passes]
-    return Way(passes, tiles, wanted, led, halves, attends, parts, views, sources)
+    scores_told = attention.told & there != 0
+    return Way(passes, tiles, wanted, led, halves, attends, scores_told, parts, sources)
 
 
 def kept_halves(out: Planning, told: Definition, shader: DefinitionShader, wanted: int, parts: Parts) -> int:
