@@ -23017,6 +23017,35 @@ typedef struct dmlops_plan_Split {
     int64_t products;
 } dmlops_plan_Split;
 
+typedef struct dmlops_plan_Dimension_16 {
+    int64_t count;
+    dmlops_plan_Dimension items[16];
+} dmlops_plan_Dimension_16;
+
+static inline void dmlops_plan_Dimension_16_append(dmlops_planning* planning, dmlops_plan_Dimension_16* list, const dmlops_plan_Dimension* item) {
+    if (list->count < 16) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_Dimension_16_insert(dmlops_planning* planning, dmlops_plan_Dimension_16* list, int64_t place, const dmlops_plan_Dimension* item) {
+    if (list->count >= 16 || place < 0 || place > list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+DMLOPS_CALLED void dmlops_plan_Dimension_16_copy(dmlops_plan_Dimension_16* to, const dmlops_plan_Dimension_16* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
 typedef struct dmlops_plan_int_96 {
     int64_t count;
     int64_t items[96];
@@ -23087,38 +23116,11 @@ DMLOPS_CALLED int dmlops_plan_int_96_equal(const dmlops_plan_int_96* a, const dm
 
 typedef struct dmlops_plan_CommonConstants {
     dmlops_plan_Split split;
+    dmlops_plan_Dimension_16 sizes;
+    dmlops_plan_Dimension_16 walk;
     dmlops_plan_int_96 window;
     dmlops_plan_Known known;
 } dmlops_plan_CommonConstants;
-
-typedef struct dmlops_plan_Dimension_16 {
-    int64_t count;
-    dmlops_plan_Dimension items[16];
-} dmlops_plan_Dimension_16;
-
-static inline void dmlops_plan_Dimension_16_append(dmlops_planning* planning, dmlops_plan_Dimension_16* list, const dmlops_plan_Dimension* item) {
-    if (list->count < 16) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_Dimension_16_insert(dmlops_planning* planning, dmlops_plan_Dimension_16* list, int64_t place, const dmlops_plan_Dimension* item) {
-    if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
-DMLOPS_CALLED void dmlops_plan_Dimension_16_copy(dmlops_plan_Dimension_16* to, const dmlops_plan_Dimension_16* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
 
 typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_Dimension_16 sizes;
@@ -24894,8 +24896,9 @@ DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dml
     dmlops_plan_DefinitionShader* shader, dmlops_plan_int_96* result);
 DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides, dmlops_plan_int_96* result);
-DMLOPS_CALLED void dmlops_plan_walk(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Split* split, dmlops_plan_Dimension_16* result);
+DMLOPS_CALLED void dmlops_plan_common_constants(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known,
+    dmlops_plan_CommonConstants* result);
 DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups*
     groups, dmlops_plan_ContractionParams* result);
@@ -25464,10 +25467,11 @@ DMLOPS_CALLED void dmlops_plan_dimension(dmlops_planning* planning, int64_t size
     int64_t bits = dmlops_bit_length(dmlops_subtract(size, 1));
     int64_t multiplier = dmlops_add(dmlops_divide(dmlops_multiply(INT64_C(4294967296), dmlops_subtract(dmlops_shift(1,
         bits), size)), size), 1);
+    int64_t halving = (size > 1) ? 1 : 0;
     result->size = size;
     result->multiplier = multiplier;
-    result->halving = (int64_t)(bits > 0);
-    result->shift = dmlops_subtract(bits, (int64_t)(bits > 0));
+    result->halving = halving;
+    result->shift = dmlops_subtract(bits, halving);
     dmlops_plan_int_16_copy(&result->strides, strides);
     return;
 }
@@ -27768,9 +27772,10 @@ DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dm
     return;
 }
 
-/* How groups walk the tiles: what their numbers are divided by. */
-DMLOPS_CALLED void dmlops_plan_walk(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Split* split, dmlops_plan_Dimension_16* result) {
+/* What is the same in all passes. Groups walk the tiles of a matrix in bands. */
+DMLOPS_CALLED void dmlops_plan_common_constants(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known,
+    dmlops_plan_CommonConstants* result) {
     int64_t height = dmlops_min(8, split->down);
     int64_t last = dmlops_subtract(split->down, dmlops_multiply(dmlops_divide(dmlops_subtract(split->down, 1), height),
         height));
@@ -27781,7 +27786,13 @@ DMLOPS_CALLED void dmlops_plan_walk(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_int_8_append(planning, &made_1, dmlops_multiply(height, split->across));
     dmlops_plan_int_8_append(planning, &made_1, height);
     dmlops_plan_int_8_append(planning, &made_1, last);
-    dmlops_plan_extents(planning, &made_1, result);
+    dmlops_plan_extents(planning, &made_1, &result->walk);
+    dmlops_plan_Dimension_16 made_2;
+    dmlops_plan_extents(planning, &found->sizes, &made_2);
+    result->split = *split;
+    dmlops_plan_Dimension_16_copy(&result->sizes, &made_2);
+    dmlops_plan_int_96_copy(&result->window, window);
+    result->known = *known;
     return;
 }
 
@@ -27812,26 +27823,22 @@ DMLOPS_CALLED void dmlops_plan_tapped_params(dmlops_planning* planning, const dm
     dmlops_plan_int_64* tap, dmlops_plan_ContractionParams* result) {
     const dmlops_plan_Split * split = &common->split;
     const dmlops_plan_Known * known = &common->known;
-    dmlops_plan_Dimension_16 made_1;
-    dmlops_plan_extents(planning, &found->sizes, &made_1);
-    dmlops_plan_Dimension_16 made_2;
-    dmlops_plan_walk(planning, found, split, &made_2);
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < found->left.steps.count; ++each_2) {
+        const int64_t step = found->left.steps.items[each_2];
+        dmlops_plan_int_8_append(planning, &made_1, dmlops_modulo(step, INT64_C(4294967296)));
+    }
     dmlops_plan_int_8 made_3;
     made_3.count = 0;
-    for (int64_t each_4 = 0; each_4 < found->left.steps.count; ++each_4) {
-        const int64_t step = found->left.steps.items[each_4];
+    for (int64_t each_4 = 0; each_4 < found->right.steps.count; ++each_4) {
+        const int64_t step = found->right.steps.items[each_4];
         dmlops_plan_int_8_append(planning, &made_3, dmlops_modulo(step, INT64_C(4294967296)));
     }
-    dmlops_plan_int_8 made_5;
-    made_5.count = 0;
-    for (int64_t each_6 = 0; each_6 < found->right.steps.count; ++each_6) {
-        const int64_t step = found->right.steps.items[each_6];
-        dmlops_plan_int_8_append(planning, &made_5, dmlops_modulo(step, INT64_C(4294967296)));
-    }
-    dmlops_plan_Dimension_16_copy(&result->sizes, &made_1);
-    dmlops_plan_Dimension_16_copy(&result->walk, &made_2);
-    result->leftSteps = made_3;
-    result->rightSteps = made_5;
+    dmlops_plan_Dimension_16_copy(&result->sizes, &common->sizes);
+    dmlops_plan_Dimension_16_copy(&result->walk, &common->walk);
+    result->leftSteps = made_1;
+    result->rightSteps = made_3;
     dmlops_plan_int_96_copy(&result->window, &common->window);
     dmlops_plan_int_512_copy(&result->lists, &known->lists);
     dmlops_plan_int_32_copy(&result->activations, &known->activations);
@@ -28311,9 +28318,7 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     dmlops_plan_int_96 made_4;
     dmlops_plan_window_words(planning, told, shader, &made_4);
     dmlops_plan_CommonConstants common;
-    common.split = split;
-    dmlops_plan_int_96_copy(&common.window, &made_4);
-    common.known = known;
+    dmlops_plan_common_constants(planning, found, &split, &made_4, &known, &common);
     if (is_ordered) {
         dmlops_plan_dispatch_byte_items(planning, told, shader, found, &common, dmlops_add(number, 2), order.vector,
             items);
@@ -28820,9 +28825,7 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_plan_int_96 made_3;
     dmlops_plan_window_words(planning, told, shader, &made_3);
     dmlops_plan_CommonConstants common;
-    common.split = split;
-    dmlops_plan_int_96_copy(&common.window, &made_3);
-    common.known = known;
+    dmlops_plan_common_constants(planning, found, &split, &made_3, &known, &common);
     if (is_ordered || is_copied) {
         dmlops_plan_dispatch_items(planning, told, shader, found, first, &common, dmlops_add(number, 3),
             dmlops_divide(ordered_words, 4));
@@ -30963,9 +30966,7 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_plan_int_96 made_5;
     dmlops_plan_window_words(planning, told, shader, &made_5);
     dmlops_plan_CommonConstants common;
-    common.split = split;
-    dmlops_plan_int_96_copy(&common.window, &made_5);
-    common.known = known;
+    dmlops_plan_common_constants(planning, &found, &split, &made_5, &known, &common);
     if (is_copied) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), 1);
         dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)left.is_along);
@@ -32161,9 +32162,7 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_int_96 made_2;
     dmlops_plan_window_words(planning, told, shader, &made_2);
     dmlops_plan_CommonConstants common;
-    common.split = *split;
-    dmlops_plan_int_96_copy(&common.window, &made_2);
-    common.known = known;
+    dmlops_plan_common_constants(planning, matrices, split, &made_2, &known, &common);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_plan_times(planning, split->across,
         matrices->count), split->parts), in_group), in_group, 1, &groups);

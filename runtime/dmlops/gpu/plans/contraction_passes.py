@@ -35,10 +35,12 @@ def split_into(parts: int, depth: int, step: int, down: int, across: int) -> Spl
 
 
 class CommonConstants(NamedTuple):
-    """What is the same in all passes of a plan: the split, the words of a window, and what depends on the
-    description alone."""
+    """What is the same in all passes of a plan: the split, the sizes of the output and what groups divide
+    their numbers by, the words of a window, and what depends on the description alone."""
 
     split: Split
+    sizes: Dimensions
+    walk: Dimensions
     window: WindowWords
     known: Known
 
@@ -130,11 +132,12 @@ def strided_words(out: Planning, told: Definition, shader: DefinitionShader, str
     return words
 
 
-def walk(found: Matrices, split: Split) -> Dimensions:
-    """How groups walk the tiles: what their numbers are divided by."""
+def common_constants(found: Matrices, split: Split, window: WindowWords, known: Known) -> CommonConstants:
+    """What is the same in all passes. Groups walk the tiles of a matrix in bands."""
     height = min(TILE_WALK, split.down)
     last = split.down - (split.down - 1) // height * height
-    return extents([split.down * split.across, found.count, height * split.across, height, last])
+    walk = extents([split.down * split.across, found.count, height * split.across, height, last])
+    return CommonConstants(split, extents(found.sizes), walk, window, known)
 
 
 def contraction_params(
@@ -156,8 +159,8 @@ def tapped_params(
     """The same, given the constants of a tap."""
     split, known = common.split, common.known
     return ContractionParams(
-        extents(found.sizes),
-        walk(found, split),
+        common.sizes,
+        common.walk,
         [step % 2**32 for step in found.left.steps],
         [step % 2**32 for step in found.right.steps],
         common.window,

@@ -165,7 +165,8 @@ def dimension(size: int, strides: Row) -> Dimension:
     """
     bits = (size - 1).bit_length()
     multiplier = 2**32 * ((1 << bits) - size) // size + 1
-    return Dimension(size, multiplier, int(bits > 0), bits - int(bits > 0), strides)
+    halving = 1 if size > 1 else 0
+    return Dimension(size, multiplier, halving, bits - halving, strides)
 
 
 def dimensions(loops: Loops) -> Dimensions:

@@ -17,6 +17,7 @@ from .contraction_passes import (
     PARTS_PASS,
     CommonConstants,
     Split,
+    common_constants,
     contraction_params,
     partial_vectors,
     partial_words,
@@ -305,7 +306,7 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
 
     number = contracted.number
     first = first_of(window, told.tensors[contracted.left]) if is_windowed else 0
-    common = CommonConstants(split, window_words(out, told, shader), known)
+    common = common_constants(found, split, window_words(out, told, shader), known)
     if is_copied:
         out.define("ORDERED", 1)
         out.define("LEFT_ALONG", int(left.is_along))

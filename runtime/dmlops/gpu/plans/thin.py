@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from .contraction_passes import (
     PARTS_PASS,
-    CommonConstants,
     Split,
+    common_constants,
     contraction_params,
     partial_vectors,
     partial_words,
@@ -159,7 +159,7 @@ def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, found: 
     out.define("WIDTH", share.width)
     out.define("TILE_ROWS", matrices.rows)
     out.define("TILE_COLUMNS", share.width * share.columns)
-    common = CommonConstants(split, window_words(out, told, shader), known)
+    common = common_constants(matrices, split, window_words(out, told, shader), known)
     groups = grid(out, times(split.across, matrices.count) * split.parts * in_group, in_group, 1)
     params = contraction_params(told, matrices, 0, common, groups)
     out.dispatch(params, groups, False)

@@ -20,6 +20,7 @@ from .contraction_passes import (
     CommonConstants,
     ContractionParams,
     Split,
+    common_constants,
     contraction_params,
     partial_vectors,
     split_into,
@@ -218,7 +219,7 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
     out.write(out.scratch(max(4 * words, 16)))
     out.share()
 
-    common = CommonConstants(split, window_words(out, told, shader), known)
+    common = common_constants(found, split, window_words(out, told, shader), known)
     if is_ordered:
         dispatch_byte_items(out, told, shader, found, common, number + BYTES_ORDER_PASS, order.vector, items)
     out.define("PASS", number)

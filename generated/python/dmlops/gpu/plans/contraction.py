@@ -15,6 +15,7 @@ from .contraction_passes import (
     PARTS_PASS,
     CommonConstants,
     Split,
+    common_constants,
     contraction_params,
     partial_vectors,
     partial_words,
@@ -204,7 +205,7 @@ def plan_contraction(out: Planning, told: Definition, shader: DefinitionShader, 
 
     number = contracted.number
     first = first_of(window, left) if is_windowed else 0
-    common = CommonConstants(split, window_words(out, told, shader), known)
+    common = common_constants(found, split, window_words(out, told, shader), known)
     if is_ordered or is_copied:
         dispatch_items(out, told, shader, found, first, common, number + ORDER_PASS, ordered_words // 4)
     if is_ordered:
