@@ -109,6 +109,27 @@ CASES = {  # with the passes that are left of five, or of seven with present key
         attention(SEPARATE, {"ValueTensor": (KEYS * HEADS * WIDTH * 2, HEADS * WIDTH * 2, 2)}), 2,
     ),
     "with a bias": (attention({**SEPARATE, "BiasTensor": (HEADS * (2 * DEPTH + WIDTH),)}), 4),
+    "all stacked, with a bias": (
+        attention({
+            "StackedQueryKeyValueTensor": STACKED, "BiasTensor": (HEADS * 3 * DEPTH,),
+            "OutputTensor": (BATCHES, QUERIES, HEADS * DEPTH),
+        }),
+        4,
+    ),
+    "queries and keys stacked, with a bias": (
+        attention({
+            "StackedQueryKeyTensor": (BATCHES, QUERIES, HEADS, 2, DEPTH),
+            "ValueTensor": (BATCHES, QUERIES, HEADS * WIDTH), "BiasTensor": (HEADS * (2 * DEPTH + WIDTH),),
+        }),
+        4,
+    ),
+    "keys and values stacked, with a bias": (
+        attention({
+            "QueryTensor": QUERY, "StackedKeyValueTensor": (BATCHES, KEYS, HEADS, 2, DEPTH),
+            "BiasTensor": (HEADS * 3 * DEPTH,), "OutputTensor": (BATCHES, QUERIES, HEADS * DEPTH),
+        }),
+        4,
+    ),
     "with past keys": (attention({**SEPARATE, **OLD}), 1),
     "with past keys alone": (attention({"QueryTensor": QUERY, **OLD}), 1),
     "with present keys": (attention({**SEPARATE, **PRESENT}), 5),
