@@ -25602,6 +25602,7 @@ DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
+/* For an intermediate tensor that the pass accesses itself. */
 DMLOPS_CALLED void dmlops_plan_no_source(dmlops_planning* planning, dmlops_plan_Source* result) {
     dmlops_plan_int_4 made_1;
     made_1.count = 0;
@@ -25639,27 +25640,27 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
     dmlops_plan_int_16 greatest;
     greatest.count = 0;
     dmlops_plan_int_16_extend(planning, &greatest, view->first.count, view->first.items);
-    dmlops_plan_int_4 from_;
-    from_.count = 0;
-    dmlops_plan_int_4_append(planning, &from_, 0);
-    dmlops_plan_int_4_append(planning, &from_, 0);
-    dmlops_plan_int_4_append(planning, &from_, begin);
-    dmlops_plan_int_4_append(planning, &from_, 0);
+    dmlops_plan_int_4 starts;
+    starts.count = 0;
+    dmlops_plan_int_4_append(planning, &starts, 0);
+    dmlops_plan_int_4_append(planning, &starts, 0);
+    dmlops_plan_int_4_append(planning, &starts, begin);
+    dmlops_plan_int_4_append(planning, &starts, 0);
     dmlops_plan_int_8_4 steps;
     steps.count = 0;
     dmlops_plan_int_8_4_append(planning, &steps, &view->batch);
     dmlops_plan_int_8_4_append(planning, &steps, &view->head);
     dmlops_plan_int_8_4_append(planning, &steps, &view->row);
     dmlops_plan_int_8_4_append(planning, &steps, &view->element);
-    for (int64_t each_1 = 0; each_1 < from_.count; ++each_1) {
-        const int64_t first = from_.items[each_1];
+    for (int64_t each_1 = 0; each_1 < starts.count; ++each_1) {
+        const int64_t start = starts.items[each_1];
         const int64_t size = sizes->items[dmlops_item(planning, each_1, sizes->count)];
         const dmlops_plan_int_8* step = &steps.items[dmlops_item(planning, each_1, steps.count)];
         for (int64_t d = 0; d < step->count; ++d) {
             const int64_t stride = step->items[d];
             if (stride > 0) {
                 least.items[dmlops_item(planning, d, least.count)] = dmlops_add(least.items[dmlops_item(planning, d,
-                    least.count)], dmlops_multiply(first, stride));
+                    least.count)], dmlops_multiply(start, stride));
                 greatest.items[dmlops_item(planning, d, greatest.count)] =
                     dmlops_add(greatest.items[dmlops_item(planning, d, greatest.count)],
                     dmlops_multiply(dmlops_subtract(size, 1), stride));
@@ -25668,7 +25669,7 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
                     least.items[dmlops_item(planning, d, least.count)] = dmlops_add(least.items[dmlops_item(planning,
                         d, least.count)], dmlops_multiply(dmlops_subtract(size, 1), stride));
                     greatest.items[dmlops_item(planning, d, greatest.count)] =
-                        dmlops_add(greatest.items[dmlops_item(planning, d, greatest.count)], dmlops_multiply(first,
+                        dmlops_add(greatest.items[dmlops_item(planning, d, greatest.count)], dmlops_multiply(start,
                         stride));
                 }
             }

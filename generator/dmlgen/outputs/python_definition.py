@@ -140,16 +140,16 @@ def _list(text: str, kind: str) -> str:
 
 
 def _settle(
-    path: str, values: Values | Decision, certain: dict[str, ir.Expr], doubtful: dict[str, ir.Expr]
+    path: str, values: Values | Decision, always: dict[str, ir.Expr], branches: dict[str, ir.Expr]
 ) -> None:
-    """Adds the values of a record to the certain ones. If they are decided as a whole, adds the test, with a
-    question mark, and the values of both branches to the doubtful ones."""
+    """Adds the values of a record to those that are always told. If they are decided as a whole, adds the
+    test to these, with a question mark, and the values on either side to `branches`."""
     if not isinstance(values, Decision):
-        certain |= {f"{path}.{name.rpartition('.')[2]}": node for name, node in values.items()}
+        always |= {f"{path}.{name.rpartition('.')[2]}": node for name, node in values.items()}
         return
-    certain[f"{path}?"] = values.test
-    _settle(f"{path}{_THEN}", values.then, doubtful, doubtful)
-    _settle(f"{path}{_OTHERWISE}", values.otherwise, doubtful, doubtful)
+    always[f"{path}?"] = values.test
+    _settle(f"{path}{_THEN}", values.then, branches, branches)
+    _settle(f"{path}{_OTHERWISE}", values.otherwise, branches, branches)
 
 
 def _form(type_: Type, path: str, texts: Mapping[str, str], absent: dict[str, str], records: set[str]) -> str:

@@ -92,6 +92,7 @@ class Sources(NamedTuple):
 
 
 def no_source() -> Source:
+    """For an intermediate tensor that the pass accesses itself."""
     return Source(NONE, [0, 0, 0, 0])
 
 
@@ -108,16 +109,16 @@ def is_inside(view: View, tensor: Tensor, sizes: Sizes, begin: int) -> bool:
     least.extend(view.first)
     greatest: Row = []
     greatest.extend(view.first)
-    from_: Four = [0, 0, begin, 0]
+    starts: Four = [0, 0, begin, 0]
     steps: Annotated[list[Sizes], 4] = [view.batch, view.head, view.row, view.element]
-    for first, size, step in zip(from_, sizes, steps, strict=True):
+    for start, size, step in zip(starts, sizes, steps, strict=True):
         for d, stride in enumerate(step):
             if stride > 0:
-                least[d] = least[d] + first * stride
+                least[d] = least[d] + start * stride
                 greatest[d] = greatest[d] + (size - 1) * stride
             elif stride < 0:
                 least[d] = least[d] + (size - 1) * stride
-                greatest[d] = greatest[d] + first * stride
+                greatest[d] = greatest[d] + start * stride
     limits: Row = []
     limits.extend(tensor.sizes)
     limits.extend(view.limits)

@@ -85,7 +85,7 @@ class Planning:
         """Binds the next resource of the next dispatch, which reads it."""
         assert self._reads == len(self._buffers), "what is read comes before what is written"
         self._reads += 1
-        self._buffers.append(self.places.get(buffer, buffer) if self.places else buffer)
+        self.write(buffer)
 
     def write(self, buffer: Buffer) -> None:
         """Binds the next resource of the next dispatch, which writes it."""
