@@ -10,8 +10,8 @@ cases, once each, which shows that everything works but says nothing about speed
 GB/s counts the least traffic possible: every tensor once, and only the selected part of one that is subject
 to indices or strides of 0. The ceilings are a copy of a tensor by a shader, and for products arithmetic
 alone, measured in the same run. Times are medians of 5 runs of 20 calls, between timestamps on the GPU; torch
-runs as a CUDA graph. Calls rotate through copies of the tensors that exceed any cache. The first output of
-a case is checked against torch, or against the reference without it, before it is timed.
+runs as a CUDA graph. Calls rotate through copies of the tensors, outputs included, that exceed any cache. The
+first output of a case is checked against torch, or against the reference without it, before it is timed.
 """
 
 from __future__ import annotations
@@ -221,9 +221,12 @@ def on_torch(case: Case, arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, flo
             case.torch(torch, *tensors)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
+    # As many outputs are kept as there are sets, so that each call writes to other memory than the last one,
+    # as the shader's calls do. An output freed at once would be overwritten while still in the cache.
+    outputs: deque[Any] = deque(maxlen=len(sets))
     with torch.cuda.graph(graph):
         for number in range(CALLS):
-            case.torch(torch, *sets[number % len(sets)])
+            outputs.append(case.torch(torch, *sets[number % len(sets)]))
     times = []
     for _ in range(1 + RUNS):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))

@@ -11,7 +11,7 @@ import pytest
 
 import dmlops
 from dmlops import gpu
-from dmlops.gpu.plans.tuning import ELEMENTWISE_BUSY
+from dmlops.gpu.plans.tuning import ELEMENTWISE_BUSY, ELEMENTWISE_FEW
 from gpu_device import alternatives, device
 from whole_registry import whole_registry
 
@@ -505,7 +505,9 @@ def layouts() -> list[tuple[str, str, tuple[int, ...], dict[str, tuple[int, ...]
     ]
 
 
-@pytest.mark.parametrize("busy", [1, ELEMENTWISE_BUSY])
+@pytest.mark.parametrize(
+    ("busy", "few"), [(1, 0), (ELEMENTWISE_BUSY, 0), (ELEMENTWISE_BUSY, ELEMENTWISE_FEW)]
+)
 @pytest.mark.parametrize(("operator", "type_", "sizes", "strides"), layouts())
 def test_layouts(
     device: Any,
@@ -515,9 +517,11 @@ def test_layouts(
     sizes: tuple[int, ...],
     strides: dict[str, tuple[int, ...]],
     busy: int,
+    few: int,
 ) -> None:
-    """Also with as many vectors a thread as large tensors have."""
+    """Also with vectors, and with as many of them a thread, as large tensors have."""
     monkeypatch.setattr("dmlops.gpu.plans.elementwise.ELEMENTWISE_BUSY", busy)
+    monkeypatch.setattr("dmlops.gpu.plans.elementwise.ELEMENTWISE_FEW", few)
     random = np.random.default_rng(7)
     arrays = {}
     for member in spec(operator).inputs:
@@ -551,3 +555,17 @@ def test_threads_write_more_where_there_is_more() -> None:
         vectors = side * side // int(dispatch.defines["VECTOR"])
         assert vectors // dispatch.defines["UNROLL"] >= ELEMENTWISE_BUSY or unrolled[-1] == 1
     assert unrolled == [1, 1, 1, 4]
+
+
+def test_threads_compute_one_element_where_there_are_few() -> None:
+    """Unless elements are small, or blocks of them are transposed."""
+
+    def vector(operator: Any, data_type: str, sizes: tuple[int, ...], strides: tuple[int, ...] | None) -> int:
+        desc = operator(InputTensor=dmlops.TensorDesc(data_type, sizes, Strides=strides)).infer()
+        return int(gpu.planned(desc).dispatches[0].defines["VECTOR"])
+
+    few, more = (1, ELEMENTWISE_FEW), (1, ELEMENTWISE_FEW + 4)
+    assert vector(dmlops.ActivationTanh, "FLOAT32", few, None) == 1
+    assert vector(dmlops.ActivationTanh, "FLOAT32", more, None) == 4
+    assert vector(dmlops.ActivationTanh, "FLOAT16", few, None) == 4
+    assert vector(dmlops.ElementWiseIdentity, "FLOAT32", (64, 64), (1, 64)) == 4

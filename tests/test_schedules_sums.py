@@ -406,9 +406,9 @@ def test_what_is_no_number_stays_with_its_batch_in_matrices(value: float, device
 
 
 TILES = (
-    SumsUnits(128, 128, 32, 32, 64, 1, False), SumsUnits(128, 64, 64, 32, 32, 1, False),
-    SumsUnits(64, 64, 64, 32, 32, 2, False), SumsUnits(32, 32, 128, 16, 32, 4, False),
-    SumsUnits(16, 32, 256, 16, 32, 2, False),
+    SumsUnits(128, 128, 64, 64, 64, 1, 128, False), SumsUnits(128, 128, 32, 32, 64, 1, 256, False),
+    SumsUnits(128, 64, 64, 32, 32, 1, 256, False), SumsUnits(64, 64, 64, 32, 32, 2, 256, False),
+    SumsUnits(32, 32, 128, 16, 32, 4, 256, False), SumsUnits(16, 32, 256, 16, 32, 2, 256, False),
 )  # fmt: skip
 
 
@@ -573,7 +573,7 @@ def test_what_is_no_number_stays_with_its_batch_where_weights_stay(value: float,
     assert not np.isfinite(found).all() or np.isinf(value)
 
 
-STAYING = (SumsUnits(32, 16, 128, 16, 16, 2, True), SumsUnits(64, 16, 64, 16, 16, 3, True))
+STAYING = (SumsUnits(32, 16, 128, 16, 16, 2, 256, True), SumsUnits(64, 16, 64, 16, 16, 3, 256, True))
 
 
 @pytest.mark.parametrize("tile", STAYING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .attention import attentions
-from .case import LARGE, SMALL, Case
+from .case import LARGE, MEDIUM, SMALL, Case
 from .functions import functions
 from .gathers import gathers
 from .images import images
@@ -26,6 +26,7 @@ __all__ = ["LARGE", "SMALL", "Case", "cases", "squares"]
 def cases() -> Iterator[Case]:
     yield from gathers()
     yield from squares()
+    yield from squares(MEDIUM)
     yield from squares(SMALL)
     yield from products()
     yield from normalizations()

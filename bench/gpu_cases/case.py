@@ -11,7 +11,7 @@ import numpy as np
 
 import dmlops
 
-LARGE, SMALL = 4096, 64  # sides of square tensors
+LARGE, MEDIUM, SMALL = 4096, 1024, 64  # sides of square tensors
 
 Torch = Callable[..., Any]
 

@@ -127,21 +127,6 @@ float Exp(float x)
     return IsNan(x) ? x : power;
 }
 #else
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-
-// The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
-
-// The magnitude of the first argument with the sign of the second.
-float CopySign(float magnitude, float sign)
-{
-    return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
-}
-
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
 // - 1
 float ExpTail(float x)
@@ -155,48 +140,47 @@ float ExpTail(float x)
     return p * x * x;
 }
 
-// Infinity with the sign of the argument.
-float Infinity(float sign)
+// The number with this bit pattern.
+float FromBits(uint bits)
 {
-    return CopySign(FromBits(0x7f800000u), sign);
+    return asfloat(bits);
 }
 
-// x * 2^exponent for |x| from 1/8 to 8 and |exponent| up to 250 (float), 2000 (double). Two factors reach all results
-// and round only once, for subnormal ones; what is too large becomes infinite.
-float ScaleByPowerOfTwo(float x, int exponent)
+// x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
+// does not change: the sign bit of a positive number is 0.
+float KeptApart(float x, float positive)
 {
-    const int first = exponent >> 1;
-    precise float scaled = x * FromBits((uint)(127 + first) << 23);
-    scaled = scaled * FromBits((uint)(127 + exponent - first) << 23);
-    return scaled;
+    return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
 }
 
-// e^(high + low) for |low| below 2^-11: k ln 2 is subtracted in two steps (Cody and Waite 1980, "Software Manual for
-// the Elementary Functions"), followed by a polynomial and a power of two. NaN if high is.
-float ExpOfSum(float high, float low)
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x)
 {
-    if (IsNan(high))
-        return high;
-    if (high > 89.0f)
-        return Infinity(1.0f);
-    if (high < -104.0f)
-        return 0.0f;
+    return FromBits(Bits(x) & 0x7fffffffu);
+}
+
+// e^(high + low) 2^exponent for |low| up to 1/8, where the result is a normal number and |high + low| below 128. A
+// cheaper ExpOfSum: operations may be fused, and are where the device can. The product of k and the larger part of ln 2
+// is exact either way.
+float ExpTimes(float high, float low, int exponent)
+{
     // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
-    precise float shifted = high * 1.442695f + 12582912.0f;
-    precise float k = shifted - 12582912.0f;
-    precise float a = high - k * 0.69314575f;  // exact
-    precise float b = low - k * 1.4286068e-6f;
-    precise float r = a + b;
-    precise float rest = (a - r) + b;
-    precise float result = 1.0f + (r + (ExpTail(r) + rest));
-    return ScaleByPowerOfTwo(result, (int)k);
+    const float shifted = mad(high + low, 1.442695f, 12582912.0f);
+    const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
+    const float a = mad(k, -0.69314575f, high);
+    const float b = mad(k, -1.4286068e-6f, low);
+    const float rest = KeptApart(b + ExpTail(a + b), shifted);
+    const float tail = KeptApart(a + rest, shifted);
+    return FromBits(Bits(1.0f + tail) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
-// e^x.
-// Error at most 0.85 ulp (float), 0.85 ulp (double), as measured.
+// e^x. Float: scaled by 2^64 or 2^-64, so that only the last step can leave the range of normal numbers.
+// Error at most 0.9 ulp (float), 0.85 ulp (double), as measured.
 float Exp(float x)
 {
-    return ExpOfSum(x, 0.0f);
+    const bool isLarge = x > 0.0f;
+    const float power = ExpTimes(clamp(x, -110.0f, 90.0f), 0.0f, isLarge ? -64 : 64);
+    return IsNan(x) ? x : power * (isLarge ? 1.8446744e19f : 5.421011e-20f);
 }
 #endif
 
@@ -264,11 +248,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (uint u = 0; u < UNROLL; u++)
     {
         OUTPUT_VALUE values[VECTOR];
-#if INPUT_BITS == 16 && OUTPUT_BITS == 16
         [unroll]
-#else
-        [loop]  // a driver that vectorizes unrolled iterations may drop `precise`
-#endif
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(input[u][k]);
         if (first + u * apart < count)

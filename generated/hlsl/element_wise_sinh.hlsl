@@ -182,14 +182,17 @@ float ExpTimes(float high, float low, int exponent)
     // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     const float shifted = mad(high + low, 1.442695f, 12582912.0f);
     const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
-    const float r = KeptApart(mad(k, -0.69314575f, high), shifted) + mad(k, -1.4286068e-6f, low);
-    return FromBits(Bits(1.0f + (r + ExpTail(r))) + ((Bits(shifted) + (uint)exponent) << 23));
+    const float a = mad(k, -0.69314575f, high);
+    const float b = mad(k, -1.4286068e-6f, low);
+    const float rest = KeptApart(b + ExpTail(a + b), shifted);
+    const float tail = KeptApart(a + rest, shifted);
+    return FromBits(Bits(1.0f + tail) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
 // The hyperbolic sine, h - 1 / (4 h) for h = e^|x| / 2. Float: below 1 a minimax polynomial (scripts/minimax.py),
 // without branches; h is scaled by 2^-64, since e^|x| overflows before the result. Double: below 1
 // (t + t / (t + 1)) / 2 for t = e^|x| - 1.
-// Error at most 1.95 ulp (float), 2.15 ulp (double), as measured.
+// Error at most 1.65 ulp (float), 2.15 ulp (double), as measured.
 float Sinh(float x)
 {
     const float a = Magnitude(x);

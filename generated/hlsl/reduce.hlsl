@@ -374,8 +374,11 @@ float ExpTimes(float high, float low, int exponent)
     // Adding 1.5 * 2^23 rounds a small number to an integer in the lowest bits.
     const float shifted = mad(high + low, 1.442695f, 12582912.0f);
     const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
-    const float r = KeptApart(mad(k, -0.69314575f, high), shifted) + mad(k, -1.4286068e-6f, low);
-    return FromBits(Bits(1.0f + (r + ExpTail(r))) + ((Bits(shifted) + (uint)exponent) << 23));
+    const float a = mad(k, -0.69314575f, high);
+    const float b = mad(k, -1.4286068e-6f, low);
+    const float rest = KeptApart(b + ExpTail(a + b), shifted);
+    const float tail = KeptApart(a + rest, shifted);
+    return FromBits(Bits(1.0f + tail) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
 // e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Scaled by 2^64, so that only the last step can

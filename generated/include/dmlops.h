@@ -22450,6 +22450,7 @@ typedef struct dmlops_plan_SumsUnits {
     int64_t wave_rows;
     int64_t wave_columns;
     int64_t ahead;
+    int64_t threads;
     int stays;
 } dmlops_plan_SumsUnits;
 
@@ -26382,6 +26383,7 @@ DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_S
     result->wave_rows = 0;
     result->wave_columns = 0;
     result->ahead = 0;
+    result->threads = 0;
     result->stays = 0;
     return;
 }
@@ -26429,6 +26431,19 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_
 /* Tiles as large as leave enough groups. */
 DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
     int64_t sums, dmlops_plan_SumsUnits* result) {
+    int64_t largest = dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 128,
+        sums), 128);
+    if ((columns >= 128) && (largest >= 128)) {
+        result->rows = 128;
+        result->columns = 128;
+        result->depth = 64;
+        result->wave_rows = 64;
+        result->wave_columns = 64;
+        result->ahead = 1;
+        result->threads = 128;
+        result->stays = 0;
+        return;
+    }
     if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 128, sums), 64) >=
         128) {
         result->rows = 128;
@@ -26437,6 +26452,7 @@ DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t
         result->wave_rows = 32;
         result->wave_columns = 32;
         result->ahead = 1;
+        result->threads = 256;
         result->stays = 0;
         return;
     }
@@ -26448,6 +26464,7 @@ DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t
         result->wave_rows = 32;
         result->wave_columns = 32;
         result->ahead = 2;
+        result->threads = 256;
         result->stays = 0;
         return;
     }
@@ -26459,6 +26476,7 @@ DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t
         result->wave_rows = 16;
         result->wave_columns = 32;
         result->ahead = 4;
+        result->threads = 256;
         result->stays = 0;
         return;
     }
@@ -26470,6 +26488,7 @@ DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t
         result->wave_rows = 16;
         result->wave_columns = 32;
         result->ahead = 2;
+        result->threads = 256;
         result->stays = 0;
         return;
     }
@@ -26479,6 +26498,7 @@ DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t
     result->wave_rows = 16;
     result->wave_columns = 16;
     result->ahead = 2;
+    result->threads = 256;
     result->stays = 0;
     return;
 }
@@ -26500,7 +26520,8 @@ DMLOPS_CALLED void dmlops_plan_units_for_steps(dmlops_planning* planning, int64_
         dmlops_plan_sums_units_for(planning, rows, columns, others, sums, result);
         return;
     }
-    int64_t tile_depth = dmlops_multiply(dmlops_divide(256, 32), 16);
+    int64_t threads = 256;
+    int64_t tile_depth = dmlops_multiply(dmlops_divide(threads, 32), 16);
     while (planning->reason == DMLOPS_REASON_NONE && (tile_depth < dmlops_min(depth, 1024))) {
         tile_depth = dmlops_multiply(tile_depth, 2);
     }
@@ -26510,6 +26531,7 @@ DMLOPS_CALLED void dmlops_plan_units_for_steps(dmlops_planning* planning, int64_
     result->wave_rows = tile_rows;
     result->wave_columns = 16;
     result->ahead = dmlops_plan_ceil_div(planning, depth, tile_depth);
+    result->threads = threads;
     result->stays = 1;
     return;
 }
@@ -26623,8 +26645,7 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     }
     int64_t in_group = dmlops_plan_rows_of_each(planning, units.rows, one->sums);
     int64_t groups = dmlops_plan_groups_of(planning, rows, columns, others, in_group, units.columns);
-    int64_t threads = units.stays ? 256 : 256;
-    int64_t all_threads = dmlops_plan_times(planning, groups, threads);
+    int64_t all_threads = dmlops_plan_times(planning, groups, units.threads);
     int waits = can_wait && (units.stays || (all_threads <= 32768));
     result->rows = in_group;
     result->columns = units.columns;
@@ -26632,7 +26653,7 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     result->thread_columns = 0;
     result->vector = 0;
     result->fetches = 0;
-    result->threads = threads;
+    result->threads = units.threads;
     result->all_threads = all_threads;
     result->units = units;
     result->copied = copied;
@@ -30056,6 +30077,9 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     int64_t vector = dmlops_plan_vector_width(planning, output->bits, inner->size,
         inner->strides.items[dmlops_item(planning, -1, inner->strides.count)], &outer);
     int64_t other = dmlops_plan_other_loop(planning, told, &loops, vector);
+    if ((other == -1) && (output->bits >= 32) && (dmlops_plan_repeats(planning, &loops) <= 40000)) {
+        vector = 1;
+    }
     for (int64_t place = 0; place < dmlops_clip(-1, told->tensors.count); ++place) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
         int turned = (other != -1) && dmlops_plan_has_vectors(planning, told, &loops, place, other, vector);

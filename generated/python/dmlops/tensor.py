@@ -22,8 +22,7 @@ class TensorDesc(Value):
     """A buffer tensor, with the members of DML_BUFFER_TENSOR_DESC; sizes and strides are in elements.
 
     Lists become tuples, NumPy integers become integers, and names and numbers the enumerators they stand for.
-    Values of
-    the wrong type are kept, and `validate` reports them.
+    Values of the wrong type are kept, and `validate` reports them.
     """
 
     DataType: TensorDataType

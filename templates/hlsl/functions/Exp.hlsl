@@ -1,8 +1,15 @@
-// e^x.
-// Error at most 0.85 ulp (float), 0.85 ulp (double), as measured.
-// needs: ExpOfSum
+// e^x. Float: scaled by 2^64 or 2^-64, so that only the last step can leave the range of normal numbers.
+// Error at most 0.9 ulp (float), 0.85 ulp (double), as measured.
+// needs: ExpOfSum ExpTimes IsNan
 
-REAL Exp(REAL x)
+float Exp(float x)
+{
+    const bool isLarge = x > 0.0f;
+    const float power = ExpTimes(clamp(x, -110.0f, 90.0f), 0.0f, isLarge ? -64 : 64);
+    return IsNan(x) ? x : power * (isLarge ? 1.8446744e19f : 5.421011e-20f);
+}
+
+double Exp(double x)
 {
     return ExpOfSum(x, 0.0f);
 }

@@ -14,7 +14,6 @@ from .capabilities import Capability
 from .loops import ceil_div, element_count, times
 from .planning import Planning
 from .sums_units import (
-    SUMS_UNITS_THREADS,
     SumsUnits,
     groups_of,
     no_units,
@@ -39,7 +38,6 @@ from .tuning import (
     SUMS_OWN,
     SUMS_RESIDENT,
     SUMS_ROWS,
-    SUMS_STAYING_THREADS,
     SUMS_TILE,
 )
 
@@ -146,10 +144,11 @@ def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes) -> S
         units = units_for_steps(rows, columns, others, one.sums, weights.sizes[-1])
     in_group = rows_of_each(units.rows, one.sums)
     groups = groups_of(rows, columns, others, in_group, units.columns)
-    threads = SUMS_STAYING_THREADS if units.stays else SUMS_UNITS_THREADS
-    all_threads = times(groups, threads)
+    all_threads = times(groups, units.threads)
     waits = can_wait and (units.stays or all_threads <= SUMS_RESIDENT)
-    return SumsTile(in_group, units.columns, 0, 0, 0, 0, threads, all_threads, units, copied, waits, False)
+    return SumsTile(
+        in_group, units.columns, 0, 0, 0, 0, units.threads, all_threads, units, copied, waits, False
+    )
 
 
 def tile_alone(weights: Tensor, rows: int, columns: int, others: int) -> SumsTile:

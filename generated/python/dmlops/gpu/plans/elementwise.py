@@ -42,6 +42,7 @@ from .told import MAX_RANK, NO_MEMBER, NONE, Numbers, Sizes, Switches, Tensors
 from .tuning import (
     ELEMENTWISE_BITS,
     ELEMENTWISE_BUSY,
+    ELEMENTWISE_FEW,
     ELEMENTWISE_THREADS,
     ELEMENTWISE_UNROLL,
     PATCH_HEIGHT,
@@ -226,6 +227,8 @@ def plan_aligned(out: Planning, told: Map) -> None:
     outer.extend(begins)
     vector = vector_width(output.bits, inner.size, inner.strides[-1], outer)
     other = other_loop(told, loops, vector)
+    if other == NONE and output.bits >= 32 and repeats(loops) <= ELEMENTWISE_FEW:
+        vector = 1
     for place, tensor in enumerate(told.tensors[:-1]):
         turned = other != NONE and has_vectors(told, loops, place, other, vector)
         straight = turned or has_vectors(told, loops, place, len(loops) - 1, vector)

@@ -22,14 +22,13 @@ from .tuning import (
     UNITS_GROUPS,
 )
 
-SUMS_UNITS_THREADS = 256  # in a group, unless weights stay in registers
 SUMS_STAYING_WEIGHTS = 65536  # of a group: 128 registers per thread
 
 
 class SumsUnits(NamedTuple):
-    """The rows and columns of a group's matrices, the `depth` of its k-loop, a wave's share, and how many
-    tiles are prefetched `ahead`. `stays`: these make up all of k, so that weights stay in registers from step
-    to step of a recurrence."""
+    """The rows and columns of a group's matrices, the `depth` of its k-loop, a wave's share, how many tiles
+    are prefetched `ahead`, and the group's threads. `stays`: tiles ahead make up all of k, so that weights
+    stay in registers from step to step of a recurrence."""
 
     rows: int
     columns: int
@@ -37,12 +36,13 @@ class SumsUnits(NamedTuple):
     wave_rows: int
     wave_columns: int
     ahead: int
+    threads: int
     stays: bool
 
 
 def no_units() -> SumsUnits:
     """For ordinary arithmetic."""
-    return SumsUnits(0, 0, 0, 0, 0, 0, False)
+    return SumsUnits(0, 0, 0, 0, 0, 0, 0, False)
 
 
 def is_of_eights(tensor: Tensor) -> bool:
@@ -76,15 +76,18 @@ def rows_of_each(tile_rows: int, sums: int) -> int:
 
 def sums_units_for(rows: int, columns: int, others: int, sums: int) -> SumsUnits:
     """Tiles as large as leave enough groups."""
+    largest = groups_of(rows, columns, others, rows_of_each(128, sums), 128)
+    if columns >= 128 and largest >= UNITS_GROUPS:
+        return SumsUnits(128, 128, 64, 64, 64, 1, 128, False)
     if groups_of(rows, columns, others, rows_of_each(128, sums), 64) >= UNITS_GROUPS:
-        return SumsUnits(128, 64, 64, 32, 32, 1, False)
+        return SumsUnits(128, 64, 64, 32, 32, 1, 256, False)
     if groups_of(rows, columns, others, rows_of_each(64, sums), 64) >= UNITS_GROUPS:
-        return SumsUnits(64, 64, 64, 32, 32, 2, False)
+        return SumsUnits(64, 64, 64, 32, 32, 2, 256, False)
     if columns > 16 and groups_of(rows, columns, others, rows_of_each(32, sums), 32) >= UNITS_GROUPS * 3 // 4:
-        return SumsUnits(32, 32, 128, 16, 32, 4, False)
+        return SumsUnits(32, 32, 128, 16, 32, 4, 256, False)
     if columns > 16 and groups_of(rows, columns, others, rows_of_each(16, sums), 32) >= UNITS_GROUPS // 2:
-        return SumsUnits(16, 32, 256, 16, 32, 2, False)
-    return SumsUnits(16, 16, 256, 16, 16, 2, False)
+        return SumsUnits(16, 32, 256, 16, 32, 2, 256, False)
+    return SumsUnits(16, 16, 256, 16, 16, 2, 256, False)
 
 
 def stays_with(rows: int, columns: int, others: int, sums: int, depth: int, tile_rows: int) -> bool:
@@ -103,7 +106,8 @@ def units_for_steps(rows: int, columns: int, others: int, sums: int, depth: int)
     tile_rows = 32 if stays_with(rows, columns, others, sums, depth, 32) else 64
     if not stays_with(rows, columns, others, sums, depth, tile_rows):
         return sums_units_for(rows, columns, others, sums)
-    tile_depth = SUMS_STAYING_THREADS // WAVE * 16
+    threads = SUMS_STAYING_THREADS
+    tile_depth = threads // WAVE * 16
     while tile_depth < min(depth, SUMS_STAYING_DEPTH):
         tile_depth *= 2
-    return SumsUnits(tile_rows, 16, tile_depth, tile_rows, 16, ceil_div(depth, tile_depth), True)
+    return SumsUnits(tile_rows, 16, tile_depth, tile_rows, 16, ceil_div(depth, tile_depth), threads, True)

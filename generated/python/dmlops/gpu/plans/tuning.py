@@ -20,6 +20,8 @@ ELEMENTWISE_UNROLL = 4  # NVIDIA H200: 1 at 0.88, 2 at 0.96, 8 at 1.00
 "vectors that a thread writes, at most"
 ELEMENTWISE_BUSY = 262144  # NVIDIA H200: 1 at 0.89, 16384 at 0.96, 65536 at 0.98
 "threads that saturate a GPU; with fewer, each writes fewer vectors"
+ELEMENTWISE_FEW = 40000  # NVIDIA H100: 0 at 0.84 to 1.01
+"elements of 32 bits or more up to which a thread computes one, not a vector of them"
 PATCH_HEIGHT = 16  # NVIDIA H200: 4 at 0.98, 8 at 1.00, 32 at 1.00
 "height of a patch, in blocks: neighbouring threads walk patches for locality along both dimensions"
 PATCH_WIDTH = 4  # NVIDIA H200: 8 at 0.89, 16 at 0.71, 32 at 0.65
