@@ -14,7 +14,7 @@ from c_plans import Library, expected
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES
 from gpu_device import device, run_in_guard_zones
-from test_schedules_rows import attention
+from test_schedules_rows import attention, attention_of
 
 __all__ = ["device"]  # a fixture
 
@@ -67,16 +67,16 @@ def test_results_are_those_of_the_reference(name: str, kind: str, device: Any) -
 @pytest.mark.parametrize("kind", KINDS)
 def test_which_descriptions_are_by_parts(kind: str) -> None:
     for sizes in ((1, 65, 270, 2, 64, 64), (1, 1, 70, 2, 7, 64), (1, 1, 70, 2, 64, 6), (1, 1, 70, 1, 520, 8)):
-        assert not by_parts(attention(sizes, kind)[0])
+        assert not by_parts(attention_of(sizes, kind))
     for sizes in ((1, 64, 256, 2, 64, 64), (8, 40, 256, 8, 8, 8), (90, 4, 5, 9, 8, 8)):
-        assert by_parts(attention(sizes, kind)[0])
-    assert not by_parts(attention((8, 41, 256, 8, 8, 8), kind)[0]), "many queries of all heads"
-    assert not by_parts(attention((1, 5, 255, 1, 8, 8), kind)[0]), "few keys"
+        assert by_parts(attention_of(sizes, kind))
+    assert not by_parts(attention_of((8, 41, 256, 8, 8, 8), kind)), "many queries of all heads"
+    assert not by_parts(attention_of((1, 5, 255, 1, 8, 8), kind)), "few keys"
 
 
 def test_parts_are_joined_where_there_are_some() -> None:
-    assert len(by_parts(attention((1, 1, 128, 1, 64, 64), "FLOAT16")[0])) == 1
-    assert [one.defines["JOINS"] for one in by_parts(attention((1, 1, 129, 1, 64, 64), "FLOAT16")[0])] == [
+    assert len(by_parts(attention_of((1, 1, 128, 1, 64, 64), "FLOAT16"))) == 1
+    assert [one.defines["JOINS"] for one in by_parts(attention_of((1, 1, 129, 1, 64, 64), "FLOAT16"))] == [
         0,
         1,
     ]

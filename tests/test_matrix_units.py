@@ -34,8 +34,8 @@ from test_schedules_contraction import (
     spread,
     tiles_of_any_size,
 )
-from test_schedules_rows import attention
-from test_schedules_sums import group_memory
+from test_schedules_rows import attention, attention_of
+from test_schedules_sums import declared_memory
 
 __all__ = ["device", "tiles_of_any_size"]  # fixtures
 
@@ -353,19 +353,19 @@ def test_so_is_that_of_tiles_with_places_of_a_row_at_once(images: int, window: i
     )  # fmt: skip
     made = multiplying(desc).defines
     assert made["TAPS_AT_ONCE"] == window
-    assert group_memory(compiler.compile(shader("CONVOLUTION"), made)) <= detection.GROUP_MEMORY
+    assert declared_memory("CONVOLUTION", made) <= detection.GROUP_MEMORY
 
 
 def test_so_is_that_of_sums_of_the_largest_tile_stored_one_by_one() -> None:
     made = multiplying(product(half(4096, 4096), half(4096, 4095), None)).defines
     assert (made["NUM_THREADS"], made["OUTPUT_VECTOR"]) == (128, 1)
-    assert group_memory(compiler.compile(shader("GEMM"), made)) <= detection.GROUP_MEMORY
+    assert declared_memory("GEMM", made) <= detection.GROUP_MEMORY
 
 
 @pytest.mark.parametrize("name", [*CASES, *ATTENTIONS])
 def test_spirv_is_valid(name: str, tmp_path: Path) -> None:
     """With Vulkan's memory model, as matrices demand, and no other capability than those announced."""
-    desc = CASES[name] if name in CASES else attention(ATTENTIONS[name], "FLOAT16")[0]
+    desc = CASES[name] if name in CASES else attention_of(ATTENTIONS[name], "FLOAT16")
     for dispatch in gpu.planned(desc, UNITS).dispatches:
         code = compiler.compile(shader(dispatch.shader or desc.OPERATOR), dispatch.defines)
         validate(code, tmp_path, name)
@@ -506,25 +506,25 @@ def in_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def test_attention_with_any_tile(
     tile: UnitsTile, in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The last tile of keys is not whole, and neither is the last block of queries."""
+    """The last tile of keys is not whole, and neither is the last block of queries. Left factors are laid out
+    otherwise where groups take parts."""
     monkeypatch.setattr(attention_units, "units_tile", lambda *_: tile)
     desc, arrays = attention((2, 37, 85, 1, 24, 40), "FLOAT16")
     made = multiplying(desc).defines
     assert (made["NUM_THREADS"], made["SLICES"]) == (tile.waves * 32, tile.slices)
     assert made["IN_PARTS"] == in_parts
     validate(compiler.compile(shader("MULTIHEAD_ATTENTION"), made), tmp_path, "attention")
-    for is_alike in (True, False):
-        attends(device, desc, arrays, is_alike)
+    attends(device, desc, arrays, is_alike=not in_parts)
 
 
 @pytest.mark.parametrize("depth", [64, 80, 128, 256, 512])
 def test_group_memory_of_attention_is_what_every_device_with_them_has(depth: int) -> None:
     """However many heads, queries and keys the tile is chosen by."""
     sizes = ((1, 512, 512, 4), (8, 2048, 2048, 12))
-    chosen = [multiplying(attention((*one, depth, depth), "FLOAT16")[0]).defines for one in sizes]
+    chosen = [multiplying(attention_of((*one, depth, depth), "FLOAT16")).defines for one in sizes]
     for made in {tuple(made.items()): made for made in chosen}.values():
         assert int(made["NUM_THREADS"]) <= detection.LARGEST_GROUP
-        assert group_memory(compiler.compile(shader("MULTIHEAD_ATTENTION"), made)) <= detection.GROUP_MEMORY
+        assert declared_memory("MULTIHEAD_ATTENTION", made) <= detection.GROUP_MEMORY
 
 
 def test_attention_for_them_is_of_halves_in_whole_vectors() -> None:
@@ -533,7 +533,7 @@ def test_attention_for_them_is_of_halves_in_whole_vectors() -> None:
         ((1, 20, 70, 1, 12, 64), "FLOAT16"),
         ((1, 20, 70, 1, 64, 520), "FLOAT16"),
     ):
-        work = gpu.planned(attention(sizes, kind)[0], UNITS)
+        work = gpu.planned(attention_of(sizes, kind), UNITS)
         assert not any("MATRIX_UNITS" in one.defines for one in work.dispatches)
 
 
@@ -651,7 +651,7 @@ def test_parts_pay_where_groups_are_few_and_keys_many() -> None:
         ((1, 512, 512, 12, 64, 64), 1), ((1, 64, 2048, 8, 256, 256), 8), ((1, 4096, 4096, 1, 512, 512), 1),
     ):  # fmt: skip
         batches, queries, keys, heads, depth, width = sizes
-        desc = attention((batches, queries, keys, heads, depth, width), "FLOAT16")[0]
+        desc = attention_of((batches, queries, keys, heads, depth, width), "FLOAT16")
         made = multiplying(desc).defines
         assert (made["IN_PARTS"], made["PART_KEYS"]) == (parts > 1, keys // parts if parts > 1 else 0)
 
@@ -682,7 +682,7 @@ def test_plans_in_c_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     library = Library(tmp_path)
     large = [product(half(size, size), half(size, size), None) for size in (1024, 2048, 4096)]
     sizes = [*ATTENTIONS.values(), (8, 512, 512, 12, 64, 64), (1, 16, 2048, 32, 128, 128)]
-    attending = [attention(one, "FLOAT16")[0] for one in sizes]
+    attending = [attention_of(one, "FLOAT16") for one in sizes]
     attending += [decoding("FLOAT16", *one)[0] for one in SHARING.values()]
     many = [of_many_images(desc) for desc in WINDOWS.values()]
     for desc in [*CASES.values(), *many, *large, *attending]:

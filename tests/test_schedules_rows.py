@@ -275,27 +275,31 @@ def test_optimizer_steps(sizes: tuple[int, ...], strides: Any, kind: str, device
 # Attention.
 
 
+def attention_of(
+    sizes: tuple[int, ...], kind: str, mask: Any = None, mask_type: str = "NONE", filtered: float = -1e4
+) -> Any:
+    """Its description, by batches, queries, keys, heads, and elements of a key and of a value."""
+    batches, queries, keys, heads, depth, width = sizes
+    return dmlops.MultiheadAttention(
+        QueryTensor=tensor((batches, queries, heads * depth), kind),
+        KeyTensor=tensor((batches, keys, heads * depth), kind),
+        ValueTensor=tensor((batches, keys, heads * width), kind),
+        MaskTensor=None if mask is None else tensor(mask.shape, "INT32"),
+        OutputTensor=tensor((batches, queries, heads * width), kind),
+        Scale=depth**-0.5, MaskFilterValue=filtered, HeadCount=heads, MaskType=mask_type,
+    )  # fmt: skip
+
+
 def attention(
     sizes: tuple[int, ...], kind: str, mask: Any = None, mask_type: str = "NONE", filtered: float = -1e4
 ) -> Any:
-    """Batches, queries, keys, heads, and elements of a key and of a value."""
-    batches, queries, keys, heads, depth, width = sizes
-    rng = np.random.default_rng(5)
-    shapes = {
-        "QueryTensor": (batches, queries, heads * depth),
-        "KeyTensor": (batches, keys, heads * depth),
-        "ValueTensor": (batches, keys, heads * width),
+    """The same with tensors."""
+    desc, rng = attention_of(sizes, kind, mask, mask_type, filtered), np.random.default_rng(5)
+    arrays = {
+        name: rng.normal(0, 1, getattr(desc, name).Sizes).astype(kind.lower())
+        for name in ("QueryTensor", "KeyTensor", "ValueTensor")
     }
-    arrays = {name: rng.normal(0, 1, shape).astype(kind.lower()) for name, shape in shapes.items()}
-    described = {name: tensor(shape, kind) for name, shape in shapes.items()}
-    if mask is not None:
-        arrays["MaskTensor"] = mask
-        described["MaskTensor"] = tensor(mask.shape, "INT32")
-    desc = dmlops.MultiheadAttention(
-        **described, OutputTensor=tensor((batches, queries, heads * width), kind), Scale=depth**-0.5,
-        MaskFilterValue=filtered, HeadCount=heads, MaskType=mask_type,
-    )  # fmt: skip
-    return desc, arrays
+    return desc, arrays if mask is None else {**arrays, "MaskTensor": mask}
 
 
 @pytest.mark.parametrize("kind", ["FLOAT32", "FLOAT16"])

@@ -12,11 +12,11 @@ import dmlops
 from c_plans import Library, expected
 from dmlgen.schedules.sliding import Sliding
 from dmlops import TensorDesc, gpu, reference
-from dmlops.gpu import compiler, detection, shader
+from dmlops.gpu import detection
 from dmlops.gpu.plans import planning, sliding
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import SPECS, Variant
-from test_schedules_sums import group_memory
+from test_schedules_sums import declared_memory
 
 __all__ = ["device"]
 
@@ -372,7 +372,7 @@ def test_blocks_whose_channels_are_shared_fit_group_memory() -> None:
     first = gpu.planned(SPREAD["in eights, channels shared"]).dispatches[0]
     assert (first.defines["BLOCK_ROWS"], first.defines["BLOCK_COLUMNS"]) == (8, 8)
     assert int(first.defines["SHARES"]) > 1
-    assert group_memory(compiler.compile(shader("CONVOLUTION"), first.defines)) <= detection.GROUP_MEMORY
+    assert declared_memory("CONVOLUTION", first.defines) <= detection.GROUP_MEMORY
 
 
 @pytest.mark.parametrize(
