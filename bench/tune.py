@@ -41,6 +41,7 @@ MOST_CASES = 4  # timed for a number
 POWERS = tuple(2**power for power in range(19))
 CANDIDATES: dict[str, Sequence[int]] = {
     "ELEMENTWISE_BUSY": (1, *POWERS[14:19:2]),
+    "ELEMENTWISE_FEW": (1, *POWERS[12:19:3]),
     "PATCH_HEIGHT": POWERS[2:6],
     "PATCH_WIDTH": POWERS[2:6],
     "REDUCTION_THREADS": (1, *POWERS[12:20:2]),
@@ -67,7 +68,7 @@ FAR = (
 )
 # Groups that may spin on each other must all be resident: two numbers say how many are, whatever is faster.
 # For no other depth than the third does the shader have room.
-FIXED = ("SUMS_RESIDENT", "SUMS_STAYING_GROUPS", "ATTENTION_DEPTH")
+FIXED = ("SUMS_RESIDENT", "SUMS_UNITS_RESIDENT", "ATTENTION_DEPTH")
 NUMBERS = tuple(name for name in vars(tuning) if name.isupper() and name not in FIXED)
 
 

@@ -603,6 +603,16 @@ def test_whose_weights_stay() -> None:
     assert stays(2048, 32, WAITING | UNITS, "RNN")
 
 
+def test_groups_wait_for_each_other_only_where_each_has_a_multiprocessor() -> None:
+    def wait(batch: int) -> bool:
+        desc = made(network("LSTM", batch, 1024, 1024, data_type="FLOAT16"), "LSTM")
+        planned = gpu.planned(desc, WAITING | UNITS).dispatches
+        return any(step.defines.get("WAITING") == 1 for step in planned)
+
+    assert wait(512)
+    assert not wait(513)
+
+
 def group_memory(code: bytes) -> int:
     """The bytes of group memory: variables of storage class 4."""
     sizes, constants, pointed, total = {}, {}, {}, 0

@@ -26646,7 +26646,7 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     int64_t in_group = dmlops_plan_rows_of_each(planning, units.rows, one->sums);
     int64_t groups = dmlops_plan_groups_of(planning, rows, columns, others, in_group, units.columns);
     int64_t all_threads = dmlops_plan_times(planning, groups, units.threads);
-    int waits = can_wait && (units.stays || (all_threads <= 32768));
+    int waits = can_wait && (groups <= 128);
     result->rows = in_group;
     result->columns = units.columns;
     result->thread_rows = 0;
@@ -30077,7 +30077,7 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     int64_t vector = dmlops_plan_vector_width(planning, output->bits, inner->size,
         inner->strides.items[dmlops_item(planning, -1, inner->strides.count)], &outer);
     int64_t other = dmlops_plan_other_loop(planning, told, &loops, vector);
-    if ((other == -1) && (output->bits >= 32) && (dmlops_plan_repeats(planning, &loops) <= 40000)) {
+    if ((other == -1) && (output->bits >= 32) && (dmlops_plan_repeats(planning, &loops) <= 32768)) {
         vector = 1;
     }
     for (int64_t place = 0; place < dmlops_clip(-1, told->tensors.count); ++place) {

@@ -39,6 +39,7 @@ from .tuning import (
     SUMS_RESIDENT,
     SUMS_ROWS,
     SUMS_TILE,
+    SUMS_UNITS_RESIDENT,
 )
 
 
@@ -145,7 +146,7 @@ def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes) -> S
     in_group = rows_of_each(units.rows, one.sums)
     groups = groups_of(rows, columns, others, in_group, units.columns)
     all_threads = times(groups, units.threads)
-    waits = can_wait and (units.stays or all_threads <= SUMS_RESIDENT)
+    waits = can_wait and groups <= SUMS_UNITS_RESIDENT
     return SumsTile(
         in_group, units.columns, 0, 0, 0, 0, units.threads, all_threads, units, copied, waits, False
     )

@@ -16,9 +16,9 @@ from .planning import Planning
 from .told import WAVE, Tensor, Tensors
 from .tuning import (
     SUMS_STAYING_DEPTH,
-    SUMS_STAYING_GROUPS,
     SUMS_STAYING_THREADS,
     SUMS_UNITS_COLUMNS,
+    SUMS_UNITS_RESIDENT,
     UNITS_GROUPS,
 )
 
@@ -95,7 +95,7 @@ def stays_with(rows: int, columns: int, others: int, sums: int, depth: int, tile
     once."""
     of_each = rows_of_each(tile_rows, sums)
     return (
-        groups_of(rows, columns, others, of_each, 16) <= SUMS_STAYING_GROUPS
+        groups_of(rows, columns, others, of_each, 16) <= SUMS_UNITS_RESIDENT
         and tile_rows * depth <= SUMS_STAYING_WEIGHTS
     )
 

@@ -20,7 +20,7 @@ ELEMENTWISE_UNROLL = 4  # NVIDIA H200: 1 at 0.88, 2 at 0.96, 8 at 1.00
 "vectors that a thread writes, at most"
 ELEMENTWISE_BUSY = 262144  # NVIDIA H200: 1 at 0.89, 16384 at 0.96, 65536 at 0.98
 "threads that saturate a GPU; with fewer, each writes fewer vectors"
-ELEMENTWISE_FEW = 40000  # NVIDIA H100: 0 at 0.84 to 1.01
+ELEMENTWISE_FEW = 32768  # NVIDIA H100: 1 at 0.84 to 1.01
 "elements of 32 bits or more up to which a thread computes one, not a vector of them"
 PATCH_HEIGHT = 16  # NVIDIA H200: 4 at 0.98, 8 at 1.00, 32 at 1.00
 "height of a patch, in blocks: neighbouring threads walk patches for locality along both dimensions"
@@ -111,6 +111,8 @@ SUMS_TILE = 5120  # NVIDIA H200: 1280 at 1.00, 2560 at 1.00, 10240 at 1.00
 
 SUMS_RESIDENT = 32768  # NVIDIA H200: 128 of its 132 SMs have 256 each
 "threads whose groups may spin on each other: all are resident at once, whatever registers they take"
+SUMS_UNITS_RESIDENT = 128  # NVIDIA H200: its 132 SMs run one each
+"groups with matrix units that may spin on each other: each has an SM to itself"
 SUMS_ALONE = 16384  # NVIDIA H200: 16 groups that wait for each other at 0.83
 "products per step of a recurrence up to which one group beats several that synchronize"
 SUMS_ALONE_THREADS = 256  # NVIDIA H200: 128 at 0.89, 512 at 0.94
@@ -121,8 +123,6 @@ SUMS_ALONE_THREAD_ROWS = 4  # NVIDIA H200: 2 at 1.0
 "rows of these per thread"
 SUMS_NONE_THREADS = 256  # NVIDIA H200: 64 at 0.97, 128 at 0.99
 "threads in a group, for passes that only copy what others have summed"
-SUMS_STAYING_GROUPS = 128  # NVIDIA H200: its 132 SMs run one each
-"groups that may spin on each other and have all registers of an SM to themselves"
 SUMS_STAYING_THREADS = 256  # NVIDIA H200: 128 at 0.7, 512 at 0.9
 "threads in a group that keeps its weights in registers"
 SUMS_STAYING_DEPTH = 1024  # NVIDIA H200: 256 at 0.88, 512 at 0.91
