@@ -232,6 +232,7 @@ float ExpTimes(float high, float low, int exponent)
     const float k = Magnitude(shifted) - 12582912.0f;  // Magnitude keeps compilers from cancelling the addition
     const float a = mad(k, -0.69314575f, high);
     const float b = mad(k, -1.4286068e-6f, low);
+    // From the smallest part to the largest: in another order, the sum would be off by another half ulp.
     const float rest = KeptApart(b + ExpTail(a + b), shifted);
     const float tail = KeptApart(a + rest, shifted);
     return FromBits(Bits(1.0f + tail) + ((Bits(shifted) + (uint)exponent) << 23));
