@@ -178,7 +178,7 @@ float ExpTimes(float high, float low, int exponent)
     return FromBits(Bits(1.0f + tail) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
-// e^x. Float: scaled by 2^64 or 2^-64, so that only the last step can leave the range of normal numbers.
+// e^x. A float is computed as a multiple of 2^64 or 2^-64, so that only the last step can overflow or become subnormal.
 // Error at most 0.9 ulp (float), 0.85 ulp (double), as measured.
 float Exp(float x)
 {

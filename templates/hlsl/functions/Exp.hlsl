@@ -1,4 +1,4 @@
-// e^x. Float: scaled by 2^64 or 2^-64, so that only the last step can leave the range of normal numbers.
+// e^x. A float is computed as a multiple of 2^64 or 2^-64, so that only the last step can overflow or become subnormal.
 // Error at most 0.9 ulp (float), 0.85 ulp (double), as measured.
 // needs: ExpOfSum ExpTimes IsNan
 
