@@ -302,7 +302,7 @@ def _show(options: argparse.Namespace) -> int:
     if name not in registry.operator:
         print(f"dmlgen: {unknown_operator(name, registry.operator)}", file=sys.stderr)
         return 2
-    print(describe(registry, registry.operator[name]), end="")
+    print(describe(registry.operator[name]), end="")
     return 0
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from dmlgen.analysis.reads import reads_of
 from dmlgen.expr import ir
 from dmlgen.expr.printer import SOURCE
-from dmlgen.registry import AlgorithmUse, Check, Operator, Registry, Rule, Support
+from dmlgen.registry import AlgorithmUse, Check, Operator, Rule, Support
 
 
-def describe(registry: Registry, operator: Operator) -> str:
+def describe(operator: Operator) -> str:
     """Everything the registry knows about an operator, except general rules."""
-    return "".join(f"{line}\n" for line in _lines(registry, operator))
+    return "".join(f"{line}\n" for line in _lines(operator))
 
 
-def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
+def _lines(operator: Operator) -> Iterator[str]:
     since = operator.since
     version = f"feature level {since.name} (DirectML {since.directml})"
     yield f"{operator.c_constant} = {operator.value}, since {version}"
@@ -44,7 +43,6 @@ def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
     if operator.defines is not None:
         yield "computes, at each coordinate `at` of an output or an intermediate tensor"
         yield from (f"    {line}" for line in operator.defines.lines)
-        yield from _reads(registry, operator)
     yield "support"
     for rows, levels in groupby(operator.support.items(), key=lambda item: item[1]):
         names = [name for name, _ in levels]
@@ -67,15 +65,6 @@ def _computes(algorithm: AlgorithmUse) -> Iterator[str]:
         yield f"    {name}: {SOURCE.print(role)}"
     if algorithm.place is not None:
         yield f"    place: {SOURCE.print(algorithm.place)}"
-
-
-def _reads(registry: Registry, operator: Operator) -> Iterator[str]:
-    """How many reads are proven to be in bounds, and which are not: programs clamp their coordinates."""
-    reads = reads_of(registry, operator)
-    unproven = [read for read in reads if read.fault]
-    yield f"reads: {len(reads) - len(unproven)} proven to be inside, {len(unproven)} clamped"
-    for read in unproven:
-        yield f"    {SOURCE.print(read.node)} of {read.of}: {read.fault}"
 
 
 def _levels(rule: Rule) -> str:

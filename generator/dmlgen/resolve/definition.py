@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from dmlgen import written
 from dmlgen.analysis.counts import dimension_counts
-from dmlgen.analysis.reads import recurrence_faults
+from dmlgen.analysis.recurrences import recurrence_faults
 from dmlgen.diagnostics import Position, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.bits import has_bits, taken, tensors_of_bits, works_on_bits
@@ -18,15 +18,7 @@ from dmlgen.expr.define import ALWAYS, FOLDS, NUMBERS, PLACES, Definer, Formula,
 from dmlgen.expr.defined import entries_of, is_told, walk_through
 from dmlgen.expr.parse import Scope
 from dmlgen.expr.ranks import Counts, Lengths
-from dmlgen.registry import (
-    FeatureLevel,
-    Intermediate,
-    Member,
-    NumberType,
-    OutputDefinitions,
-    Rule,
-    Support,
-)
+from dmlgen.registry import Intermediate, Member, OutputDefinitions, Rule, Support
 from dmlgen.resolve.classes import element_classes
 from dmlgen.resolve.faults import Faults, fault
 from dmlgen.source import Scalar, Value
@@ -41,8 +33,6 @@ def resolve_definition(
     resolved: tuple[Rule, ...],
     support: Mapping[str, tuple[Support, ...]],
     definer: Definer,
-    since: FeatureLevel,
-    types: Mapping[str, NumberType],
 ) -> OutputDefinitions:
     """What a spec defines for each output; `file` is the operator's own, in addition to those it uses."""
     tensors = {member.name: member for member in members.values() if member.is_tensor}
@@ -90,7 +80,7 @@ def resolve_definition(
     decides = deciding_tensors(kept, outputs.values())
     kept = [replace(one, decides=one.name in decides) for one in kept]
     defines = OutputDefinitions(tuple(kept), outputs, definer.scope.elements)
-    for of, reading, what in recurrence_faults(defines, resolved, since, members, types, counts):
+    for of, reading, what in recurrence_faults(defines):
         with faults:
             place = places[of] if reading is None else definer.place(reading)
             raise fault(place, "recurrence", f"{what}, in {of}")

@@ -211,10 +211,7 @@ def _computed(
     if isinstance(node.compute, written.Algorithm):
         algorithm = resolve_algorithm(node.compute, file, members, resolved, support, definer)
         return _Computed(algorithm=algorithm, schedule=schedule_of_algorithm(algorithm))
-    since = general.since(node.since)
-    defines = resolve_definition(
-        node.compute, file, members, resolved, support, definer, since, general.types
-    )
+    defines = resolve_definition(node.compute, file, members, resolved, support, definer)
     described = Described(members, inferences, support, general.enums)
     schedule = schedule_of(defines, described)
     forms = () if schedule is not None else fast_forms_of(defines, described)
