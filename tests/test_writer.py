@@ -1,19 +1,12 @@
-"""Writing generated files: only what changed, all or nothing, and never outside the output folder."""
+"""Writing generated files: only what changed, and never outside the output folder."""
 
 import json
 import os
-import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import pytest
 
-from dmlgen import writer
 from dmlgen.diagnostics import SpecError
 from dmlgen.writer import MANIFEST, STAGING, Result, alone, check, fingerprints, is_unchanged, write
 
@@ -107,31 +100,33 @@ def test_no_outputs_at_all(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [MANIFEST]
 
 
-@pytest.mark.parametrize("call", range(4))
-def test_a_failed_run_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: int) -> None:
+def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(OUTPUTS, tmp_path, {})
     before = snapshot(tmp_path)
-    replace, calls = os.replace, []
+    write_bytes = Path.write_bytes
 
-    def failing(source: Path, target: Path) -> None:
-        calls.append(target)
-        if len(calls) == call + 1:
+    def failing(path: Path, data: bytes) -> int:
+        if path.name == "b.py":
             raise OSError("disk full")
-        replace(source, target)
+        return write_bytes(path, data)
 
-    monkeypatch.setattr(os, "replace", failing)
-    now = {"python/dmlops/a.py": b"a = 2\n", "new/b.py": b"b = 1\n", "hlsl/gather.hlsl": b"// other\n"}
+    monkeypatch.setattr(Path, "write_bytes", failing)
     with pytest.raises(OSError, match="disk full"):
-        write(now, tmp_path, fingerprints(OUTPUTS))
+        write(NEXT, tmp_path, fingerprints(OUTPUTS))
     assert snapshot(tmp_path) == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["hlsl", MANIFEST, "matrix", "python"]
+    assert not (tmp_path / STAGING).exists()
 
 
 NEXT = {"python/dmlops/a.py": b"a = 2\n", "new/b.py": b"b = 1\n", "hlsl/gather.hlsl": b"// other\n"}
 
 
-def killed(tmp_path: Path, calls: int) -> None:
-    """A run into the folder that ends for good just before a file is put in its place."""
+@pytest.mark.parametrize("calls", range(4))
+@pytest.mark.parametrize("outputs", [OUTPUTS, NEXT])
+def test_a_run_after_a_killed_one_is_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: int, outputs: dict[str, bytes]
+) -> None:
+    """It is killed just before a file is put in its place."""
+    write(OUTPUTS, tmp_path, {})
     process = os.fork()
     if process == 0:
         replace = os.replace
@@ -140,51 +135,10 @@ def killed(tmp_path: Path, calls: int) -> None:
         write(NEXT, tmp_path, fingerprints(OUTPUTS))
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 9
-
-
-@pytest.mark.parametrize("calls", range(4))
-def test_what_a_killed_run_left_is_undone_by_the_next(tmp_path: Path, calls: int) -> None:
-    write(OUTPUTS, tmp_path, {})
-    killed(tmp_path, calls)
-    assert (tmp_path / STAGING).is_dir()
     assert not is_unchanged(tmp_path, fingerprints(OUTPUTS))
-    result = write(OUTPUTS, tmp_path, fingerprints(OUTPUTS))
-    assert (result.written, result.removed, result.kept) == ((), (), ())
-    assert contents(tmp_path) == OUTPUTS
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["hlsl", MANIFEST, "matrix", "python"]
-    assert is_unchanged(tmp_path, fingerprints(OUTPUTS))
-
-
-@pytest.mark.parametrize("calls", range(4))
-def test_the_next_run_goes_its_own_way(tmp_path: Path, calls: int) -> None:
-    write(OUTPUTS, tmp_path, {})
-    killed(tmp_path, calls)
-    write({"c.h": b"c"}, tmp_path, fingerprints(OUTPUTS))
-    assert contents(tmp_path) == {"c.h": b"c"}
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.h", MANIFEST]
-
-
-@pytest.mark.parametrize(
-    "journal",
-    [
-        "",
-        "[]",
-        '{"old": ["../theirs"], "new": []}',
-        '{"old": [], "new": ["../theirs"]}',
-        '{"old": [], "new": 1}',
-    ],
-)
-def test_a_foreign_journal_touches_nothing(tmp_path: Path, journal: str) -> None:
-    out = tmp_path / "out"
-    write(OUTPUTS, out, {})
-    (tmp_path / "theirs").write_text("theirs")
-    (out / STAGING).mkdir()
-    (out / STAGING / "journal.json").write_text(journal)
-    before = snapshot(tmp_path)
-    with pytest.raises(SpecError) as caught:
-        write(NEXT, out, {})
-    assert codes(caught) == ["bad-journal"]
-    assert snapshot(tmp_path) == before
+    write(outputs, tmp_path, fingerprints(OUTPUTS))
+    assert outputs.items() <= contents(tmp_path).items()
+    assert is_unchanged(tmp_path, fingerprints(outputs))
 
 
 def test_a_staging_folder_elsewhere_is_not_followed(tmp_path: Path) -> None:
@@ -193,9 +147,8 @@ def test_a_staging_folder_elsewhere_is_not_followed(tmp_path: Path) -> None:
         folder.mkdir()
     (outside / "theirs").write_text("theirs")
     (out / STAGING).symlink_to(outside)
-    with pytest.raises(SpecError) as caught:
+    with pytest.raises(OSError, match="symbolic link"):
         write(OUTPUTS, out, {})
-    assert codes(caught) == ["unsafe-path"]
     assert contents(outside) == {"theirs": b"theirs"}
 
 
@@ -378,72 +331,3 @@ def test_what_is_there_is_told_from_what_was_left(tmp_path: Path) -> None:
         assert not is_unchanged(tmp_path, left)
         (tmp_path / path).write_bytes(data)
     assert is_unchanged(tmp_path, left)
-
-
-def test_what_undoes_a_run_is_on_the_disk_before_a_file_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """For when power fails: contents and names, then the journal's name, then the changes, then its end."""
-    write(OUTPUTS, tmp_path, {})
-    synced: list[str] = []
-    before_first: list[str] = []
-    after_last: list[str] = []
-    fsync, replace, unlink = os.fsync, os.replace, Path.unlink
-
-    def noting(number: int) -> None:
-        synced.append(os.path.relpath(os.readlink(f"/proc/self/fd/{number}"), tmp_path))
-        fsync(number)
-
-    def replacing(source: Path, target: Path) -> None:
-        before_first.extend([] if before_first else synced)
-        synced.clear()
-        replace(source, target)
-
-    def unlinking(path: Path) -> None:
-        if path.name == "journal.json":
-            after_last.extend(synced)
-        unlink(path)
-
-    monkeypatch.setattr(os, "fsync", noting)
-    monkeypatch.setattr(os, "replace", replacing)
-    monkeypatch.setattr(Path, "unlink", unlinking)
-    write(NEXT, tmp_path, fingerprints(OUTPUTS))
-    new = {f"{STAGING}/new/{path}" for path in NEXT}
-    old = {f"{STAGING}/old/{path}" for path in OUTPUTS}
-    assert {*new, *old, f"{STAGING}/unfinished", f"{STAGING}/new/new", STAGING, "."} <= set(before_first)
-    assert before_first[-1] == STAGING
-    assert {"python/dmlops", "new", "hlsl", "."} <= set(after_last)
-
-
-@contextmanager
-def stopped_after(lines: int) -> Iterator[None]:
-    """Stops the replacement of files as Ctrl-C does, so many lines after its start."""
-    left = iter(range(lines))
-
-    def trace(frame: FrameType, event: str, arg: object) -> Any:
-        if frame.f_code is not writer._apply.__code__:
-            return None
-        if event == "line" and next(left, None) is None:
-            raise KeyboardInterrupt
-        return trace
-
-    sys.settrace(trace)
-    try:
-        yield
-    finally:
-        sys.settrace(None)
-
-
-def test_a_run_stopped_at_any_line_leaves_what_was_there_or_what_should_be(tmp_path: Path) -> None:
-    now = {"python/dmlops/a.py": b"a = 2\n", "deep/new.h": b"x"}
-    for lines in count():
-        out = tmp_path / str(lines)
-        write(OUTPUTS, out, {})
-        try:
-            with stopped_after(lines):
-                write(now, out, fingerprints(OUTPUTS))
-            break
-        except KeyboardInterrupt:
-            assert not (out / STAGING).exists()
-            assert contents(out) in (OUTPUTS, now)
-    assert lines > 20 and contents(out) == now

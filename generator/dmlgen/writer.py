@@ -5,9 +5,8 @@ only their names, so it changes only if files are added or removed. A listed fil
 is removed if it is known to be ours: it is as the last run left it or, if no run is remembered, it begins
 with MARK.
 
-Before the first file changes, everything is staged in a folder of the output directory, together with the
-previous contents and a journal. An error is undone at once, and the next run undoes what a killed one left.
-All of it is flushed to disk before the first file changes, so this also holds after a power failure.
+All new contents are written to a folder beside the files before the first of them is renamed into place, so a
+full disk changes nothing. A run that is killed in between leaves old and new files; the next one mends that.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import re
 import shutil
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,8 +35,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 MANIFEST = "manifest.json"
-STAGING = ".staging"  # new/ and old/ files, and the journal, while files are being replaced
-_JOURNAL = "journal.json"
+STAGING = ".staging"  # new files, until they are renamed into place
 
 _NAME = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9_.-]+")
 
@@ -56,10 +54,10 @@ def write(outputs: Mapping[str, bytes], directory: Path, remembered: Mapping[str
     """Makes `directory` contain exactly the outputs, besides foreign files; correct files are not touched.
 
     `remembered` are the `fingerprints` of the last run, if known. Raises SpecError for a path that is unsafe
-    or passes a symbolic link and for a damaged manifest or journal, OSError if the disk refuses.
+    or passes a symbolic link and for a damaged manifest, OSError if the disk refuses.
     """
-    _undo(directory)
     plan = _Plan.make(outputs, directory, remembered)
+    _discard(directory / STAGING)
     if plan.changed or plan.stale:
         directory.mkdir(parents=True, exist_ok=True)
         _apply(plan, directory)
@@ -160,80 +158,21 @@ class _Plan:
 
 def _apply(plan: _Plan, directory: Path) -> None:
     staging = directory / STAGING
-    new, old = staging / "new", staging / "old"
-    existing = [path for path in (*plan.changed, *plan.stale) if path in plan.before]
     try:
-        staging.mkdir()
         for path in plan.changed:
-            _parent_made(new / path).write_bytes(plan.after[path])
-        for path in existing:
-            shutil.copy2(directory / path, _parent_made(old / path))
-        journal = {"old": existing, "new": [path for path in plan.changed if path not in plan.before]}
-        (staging / "unfinished").write_text(json.dumps(journal), encoding="ascii")
-        _sync(directory, *staging.rglob("*"))
-        (staging / "unfinished").rename(staging / _JOURNAL)
-        _sync(staging)
+            _parent_made(staging / path).write_bytes(plan.after[path])
         for path in plan.stale:
             (directory / path).unlink()
         for path in plan.changed:
-            os.replace(new / path, _parent_made(directory / path))
-        _sync(*_folders(directory, (*plan.changed, *plan.stale)))
-        (staging / _JOURNAL).unlink()
-        shutil.rmtree(staging)
-    except BaseException:
-        _undo(directory)
-        raise
+            os.replace(staging / path, _parent_made(directory / path))
+    finally:
+        _discard(staging)
 
 
-def _undo(directory: Path) -> None:
-    """Restores what an unfinished run has replaced, if there was one. Repeating it is harmless.
-
-    Without a journal, either nothing was replaced yet, or everything was.
-    """
-    staging = directory / STAGING
-    data = _read(directory, f"{STAGING}/{_JOURNAL}")
-    if data is not None:
-        existing, fresh = _read_journal(data, directory)
-        for path in existing:
-            if _read(staging / "old", path) is not None:
-                os.replace(staging / "old" / path, _parent_made(directory / path))
-        for path in fresh:
-            if _read(directory, path) is not None:
-                (directory / path).unlink()
-            _remove_empty_parents(directory, path)
-        _sync(*_folders(directory, (*existing, *fresh)))
-        (staging / _JOURNAL).unlink()
+def _discard(staging: Path) -> None:
+    """Removes the folder, which a killed run may have left. Raises OSError if it is a link."""
     with suppress(FileNotFoundError):
         shutil.rmtree(staging)
-
-
-def _read_journal(data: bytes, directory: Path) -> tuple[list[str], list[str]]:
-    """The paths that existed before the run, and those that did not."""
-    with suppress(ValueError, RecursionError):
-        match json.loads(data):
-            case {"old": list() as existing, "new": list() as fresh} if all(
-                isinstance(path, str) and _is_safe(path) for path in (*existing, *fresh)
-            ):
-                return existing, fresh
-    position = Position((directory / STAGING / _JOURNAL).as_posix())
-    message = f"not a journal of dmlgen; delete the folder {STAGING} and generate again"
-    raise SpecError([Finding(position, "bad-journal", message)])
-
-
-def _sync(*paths: Path) -> None:
-    """Flushes files and folder entries to disk, in case of a power failure."""
-    for path in paths:
-        with suppress(OSError):  # deleted meanwhile, or a system that cannot open folders
-            number = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(number)
-            finally:
-                os.close(number)
-
-
-def _folders(directory: Path, files: Iterable[str]) -> set[Path]:
-    """The folders of the directory that lead to the files."""
-    return {directory / parent for path in files for parent in Path(path).parents}
 
 
 def _parent_made(path: Path) -> Path:
