@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from dmlgen.audit import audit
-from dmlgen.audit.read import MAX_LINE
-from dmlgen.audit.report import render
+from dmlaudit import audit
+from dmlaudit.read import MAX_LINE
+from dmlaudit.report import render
 from dmlgen.cli import main
 from dmlgen.registry import Registry
 
@@ -420,8 +420,6 @@ def test_reports_and_exit_codes(
     (page,) = json.loads(capsys.readouterr().out)
     (new,) = [one for one in page["statements"] if one["class"] == "difference"]
     assert new["line"] == line and new["holds"] == "1 to 8 dimensions" and new["spec"]["line"] > 1
-    assert main([*command, str(wrong), "--format", "markdown"]) == 1
-    assert "| difference |" in capsys.readouterr().out
 
 
 def test_public_pages_hold_nothing_that_is_not_recorded(registry: Registry) -> None:

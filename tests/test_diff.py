@@ -431,11 +431,6 @@ def test_annotations_name_files_from_the_root_of_the_repository(
         assert main(["lint", "--format", "github", "--specs", folder]) == 1
         start = f"::error file=data/specs/{ELEMENTS},line={line},col=14,"
         assert capsys.readouterr().out.startswith(start)
-        assert main(["lint", "--format", "sarif", "--specs", folder]) == 1
-        (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
-        location = result["locations"][0]["physicalLocation"]
-        assert location["artifactLocation"]["uri"] == f"data/specs/{ELEMENTS}"
-        assert location["region"] == {"startLine": line, "startColumn": 14}
 
 
 def test_markdown_shows_texts_of_specs_as_texts(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -121,13 +120,6 @@ def test_every_form_says_the_same(filled: Path) -> None:
     runs = len(report["runs"])
     _, text = verify(filled, "text")
     assert f"{runs} runs: " in text and "DirectML: 1.15.4" in text
-    _, page = verify(filled, "markdown")
-    rows = [line.strip("|").split("|") for line in page.splitlines() if line.startswith("| GATHER")]
-    assert sum(int(cell) for row in rows if len(row) > 4 for cell in row[2:] if cell.strip()) == runs
-    _, junit = verify(filled, "junit")
-    root = ElementTree.fromstring(junit)
-    assert len(root.findall("testsuite/testcase")) == runs == int(root.get("tests", ""))
-    assert root.get("failures") == "0" and len(root.findall("testsuite/testcase/skipped")) > 10
 
 
 @pytest.fixture
@@ -326,11 +318,10 @@ def test_what_was_printed_forges_nothing(spoiled: Path) -> None:
     record = json.loads((spoiled / "results/run.json").read_text(encoding="utf-8"))
     record["adapters"] = [EVIL]
     (spoiled / "results/run.json").write_text(json.dumps(record), encoding="utf-8")
-    for form in ("text", "markdown", "junit", "json"):
+    for form in ("text", "json"):
         _, out, _ = run("verify", str(spoiled / "results"), "--format", form)
         assert all(" " <= one <= "~" or one == "\n" for one in out), form
-        assert "# forged" not in out.splitlines() and ("<script>" not in out or form in ("text", "json"))
-    ElementTree.fromstring(run("verify", str(spoiled / "results"), "--format", "junit")[1])
+        assert "# forged" not in out.splitlines()
 
 
 def changed_index(folder: Path, change: Callable[[Any], None]) -> None:

@@ -27,7 +27,7 @@ LAYERS = (
     "cases",
     "plans",
     "outputs",
-    "writer json_schema revisions diff audit packaged new watch generate",
+    "writer json_schema revisions diff packaged new generate",
     "cli __main__",
 )
 

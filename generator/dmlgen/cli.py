@@ -17,7 +17,7 @@ from dmlgen import __version__
 from dmlgen.diagnostics import Finding, Position, SpecError, UsageError, operator_name, told, unknown_operator
 from dmlgen.formats import ChangeFormat, Format, printable, render
 from dmlgen.project import ROOT as ROOT
-from dmlgen.project import RUNTIME, TEMPLATES, default
+from dmlgen.project import default
 
 if TYPE_CHECKING:
     from dmlgen.diff.change import Change
@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command and return the exit code."""
     options = _parser().parse_args(arguments)
     command: _Command = options.command
-    signal.signal(signal.SIGTERM, _stop)  # so that unfinished work is undone
+    signal.signal(signal.SIGTERM, _stop)  # so that temporary files are removed
     for stream in (sys.stdout, sys.stderr):
         if isinstance(
             stream, io.TextIOWrapper
@@ -101,8 +101,6 @@ def _add_outputs(add: _Add) -> None:
         action="store_false",
         help="follow the definitions directly, without the faster schedules",
     )
-    again = "rerun whenever specs or templates change, until interrupted"
-    sub.add_argument("--watch", action="store_true", help=again)
     sub = add("docs", _docs, "Build the reference site, whose static pages need no server.")
     site = default("build/docs")
     sub.add_argument(
@@ -137,7 +135,6 @@ def _add_specs(add: _Add) -> None:
     sub = add("lint", _lint, "Check the specs.")
     sub.add_argument("--format", choices=get_args(Format), default="text", help=_FORMAT)
     sub.add_argument("--fix", action="store_true", help="first update the list of rule identifiers")
-    sub.add_argument("--watch", action="store_true", help="rerun whenever specs change, until interrupted")
     sub = add("new", _new, "Start the spec of a new operator, with placeholders.")
     sub.add_argument("operator", metavar="OPERATOR", help="a name, with or without DML_OPERATOR_")
     sub.add_argument(
@@ -157,8 +154,7 @@ def _add_specs(add: _Add) -> None:
     sub.add_argument(
         "pages", type=Path, metavar="PAGE", nargs="+", help="a documentation page, as Markdown or plain text"
     )
-    formats = ("text", "json", "markdown")
-    sub.add_argument("--format", choices=formats, default="text", help=_FORMAT)
+    sub.add_argument("--format", choices=("text", "json"), default="text", help=_FORMAT)
 
 
 def _add_sweep(add: _Add) -> None:
@@ -176,10 +172,7 @@ def _add_sweep(add: _Add) -> None:
     sub.add_argument("--operators", nargs="+", metavar="NAME", default=[], help=text)
     text = "skip the shaders, which need a Vulkan device and a shader compiler"
     sub.add_argument("--no-shaders", dest="shaders", action="store_false", help=text)
-    text = "run on the Ray cluster at this address, or on a local one; needs the sweep extra"
-    sub.add_argument("--address", help=text)
-    formats = ("text", "json", "junit")
-    sub.add_argument("--format", choices=formats, default="text", help=_FORMAT)
+    sub.add_argument("--format", choices=("text", "json"), default="text", help=_FORMAT)
 
 
 def _add_comparisons(add: _Add) -> None:
@@ -207,17 +200,7 @@ def _generate(options: argparse.Namespace) -> int:
 
     if _is_in_specs(options):
         return 2
-    if options.watch:
-        flags = [*(["--check"] if options.check else []), *([] if options.schedules else ["--no-schedules"])]
-        return _watch(["generate", f"--out={options.out}", *flags], options.specs, TEMPLATES, RUNTIME)
     return generate(options.specs, options.out, options.check, options.schedules)
-
-
-def _watch(arguments: list[str], specs: Path, *others: Path) -> int:
-    from dmlgen.watch import watch
-
-    watch([*arguments, f"--specs={specs}"], [specs, *others])
-    return 0
 
 
 def _docs(options: argparse.Namespace) -> int:
@@ -246,7 +229,7 @@ def _sweep(options: argparse.Namespace) -> int:
     if _is_in_specs(options):
         return 2
     names = [*map(operator_name, options.operators)]
-    return sweep(options.specs, options.out, names, options.shaders, options.address, options.format)
+    return sweep(options.specs, options.out, names, options.shaders, options.format)
 
 
 def _is_in_specs(options: argparse.Namespace) -> bool:
@@ -267,10 +250,6 @@ def _lint(options: argparse.Namespace) -> int:
     from dmlgen.lint import lint, list_identifiers
     from dmlgen.resolve import load_registry
 
-    if options.watch:
-        return _watch(
-            ["lint", f"--format={options.format}", *(["--fix"] if options.fix else [])], options.specs
-        )
     if options.fix:
         list_identifiers(load_registry(options.specs), options.specs / "identifiers.yaml")
     findings: list[Finding] = []
@@ -307,8 +286,8 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _audit(options: argparse.Namespace) -> int:
-    from dmlgen.audit import audit, is_clean
-    from dmlgen.audit.report import render as report
+    from dmlaudit import audit, is_clean
+    from dmlaudit.report import render as report
     from dmlgen.resolve import load_registry
 
     if missing := [page for page in options.pages if not page.is_file()]:

@@ -1,4 +1,4 @@
-"""Prints findings as text, JSON, GitHub annotations or SARIF 2.1.0."""
+"""Prints findings as text, JSON or GitHub annotations."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Literal
-from urllib.parse import quote
 
 from dmlgen.diagnostics import Finding, Position
 
-Format = Literal["text", "json", "github", "sarif"]
+Format = Literal["text", "json", "github"]
 ChangeFormat = Literal["text", "json", "github", "markdown"]  # for changes of revisions; see diff.formats
 
 
@@ -58,45 +57,6 @@ def _in_repository(file: str) -> str:
     return file if root is None else path.relative_to(root).as_posix()
 
 
-def _sarif(findings: Sequence[Finding]) -> str:
-    codes = sorted({finding.code for finding in findings})
-    results = [
-        {
-            "ruleId": finding.code,
-            "ruleIndex": codes.index(finding.code),
-            "level": finding.severity,
-            "message": {"text": finding.text},
-            "locations": [
-                {
-                    "physicalLocation": {
-                        "artifactLocation": {
-                            "uri": quote(os.fsencode(_in_repository(finding.position.file)))
-                        },
-                        "region": {
-                            "startLine": finding.position.line,
-                            "startColumn": finding.position.column,
-                        },
-                    }
-                }
-            ],
-        }
-        for finding in findings
-    ]
-    return _dump(
-        {
-            "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-            "version": "2.1.0",
-            "runs": [
-                {
-                    "tool": {"driver": {"name": "dmlgen", "rules": [{"id": code} for code in codes]}},
-                    "columnKind": "unicodeCodePoints",
-                    "results": results,
-                }
-            ],
-        }
-    )
-
-
 def _dump(value: object) -> str:
     return json.dumps(value, indent=2) + "\n"
 
@@ -123,5 +83,4 @@ _RENDERERS: dict[Format, Callable[[Sequence[Finding]], str]] = {
     "text": _text,
     "json": _json,
     "github": _github,
-    "sarif": _sarif,
 }

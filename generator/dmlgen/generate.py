@@ -98,9 +98,7 @@ def export_tables(specs: Path, out: Path) -> int:
     return 0
 
 
-def sweep(
-    specs: Path, out: Path, operators: Sequence[str], with_shaders: bool, address: str | None, form: str
-) -> int:
+def sweep(specs: Path, out: Path, operators: Sequence[str], with_shaders: bool, form: str) -> int:
     """Checks every case of some operators, or of all, with results stored in `out`; the exit code."""
     progress = Progress()
     cache = Cache(cache_folder())
@@ -115,7 +113,6 @@ def sweep(
     with packaged.package(registry, Templates(TEMPLATES)) as package:
         arguments = [f"--out={out.resolve()}", f"--format={form}"]
         arguments += [] if with_shaders else ["--no-shaders"]
-        arguments += [] if address is None else [f"--address={address}"]
         return packaged.sweep(package, matrices, *arguments)
 
 

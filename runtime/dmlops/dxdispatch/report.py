@@ -1,4 +1,4 @@
-"""Reports of verdicts: as text, JSON, Markdown and JUnit XML."""
+"""Reports of verdicts, as text and JSON."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
-from xml.etree import ElementTree
 
 from ..quoting import printable
 from .verdicts import Run, Verdict
@@ -43,59 +42,7 @@ def as_json(facts: Facts, runs: Sequence[Run]) -> str:
     return json.dumps(content, indent=1) + "\n"
 
 
-def as_markdown(facts: Facts, runs: Sequence[Run]) -> str:
-    """A table of operators, followed by tables of findings."""
-    lines = ["# Cases run with DxDispatch", ""]
-    lines += [f"- {name}: {_cell(value)}" for name, value in facts]
-    lines += ["", *_row("operator", "kind", *(one.value for one in Verdict)), _rule(2 + len(Verdict))]
-    for (operator, kind), sums in _by_operator(runs).items():
-        lines += _row(operator, kind, *(sums[one] or "" for one in Verdict))
-    told = [run for run in runs if _is_told(run)]
-    if told:
-        lines += ["", *_row("case", "kind", "verdict", "what was found"), _rule(4)]
-        lines += [row for run in told for row in _row(run.case.id, run.kind, run.verdict.value, run.why)]
-    left = _not_run(runs)
-    if left:
-        lines += ["", *_row("not run", "times"), _rule(2)]
-        lines += [row for why, count in left for row in _row(why, count)]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def as_junit(facts: Facts, runs: Sequence[Run]) -> str:
-    """JUnit XML with a suite for each operator and kind; runs that did not take place are skipped tests."""
-    root = ElementTree.Element("testsuites", _sums(runs))
-    for (operator, kind), _ in _by_operator(runs).items():
-        own = [run for run in runs if (run.case.operator, run.kind) == (operator, kind)]
-        name = f"{printable(operator)}.{printable(kind)}"
-        suite = ElementTree.SubElement(root, "testsuite", {"name": name, **_sums(own)})
-        properties = ElementTree.SubElement(suite, "properties")
-        for fact, value in facts:
-            ElementTree.SubElement(properties, "property", {"name": fact, "value": printable(value)})
-        for run in own:
-            attributes = {"classname": name, "name": printable(run.case.id)}
-            test = ElementTree.SubElement(suite, "testcase", attributes)
-            told = {"message": f"{run.verdict.value}: {printable(run.why)}"}
-            if run.verdict.is_finding:
-                ElementTree.SubElement(test, "failure", {"type": run.verdict.value, **told})
-            elif run.verdict is not Verdict.AGREE:
-                ElementTree.SubElement(test, "skipped", told)
-    ElementTree.indent(root, " ")
-    return ElementTree.tostring(root, "unicode", xml_declaration=True) + "\n"
-
-
-FORMS: Mapping[str, Callable[[Facts, Sequence[Run]], str]] = {
-    "text": as_text,
-    "json": as_json,
-    "markdown": as_markdown,
-    "junit": as_junit,
-}
-
-
-def _sums(runs: Sequence[Run]) -> dict[str, str]:
-    failures = sum(run.verdict.is_finding for run in runs)
-    agree = sum(run.verdict is Verdict.AGREE for run in runs)
-    skipped = len(runs) - failures - agree
-    return {"tests": str(len(runs)), "failures": str(failures), "errors": "0", "skipped": str(skipped)}
+FORMS: Mapping[str, Callable[[Facts, Sequence[Run]], str]] = {"text": as_text, "json": as_json}
 
 
 def _run(run: Run) -> dict[str, Any]:
@@ -134,19 +81,3 @@ def _not_run(runs: Sequence[Run]) -> list[tuple[str, int]]:
 
 def _name(run: Run) -> str:
     return printable(f"{run.case.id} ({run.kind})")
-
-
-def _row(*cells: Any) -> list[str]:
-    return ["| " + " | ".join(_cell(str(cell)) for cell in cells) + " |"]
-
-
-def _rule(columns: int) -> str:
-    return "|" + "-|" * columns
-
-
-def _cell(text: str) -> str:
-    """Text that cannot end a table cell or start markup."""
-    line = printable(text)
-    for character, entity in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("`", "\\`"), ("*", "\\*")):
-        line = line.replace(character, entity)
-    return line.replace("[", "\\[")

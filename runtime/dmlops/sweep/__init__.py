@@ -1,5 +1,5 @@
-"""Checks every case of the test matrices on many processes or machines, for `dmlgen sweep`.
+"""Checks every case of the test matrices on many processes, for `dmlgen sweep`.
 
-`units` splits matrices into units of work, `judging` processes a unit, `local` and `cluster` distribute units
-and retry those whose worker died, `results` keeps what they return, `report` summarises it.
+`units` splits matrices into units of work, `judging` processes a unit, `workers` distributes them, `results`
+keeps what they return, `report` summarises it.
 """

@@ -1,4 +1,4 @@
-"""`python -m dmlops.sweep MATRICES`: checks every case here or on a cluster, and writes one report.
+"""`python -m dmlops.sweep MATRICES`: checks every case, and writes one report.
 
 `dmlgen sweep` runs this with the package and the matrices that it has generated from the specs.
 """
@@ -9,15 +9,14 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import redirect_stdout
 from pathlib import Path
 
+from ..dxdispatch.report import FORMS
 from ..quoting import printable
-from .cluster import done_on
-from .local import done_here
-from .report import FORMS, facts_of
-from .results import Result, Stopped, given_up, keep, kept
+from .report import facts_of
+from .results import Result, Stopped, keep, kept
 from .units import Unit, units_of
+from .workers import done_here
 
 
 def main() -> int:
@@ -29,8 +28,7 @@ def main() -> int:
     missing = [unit for unit in units if unit.identifier not in before]
     try:
         options.out.mkdir(parents=True, exist_ok=True)
-        with redirect_stdout(sys.stderr):  # Ray prints which workers died
-            done = _done(missing, options.out, options.address)
+        done = _done(missing, options.out)
     except (Stopped, OSError) as error:
         print(f"dmlgen: {printable(str(error))}", file=sys.stderr)
         return 1
@@ -41,15 +39,14 @@ def main() -> int:
     return 1 if any(run.verdict.is_finding for run in runs) else 0
 
 
-def _done(units: Sequence[Unit], out: Path, address: str | None) -> dict[str, Result]:
+def _done(units: Sequence[Unit], out: Path) -> dict[str, Result]:
     """The results of units by identifier, each stored as soon as it arrives. Raises Stopped."""
     results: dict[str, Result] = {}
     if not units:
         return results
-    for unit, result in done_here(units) if address is None else done_on(address, units):
-        if result is not None:
-            keep(out, unit, result)
-        results[unit.identifier] = result or given_up(unit)
+    for unit, result in done_here(units):
+        keep(out, unit, result)
+        results[unit.identifier] = result
         if sys.stderr.isatty():
             print(f"\r{len(results)} of {len(units)} units", end="", file=sys.stderr)
     if sys.stderr.isatty():
@@ -62,7 +59,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("matrices", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--no-shaders", dest="shaders", action="store_false")
-    parser.add_argument("--address")
     parser.add_argument("--format", choices=FORMS, default="text")
     return parser
 

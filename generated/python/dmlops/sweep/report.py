@@ -7,12 +7,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ..dxdispatch import report
 from ..dxdispatch.verdicts import Verdict
 from ..enums import FeatureLevel
 from .results import VALIDATION, Result
-
-FORMS = {name: report.FORMS[name] for name in ("text", "json", "junit")}
 
 
 def facts_of(results: Sequence[Result], kept: int, seconds: float) -> Iterator[tuple[str, str]]:

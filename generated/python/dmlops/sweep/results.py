@@ -47,13 +47,6 @@ def case_of(one: Json) -> Case:
     )
 
 
-def given_up(unit: Unit) -> Result:
-    """The result of a unit during which every worker died. It is not stored: the next sweep tries again."""
-    why = f"every worker that tried unit {unit.identifier} died"
-    cases = map(case_of, unit.cases)
-    return Result("nowhere", "", 0.0, tuple(Run(case, VALIDATION, Verdict.FAILED, why) for case in cases))
-
-
 def keep(folder: Path, unit: Unit, result: Result) -> None:
     """Stores the result of a unit."""
     content = {

@@ -15,7 +15,6 @@ from typing import Any
 Json = dict[str, Any]
 
 PACKAGE = Path(__file__).parents[1]
-TRIES = 3  # for a unit whose workers die
 _CASES = 32  # most cases of a unit: seconds of work
 
 

@@ -1,20 +1,18 @@
-"""Results of an audit as text for a person, JSON for a tool, or Markdown."""
+"""Results of an audit as text for a person or JSON for a tool."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
-from dmlgen.audit.compare import Result
-from dmlgen.audit.page import Heading
-from dmlgen.audit.verdict import Verdict
+from dmlaudit.compare import Result
+from dmlaudit.page import Heading
+from dmlaudit.verdict import Verdict
 from dmlgen.formats import printable
 
-ReportFormat: TypeAlias = Literal["text", "json", "markdown"]
+ReportFormat: TypeAlias = Literal["text", "json"]
 
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>|#])")
 _CLASSES = ("agreement", "erratum", "difference")
 
 
@@ -123,42 +121,4 @@ def _statement(verdict: Verdict) -> dict[str, object]:
     }
 
 
-def _markdown(results: Sequence[Result]) -> str:
-    lines = ["# Pages against specs", "", _total(results), ""]
-    for result in results:
-        lines += [f"## {_escaped(result.page.path)}", ""]
-        lines += [
-            f"{_escaped(result.subject or 'no single subject')}: {_recognised(result)}; {_counts(result)}.",
-            "",
-        ]
-        rows = [
-            *(("not read", fault.line, fault.message, "", "") for fault in result.faults),
-            *(
-                (
-                    one.kind,
-                    one.line,
-                    one.says,
-                    one.holds,
-                    str(one.erratum.position if one.erratum else one.position),
-                )
-                for one in result.verdicts
-                if one.holds
-            ),
-            *(("not compared", unread.line, unread.text, "", "") for unread in result.unread),
-        ]
-        if rows:
-            lines += ["| class | line | page | specs | where |", "|-|-:|-|-|-|"]
-            lines += ["| " + " | ".join(_escaped(str(cell)) for cell in row) + " |" for row in rows]
-            lines.append("")
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _escaped(text: str) -> str:
-    return _MARKUP.sub(r"\\\1", printable(text))
-
-
-_RENDERERS: dict[ReportFormat, Callable[[Sequence[Result]], str]] = {
-    "text": _text,
-    "json": _json,
-    "markdown": _markdown,
-}
+_RENDERERS: dict[ReportFormat, Callable[[Sequence[Result]], str]] = {"text": _text, "json": _json}

@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from dmlgen.audit import sentences
-from dmlgen.audit.members import MemberList, StatedType, declarations, described
-from dmlgen.audit.page import Heading, Page, Paragraph
-from dmlgen.audit.tables import level_in
-from dmlgen.audit.verdict import Verdict
+from dmlaudit import sentences
+from dmlaudit.members import MemberList, StatedType, declarations, described
+from dmlaudit.page import Heading, Page, Paragraph
+from dmlaudit.tables import level_in
+from dmlaudit.verdict import Verdict
 from dmlgen.diagnostics import Position
 from dmlgen.registry import Enum, EnumEntry, Member, Registry, Struct
 

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from dmlgen.audit import sentences
-from dmlgen.audit.members import described
-from dmlgen.audit.operators import compare_operator
-from dmlgen.audit.page import Fault, Page
-from dmlgen.audit.sentences import Unread
-from dmlgen.audit.structs import compare_enum, compare_struct
-from dmlgen.audit.tables import support_tables
-from dmlgen.audit.topics import compare_names, compare_topic, heading_names, is_compared
-from dmlgen.audit.verdict import Verdict
+from dmlaudit import sentences
+from dmlaudit.members import described
+from dmlaudit.operators import compare_operator
+from dmlaudit.page import Fault, Page
+from dmlaudit.sentences import Unread
+from dmlaudit.structs import compare_enum, compare_struct
+from dmlaudit.tables import support_tables
+from dmlaudit.topics import compare_names, compare_topic, heading_names, is_compared
+from dmlaudit.verdict import Verdict
 from dmlgen.registry import Enum, Erratum, Operator, Registry, Struct
 
 _TITLE = re.compile(r"DML_\w+")

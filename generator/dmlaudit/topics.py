@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from dmlgen.audit.page import Code, Heading, Page, Paragraph, Row, Table
-from dmlgen.audit.tables import level_in
-from dmlgen.audit.verdict import Verdict
+from dmlaudit.page import Code, Heading, Page, Paragraph, Row, Table
+from dmlaudit.tables import level_in
+from dmlaudit.verdict import Verdict
 from dmlgen.diagnostics import Position
 from dmlgen.registry import FeatureLevel, Operator, Registry
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dmlgen.audit.page import Fault, Page, Row, Section, Table
+from dmlaudit.page import Fault, Page, Row, Section, Table
 
 _LEVEL = re.compile(r"DML_FEATURE_LEVEL_(\d+)_(\d+)\b")
 _RANKS = re.compile(r"(\d{1,3})(?: to (\d{1,3}))?")

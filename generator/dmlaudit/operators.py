@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dmlgen.audit import sentences
-from dmlgen.audit.constraints import compare_constraints
-from dmlgen.audit.members import declarations, described
-from dmlgen.audit.page import Page
-from dmlgen.audit.structs import compare_members
-from dmlgen.audit.tables import SupportRow, SupportTable, counts_of, support_tables
-from dmlgen.audit.verdict import Verdict
+from dmlaudit import sentences
+from dmlaudit.constraints import compare_constraints
+from dmlaudit.members import declarations, described
+from dmlaudit.page import Page
+from dmlaudit.structs import compare_members
+from dmlaudit.tables import SupportRow, SupportTable, counts_of, support_tables
+from dmlaudit.verdict import Verdict
 from dmlgen.diagnostics import Position
 from dmlgen.expr import ir
 from dmlgen.registry import FeatureLevel, Member, Operator, Registry, Support

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from dmlgen.audit.page import Code, Heading, Page, Paragraph
-from dmlgen.audit.read import plain
+from dmlaudit.page import Code, Heading, Page, Paragraph
+from dmlaudit.read import plain
 
 _NAME = re.compile(r"[A-Za-z]\w*")
 _TYPE_LINE = re.compile(r"Type:[ \t]*(.*)")

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dmlgen.audit.page import Page, Paragraph
-from dmlgen.audit.tables import level_in
+from dmlaudit.page import Page, Paragraph
+from dmlaudit.tables import level_in
 from dmlgen.registry import Member
 
 _LONGEST = 80  # longest text that names fields, in characters

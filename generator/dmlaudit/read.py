@@ -14,7 +14,7 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-from dmlgen.audit.page import Block, Code, Fault, Form, Heading, Page, Paragraph, Row, Table, Translation
+from dmlaudit.page import Block, Code, Fault, Form, Heading, Page, Paragraph, Row, Table, Translation
 
 MAX_BYTES = 1 << 18  # the largest public page is a sixth of this
 MAX_LINE = 10_000  # characters

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from dmlgen.audit.compare import Result, compare
-from dmlgen.audit.read import read
+from dmlaudit.compare import Result, compare
+from dmlaudit.read import read
 from dmlgen.registry import Registry
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dmlgen.audit.equal import Equalities, bounds, rule_but_axis
-from dmlgen.audit.page import Page
-from dmlgen.audit.sentences import Bound, Crossed, Same, SameButAxis, Unread, constraints
-from dmlgen.audit.verdict import Verdict
+from dmlaudit.equal import Equalities, bounds, rule_but_axis
+from dmlaudit.page import Page
+from dmlaudit.sentences import Bound, Crossed, Same, SameButAxis, Unread, constraints
+from dmlaudit.verdict import Verdict
 from dmlgen.registry import Operator
 
 _LISTED = ("DataType", "DimensionCount")  # pages list these; how they explain sizes is not parsed here
