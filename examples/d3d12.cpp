@@ -128,14 +128,17 @@ std::vector<char> compile(const dmlops_dispatch& dispatch, const std::string& sh
     return code;
 }
 
-// Constants at b0, then what the shader reads, from t0 on, then what it writes, from u0 on.
+// Constants at b0, then what the shader reads, from t0 on, then what it writes, from u0 on. Root descriptors take any
+// structured buffer; views in a descriptor table would need the stride of its elements.
 ID3D12RootSignature* root_signature(Gpu& gpu, const dmlops_dispatch& dispatch) {
     std::vector<D3D12_ROOT_PARAMETER> parameters(dispatch.binding_count + 1);
     parameters[0].ParameterType = D3D12_ROOT_PARAMETER_TYPE_CBV;
+    parameters[0].Descriptor = {0, 0};
     for (UINT i = 0; i < dispatch.binding_count; ++i) {
         const bool reads = i < dispatch.read_count;
         parameters[i + 1].ParameterType = reads ? D3D12_ROOT_PARAMETER_TYPE_SRV : D3D12_ROOT_PARAMETER_TYPE_UAV;
-        parameters[i + 1].Descriptor.ShaderRegister = reads ? i : i - dispatch.read_count;
+        // Both members of the union's struct: initializing the vector leaves RegisterSpace indeterminate.
+        parameters[i + 1].Descriptor = {reads ? i : i - dispatch.read_count, 0};
     }
     const D3D12_ROOT_SIGNATURE_DESC desc{
         static_cast<UINT>(parameters.size()), parameters.data(), 0, nullptr, D3D12_ROOT_SIGNATURE_FLAG_NONE};

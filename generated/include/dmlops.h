@@ -4654,8 +4654,8 @@ typedef struct dmlops_binding {
 /* One run of a shader. `shader` is its file, such as "gather.hlsl", which says how to compile it. `defines` are all
    macros that its compilation needs, so dispatches with equal shader and macros can share a pipeline. `bindings` are
    its resources in the order in which the shader declares them: the first `read_count` are read (t0, t1, ...), the
-   others are written (u0, u1, ...); in Vulkan they are bindings 0, 1, ... An absent tensor is bound to some other
-   buffer, which is neither read nor written. `constants` are the 32-bit words of the constant buffer Params: b0, or in
+   others are written (u0, u1, ...); in Vulkan they are bindings 0, 1, ... A resource that the shader does not access,
+   such as an absent tensor's, has another buffer that the dispatch reads, or writes; no buffer is bound to do both. `constants` are the 32-bit words of the constant buffer Params: b0, or in
    Vulkan the binding after the last resource. `groups` are the thread groups along x, y and z. If `waits` is not 0, the
    dispatch uses what earlier ones wrote and needs a barrier before it. */
 typedef struct dmlops_dispatch {
@@ -24280,9 +24280,11 @@ DMLOPS_CALLED void dmlops_plan_TopK_empty(dmlops_plan_TopK* record) {
     record->largest = 0;
 }
 
+#define DMLOPS_PLACEHOLDER (-2) /* instead of a member: the shader does not access the resource */
+
 DMLOPS_CALLED dmlops_binding dmlops_bound(const dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
     dmlops_binding binding;
-    binding.member = buffer->member < 0 ? DMLOPS_SCRATCH : (uint32_t)buffer->member;
+    binding.member = (uint32_t)buffer->member; /* DMLOPS_SCRATCH if it is -1 */
     binding.entry = (uint32_t)buffer->entry;
     for (uint32_t i = 0; i < planning->place_count; ++i) {
         const dmlops_binding* other = planning->places[i];
@@ -24382,16 +24384,45 @@ static inline void dmlops_copy_dispatch(dmlops_dispatch* to, const dmlops_dispat
     memcpy(to->constants, from->constants, from->constant_count * sizeof *from->constants);
 }
 
+/* Replaces placeholders among buffers that are accessed in the same way by the first other one, or by scratch. */
+static inline void dmlops_replace_placeholders(
+    dmlops_planning* planning, dmlops_binding* bindings, uint32_t count) {
+    const uint32_t placeholder = (uint32_t)DMLOPS_PLACEHOLDER;
+    uint32_t other = 0;
+    dmlops_binding binding;
+    while (other < count && bindings[other].member == placeholder) {
+        ++other;
+    }
+    if (other < count) {
+        binding = bindings[other];
+    } else if (count > 0) {
+        const dmlops_plan_Buffer scratch = dmlops_out_scratch(planning, 16, 0);
+        binding = dmlops_bound(planning, &scratch);
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+        if (bindings[i].member == placeholder) {
+            bindings[i] = binding;
+        }
+    }
+}
+
 DMLOPS_CALLED void dmlops_out_dispatch(dmlops_planning* planning, const dmlops_plan_Groups* groups, int waits) {
     dmlops_work* work = planning->work;
+    const dmlops_dispatch* next = &planning->next;
+    dmlops_binding bindings[DMLOPS_MAX_BINDINGS]; /* what is shared keeps its placeholders */
     dmlops_put_padding(planning);
+    memcpy(bindings, next->bindings, next->binding_count * sizeof *bindings);
+    dmlops_replace_placeholders(planning, bindings, next->read_count);
+    dmlops_replace_placeholders(planning, bindings + next->read_count, next->binding_count - next->read_count);
     planning->next.groups[0] = (uint32_t)groups->columns;
     planning->next.groups[1] = (uint32_t)groups->rows;
     planning->next.groups[2] = 1;
     planning->next.waits = (uint32_t)(waits || planning->waits);
     planning->waits = 0;
     if (planning->reason == DMLOPS_REASON_NONE && work->dispatch_count++ < planning->capacity) {
-        dmlops_copy_dispatch(&planning->out[work->dispatch_count - 1], &planning->next);
+        dmlops_dispatch* to = &planning->out[work->dispatch_count - 1];
+        dmlops_copy_dispatch(to, next);
+        memcpy(to->bindings, bindings, next->binding_count * sizeof *bindings);
     }
     planning->next.define_count = planning->shared_defines;
     planning->next.binding_count = planning->shared_bindings;
@@ -24686,8 +24717,7 @@ DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t
 DMLOPS_CALLED int64_t dmlops_plan_times(dmlops_planning* planning, int64_t a, int64_t b);
 DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlops_plan_Loop_16* loops);
-DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Buffer* buffer);
+DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_plan_Loop* outer, const
     dmlops_plan_Loop* inner);
@@ -24829,13 +24859,12 @@ DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t 
 DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_define_limits(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Buffer* stand_in, dmlops_plan_int_512* result);
+DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    dmlops_plan_int_512* result);
 DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result);
 DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts, const dmlops_plan_Buffer*
-    stand_in, dmlops_plan_Known* result);
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts, dmlops_plan_Known* result);
 DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* output);
@@ -25025,8 +25054,6 @@ DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlo
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    dmlops_plan_Buffer* result);
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known);
 DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
@@ -25270,6 +25297,7 @@ DMLOPS_CALLED int64_t dmlops_plan_entry_bytes(dmlops_planning* planning, const d
 DMLOPS_CALLED int64_t dmlops_plan_key_bytes(dmlops_planning* planning, const dmlops_plan_TopK* told);
 DMLOPS_CALLED void dmlops_plan_new_runs(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t count,
     dmlops_plan_Runs* result);
+DMLOPS_CALLED void dmlops_plan_no_runs(dmlops_planning* planning, dmlops_plan_Runs* result);
 DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops_plan_TopK* told, const
     dmlops_plan_Runs* source, const dmlops_plan_Runs* target, dmlops_plan_TopKResources* result);
 DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
@@ -25330,13 +25358,12 @@ DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlop
     return dmlops_min(count, INT64_C(4294967296));
 }
 
-/* Binds a tensor, as `buffer`, to the next resource of the next dispatch. */
-DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Buffer* buffer) {
+/* Binds a tensor to the next resource of the next dispatch. */
+DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     if (tensor->is_output) {
-        dmlops_out_write(planning, buffer);
+        dmlops_out_write(planning, &tensor->buffer);
     } else {
-        dmlops_out_read(planning, buffer);
+        dmlops_out_read(planning, &tensor->buffer);
     }
 }
 
@@ -26940,14 +26967,13 @@ DMLOPS_CALLED void dmlops_plan_define_limits(dmlops_planning* planning, const dm
 
 /* Defines the macros of the tensors that are present and binds the resources of all; returns their sizes and strides as
    words. */
-DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Buffer* stand_in, dmlops_plan_int_512* result) {
+DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    dmlops_plan_int_512* result) {
     result->count = 0;
     for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
         if (!tensor->is_present) {
             dmlops_plan_int_512_fill(planning, result, 16, 0);
-            dmlops_plan_bind(planning, tensor, stand_in);
         } else {
             dmlops_plan_define_tensor(planning, tensor);
             if (tensor->is_limited) {
@@ -26958,11 +26984,11 @@ DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dml
             dmlops_plan_int_512_fill(planning, result, dmlops_subtract(8, tensor->sizes.count), 0);
             dmlops_plan_int_512_extend(planning, result, tensor->strides.count, tensor->strides.items);
             dmlops_plan_int_512_fill(planning, result, dmlops_subtract(8, tensor->strides.count), 0);
-            dmlops_plan_bind(planning, tensor, &tensor->buffer);
             if (tensor->is_held) {
                 dmlops_out_hold(planning, &tensor->buffer);
             }
         }
+        dmlops_plan_bind(planning, tensor);
     }
     return;
 }
@@ -27002,12 +27028,11 @@ DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const
 /* Defines the macros and binds the resources of tensors; returns what depends on the description alone. The
    intermediate tensors that are `wanted`, as bits, start at the words `firsts` of scratch. */
 DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts, const dmlops_plan_Buffer*
-    stand_in, dmlops_plan_Known* result) {
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts, dmlops_plan_Known* result) {
     int64_t bits = told->is_double ? 64 : 32;
     dmlops_out_define(planning, "", DMLOPS_TEXT("REAL_BITS"), bits);
     dmlops_out_define_text(planning, "", DMLOPS_TEXT("REAL_VALUE"), dmlops_plan_value_type(planning, bits, 1, 1));
-    dmlops_plan_tell_tensors(planning, told, stand_in, &result->lists);
+    dmlops_plan_tell_tensors(planning, told, &result->lists);
     for (int64_t place = 0; place < shader->kept.count; ++place) {
         const dmlops_plan_Kept* kept = &shader->kept.items[place];
         dmlops_plan_int_8 sizes;
@@ -27932,7 +27957,7 @@ DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops
 }
 
 /* Refuses tensors that shaders cannot address, and an output with more elements than they count; then tells all tensors
-   and whatever else depends on the description alone. The output stands in for absent tensors. */
+   and whatever else depends on the description alone. */
 DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_Known* result) {
     dmlops_out_begin(planning);
@@ -27950,7 +27975,7 @@ DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlop
     }
     dmlops_plan_Space made_2;
     dmlops_plan_space_of(planning, told, shader, 0, &made_2);
-    dmlops_plan_tell_known(planning, told, shader, 0, &made_2.firsts, &output->buffer, result);
+    dmlops_plan_tell_known(planning, told, shader, 0, &made_2.firsts, result);
     return;
 }
 
@@ -29396,64 +29421,48 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
-    dmlops_plan_Buffer made_3;
-    dmlops_plan_stand_in_of(planning, told, &made_3);
     dmlops_plan_Known known;
-    dmlops_plan_tell_known(planning, told, shader, way.led, &space.firsts, &made_3, &known);
+    dmlops_plan_tell_known(planning, told, shader, way.led, &space.firsts, &known);
     dmlops_plan_int_512 lists;
     lists.count = 0;
     dmlops_plan_int_512_extend(planning, &lists, known.lists.count, known.lists.items);
     if (way.attends) {
         int64_t each = (way.halves == 0) ? 1 : 2;
-        dmlops_plan_int_64 made_4;
+        dmlops_plan_int_64 made_3;
         dmlops_plan_places_of(planning, &shader->attention, &way.sources, &told->kept_sizes, &space.firsts, each,
-            space.words, &made_4);
-        dmlops_plan_int_512_extend(planning, &lists, made_4.count, made_4.items);
+            space.words, &made_3);
+        dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
     }
     if (shader->selected.number != -1) {
-        dmlops_plan_int_8 made_5;
-        dmlops_plan_told_selection(planning, &selection, first_of_selection, &made_5);
-        dmlops_plan_int_512_extend(planning, &lists, made_5.count, made_5.items);
+        dmlops_plan_int_8 made_4;
+        dmlops_plan_told_selection(planning, &selection, first_of_selection, &made_4);
+        dmlops_plan_int_512_extend(planning, &lists, made_4.count, made_4.items);
     }
     if ((shader->kept.count > 0) || (shader->contracted.number != -1)) {
         int from_zeros = 0;
-        for (int64_t each_6 = 0; each_6 < way.passes.count; ++each_6) {
-            const dmlops_plan_Pass* one = &way.passes.items[each_6];
+        for (int64_t each_5 = 0; each_5 < way.passes.count; ++each_5) {
+            const dmlops_plan_Pass* one = &way.passes.items[each_5];
             from_zeros = from_zeros || ((one->box_list != -1) || (one->box_tensor != -1));
         }
-        dmlops_plan_Buffer made_7;
-        made_7 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
-        dmlops_out_write(planning, &made_7);
+        dmlops_plan_Buffer made_6;
+        made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
+        dmlops_out_write(planning, &made_6);
     }
     if (shader->attention.number != -1) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("HALVES"), (int64_t)(way.halves != 0));
     }
-    for (int64_t each_8 = 0; each_8 < way.passes.count; ++each_8) {
-        const dmlops_plan_Pass* one = &way.passes.items[each_8];
+    for (int64_t each_7 = 0; each_7 < way.passes.count; ++each_7) {
+        const dmlops_plan_Pass* one = &way.passes.items[each_7];
         if (one->apart != -1) {
             dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), 4);
         }
     }
     dmlops_out_share(planning);
-    dmlops_plan_Known made_9;
-    dmlops_plan_int_512_copy(&made_9.lists, &lists);
-    dmlops_plan_int_32_copy(&made_9.activations, &known.activations);
-    dmlops_plan_int_64_copy(&made_9.scalars, &known.scalars);
-    dmlops_plan_dispatch_passes(planning, told, shader, &way, &made_9);
-}
-
-/* What is bound in place of absent tensors: the first output that is present. */
-DMLOPS_CALLED void dmlops_plan_stand_in_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
-    dmlops_plan_Buffer* result) {
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
-        if (tensor->is_output && tensor->is_present) {
-            *result = tensor->buffer;
-            return;
-        }
-    }
-    *result = told->tensors.items[dmlops_item(planning, 0, told->tensors.count)].buffer;
-    return;
+    dmlops_plan_Known made_8;
+    dmlops_plan_int_512_copy(&made_8.lists, &lists);
+    dmlops_plan_int_32_copy(&made_8.activations, &known.activations);
+    dmlops_plan_int_64_copy(&made_8.scalars, &known.scalars);
+    dmlops_plan_dispatch_passes(planning, told, shader, &way, &made_8);
 }
 
 /* A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each. If its groups can
@@ -29798,7 +29807,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told) {
     for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
-        dmlops_plan_check_span(planning, tensor);
+        if (tensor->is_present) {
+            dmlops_plan_check_span(planning, tensor);
+        }
     }
     for (int64_t each_2 = 0; each_2 < told->switches.count; ++each_2) {
         const dmlops_plan_Switch* switch_ = &told->switches.items[each_2];
@@ -29807,7 +29818,7 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
     for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[each_3];
         dmlops_plan_define_tensor(planning, tensor);
-        dmlops_plan_bind(planning, tensor, &tensor->buffer);
+        dmlops_plan_bind(planning, tensor);
     }
     for (int64_t each_4 = 0; each_4 < told->tensors.count; ++each_4) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[each_4];
@@ -31350,7 +31361,7 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_PhiloxResources made_7;
     made_7.state = told->state.buffer;
     made_7.output = told->output.buffer;
-    made_7.next_state = *(following->is_present ? &following->buffer : &told->output.buffer);
+    made_7.next_state = following->buffer;
     dmlops_out_read(planning, &made_7.state);
     dmlops_out_write(planning, &made_7.output);
     dmlops_out_write(planning, &made_7.next_state);
@@ -33765,7 +33776,21 @@ DMLOPS_CALLED void dmlops_plan_new_runs(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* A dispatch's resources. The input stands in for buffers that it does not use. */
+/* For a dispatch that reads or passes on none. */
+DMLOPS_CALLED void dmlops_plan_no_runs(dmlops_planning* planning, dmlops_plan_Runs* result) {
+    (void)planning;
+    dmlops_plan_Buffer made_1;
+    made_1.member = -2;
+    made_1.entry = 0;
+    dmlops_plan_Buffer made_2;
+    made_2.member = -2;
+    made_2.entry = 0;
+    result->keys = made_1;
+    result->places = made_2;
+    return;
+}
+
+/* A dispatch's resources. */
 DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops_plan_TopK* told, const
     dmlops_plan_Runs* source, const dmlops_plan_Runs* target, dmlops_plan_TopKResources* result) {
     (void)planning;
@@ -33848,8 +33873,7 @@ DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const
 DMLOPS_CALLED void dmlops_plan_select_whole(dmlops_planning* planning, const dmlops_plan_TopK* told, const
     dmlops_plan_Loop_16* loops, int64_t threads) {
     dmlops_plan_Runs made_1;
-    made_1.keys = told->input.buffer;
-    made_1.places = told->input.buffer;
+    dmlops_plan_no_runs(planning, &made_1);
     int64_t axis = told->axis;
     dmlops_plan_Runs nothing;
     nothing = made_1;
@@ -33901,8 +33925,7 @@ DMLOPS_CALLED void dmlops_plan_select_parts(dmlops_planning* planning, const dml
     int64_t wanted = told->count;
     int64_t count = dmlops_plan_repeats(planning, loops);
     dmlops_plan_Runs nothing;
-    nothing.keys = told->input.buffer;
-    nothing.places = told->input.buffer;
+    dmlops_plan_no_runs(planning, &nothing);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 2);
     dmlops_out_share(planning);
     dmlops_plan_Runs source;
@@ -33996,8 +34019,7 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
     int64_t tile = dmlops_min(dmlops_plan_tile_of(planning, length), most);
     int64_t items = dmlops_plan_sorted_items(planning, length, tile, count);
     dmlops_plan_Runs nothing;
-    nothing.keys = told->input.buffer;
-    nothing.places = told->input.buffer;
+    dmlops_plan_no_runs(planning, &nothing);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 0);
     dmlops_out_share(planning);
     int64_t runs = dmlops_plan_ceil_div(planning, length, tile);
@@ -34124,8 +34146,8 @@ DMLOPS_CALLED void dmlops_tell_tensor(
     const int64_t type = dmlops_enum(&desc->DataType);
     int64_t stride = 1;
     told->macro = macro;
-    told->buffer.member = member;
-    told->buffer.entry = entry;
+    told->buffer.member = tensor == NULL ? DMLOPS_PLACEHOLDER : member;
+    told->buffer.entry = tensor == NULL ? 0 : entry;
     told->is_present = tensor != NULL;
     told->bits = tensor == NULL ? 32 : dmlops_bits(type);
     told->is_float = dmlops_is_float(type);
@@ -34143,14 +34165,16 @@ DMLOPS_CALLED void dmlops_tell_tensor(
     }
 }
 
-/* The last tensor is bound in place of absent ones, which nothing reads. */
+/* The macros of absent tensors, which nothing reads, are those of the last one. */
 DMLOPS_CALLED void dmlops_stand_in(dmlops_plan_Tensor_16* tensors) {
     const dmlops_plan_Tensor* last = &tensors->items[tensors->count - 1];
     for (int64_t i = 0; i + 1 < tensors->count; ++i) {
         if (!tensors->items[i].is_present) {
             const char* macro = tensors->items[i].macro;
+            const dmlops_plan_Buffer buffer = tensors->items[i].buffer;
             tensors->items[i] = *last;
             tensors->items[i].macro = macro;
+            tensors->items[i].buffer = buffer;
             tensors->items[i].is_present = 0;
             tensors->items[i].is_limited = 0;
             tensors->items[i].is_output = 0;

@@ -20,7 +20,7 @@ from .plans.defined import Activation, Definition, DefinitionShader
 from .plans.passes import needed
 from .plans.planning import Refused
 from .plans.reasons import Reason
-from .plans.told import MAX_RANK, NO_MEMBER, Buffer, Sizes, Tensor
+from .plans.told import MAX_RANK, NO_MEMBER, PLACEHOLDER, Buffer, Sizes, Tensor
 
 _FLOAT, _WORD = struct.Struct("<f"), struct.Struct("<I")
 
@@ -72,7 +72,7 @@ def absent(
 def told_of(absent: Tensor, desc: TensorDesc | None) -> Tensor:
     """What planners are told of a tensor, given what they are told if it is absent."""
     if desc is None:
-        return absent
+        return absent._replace(buffer=Buffer(PLACEHOLDER, 0))
     return Tensor._make((*_typed(absent, desc.DataType), desc.Sizes, desc.element_strides))
 
 

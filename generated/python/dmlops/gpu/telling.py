@@ -204,9 +204,10 @@ def _map(computation: MapComputation, number: int, uniforms: Uniforms) -> Map:
     output = bound(computation.output, shader.output)
     tensors = [bound(name, macro) for name, macro in shader.inputs.items()]
     for place, tensor in enumerate(tensors):
-        if not tensor.is_present:  # never read; another resource stands in for it
+        if not tensor.is_present:  # never read; its macros are those of the output
             tensors[place] = output._replace(
                 macro=tensor.macro,
+                buffer=tensor.buffer,
                 is_present=False,
                 as_bits=computation.output in as_bits,
                 is_limited=False,

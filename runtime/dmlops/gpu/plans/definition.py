@@ -31,7 +31,7 @@ from .reasons import Reason
 from .scratch import rows_left, space_without
 from .selected import Selection, lanes_along, room_of, selection_of, told_selection
 from .sums import SumsTile, define_sums
-from .told import NO_MEMBER, NONE, Buffer, Eight, Sizes, Threads
+from .told import NO_MEMBER, NONE, Eight, Sizes, Threads
 from .tuning import (
     DEFINITION_THREADS,
     ELEMENTWISE_BUSY,
@@ -83,7 +83,7 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
 
-    known = tell_known(out, told, shader, way.led, space.firsts, stand_in_of(told))
+    known = tell_known(out, told, shader, way.led, space.firsts)
     lists: Lists = []
     lists.extend(known.lists)
     if way.attends:
@@ -103,14 +103,6 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
             out.define("LANES", LANES)
     out.share()
     dispatch_passes(out, told, shader, way, Known(lists, known.activations, known.scalars))
-
-
-def stand_in_of(told: Definition) -> Buffer:
-    """What is bound in place of absent tensors: the first output that is present."""
-    for tensor in told.tensors:
-        if tensor.is_output and tensor.is_present:
-            return tensor.buffer
-    return told.tensors[0].buffer
 
 
 def dispatch_passes(

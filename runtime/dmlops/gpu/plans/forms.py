@@ -13,8 +13,7 @@ from .told import NO_MEMBER, Tensor
 
 def begin_form(out: Planning, told: Definition, shader: DefinitionShader, output: Tensor) -> Known:
     """Refuses tensors that shaders cannot address, and an output with more elements than they count; then
-    tells all tensors and whatever else depends on the description alone. The output stands in for absent
-    tensors."""
+    tells all tensors and whatever else depends on the description alone."""
     out.begin()
     for tensor in told.tensors:
         if tensor.is_present:
@@ -22,4 +21,4 @@ def begin_form(out: Planning, told: Definition, shader: DefinitionShader, output
     count = element_count(output.sizes)
     if count >= MAX_COUNT:
         out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, count)
-    return tell_known(out, told, shader, 0, space_of(told, shader, 0).firsts, output.buffer)
+    return tell_known(out, told, shader, 0, space_of(told, shader, 0).firsts)

@@ -72,7 +72,7 @@ def plan_philox(out: Planning, told: Philox) -> None:
         PhiloxResources(
             state=told.state.buffer,
             output=told.output.buffer,
-            next_state=following.buffer if following.is_present else told.output.buffer,  # never written
+            next_state=following.buffer,
         )
     )
     params = PhiloxParams(

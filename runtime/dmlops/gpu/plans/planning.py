@@ -10,7 +10,9 @@ from typing import Any, NamedTuple, NoReturn, get_type_hints
 
 from .capabilities import NO_CAPABILITIES, Capability
 from .reasons import Reason
-from .told import NO_MEMBER, SCRATCH, Buffer, Groups, Read
+from .told import NO_MEMBER, PLACEHOLDER, SCRATCH, Buffer, Groups, Read
+
+_PLACEHOLDER = Buffer(PLACEHOLDER, 0)
 
 
 class Scratch(NamedTuple):
@@ -125,9 +127,22 @@ class Planning:
             wrong = next(word for word in words if not 0 <= word < 2**32)
             raise Refused(Reason.LARGE_NUMBER, NO_MEMBER, wrong) from None
         waits, self._waits = waits or self._waits, False
-        buffers = tuple(self._buffers)
+        buffers = self._bound()
         self.steps.append(Step(self._defines, buffers, self._reads, constants, groups, waits, self._shader))
         self._restart()
+
+    def _bound(self) -> tuple[Buffer, ...]:
+        """The resources of the next dispatch, without placeholders."""
+        read, written = self._buffers[: self._reads], self._buffers[self._reads :]
+        return (*self._without_placeholders(read), *self._without_placeholders(written))
+
+    def _without_placeholders(self, buffers: list[Buffer]) -> list[Buffer]:
+        """Buffers that are all read or all written, with the first other one, or scratch, in place of
+        placeholders: those never make a buffer both read and written."""
+        if _PLACEHOLDER not in buffers:
+            return buffers
+        other = next((buffer for buffer in buffers if buffer != _PLACEHOLDER), None) or self.scratch(16)
+        return [other if buffer == _PLACEHOLDER else buffer for buffer in buffers]
 
     def _restart(self) -> None:
         """Starts the next dispatch with what is shared."""

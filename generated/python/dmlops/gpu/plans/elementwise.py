@@ -87,12 +87,13 @@ class MapParams(NamedTuple):
 def plan_map(out: Planning, told: Map) -> None:
     """One dispatch."""
     for tensor in told.tensors:
-        check_span(out, tensor)
+        if tensor.is_present:
+            check_span(out, tensor)
     for switch in told.switches:
         out.define(switch.name, switch.value)
     for tensor in told.tensors:
         define_tensor(out, tensor)
-        bind(out, tensor, tensor.buffer)
+        bind(out, tensor)
     for tensor in told.tensors:
         if tensor.is_limited and not tensor.is_float and tensor.bits <= 16:
             lowest = -(1 << tensor.bits - 1) if tensor.is_signed else 0

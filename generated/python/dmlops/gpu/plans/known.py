@@ -11,7 +11,7 @@ from .defined import Definition, DefinitionShader
 from .loops import Words, bind
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Buffer, Eight, Sizes, Tensor
+from .told import NO_MEMBER, Eight, Sizes, Tensor
 from .types import define_tensor, value_type
 
 Lists = Annotated[list[int], 512]
@@ -102,14 +102,13 @@ def define_limits(out: Planning, tensor: Tensor) -> None:
     out.define(f"{tensor.macro}_FLOATS", int(tensor.is_float))
 
 
-def tell_tensors(out: Planning, told: Definition, stand_in: Buffer) -> Lists:
+def tell_tensors(out: Planning, told: Definition) -> Lists:
     """Defines the macros of the tensors that are present and binds the resources of all; returns their sizes
     and strides as words."""
     lists: Lists = []
     for tensor in told.tensors:
         if not tensor.is_present:
             lists.extend([0] * 16)
-            bind(out, tensor, stand_in)
         else:
             define_tensor(out, tensor)
             if tensor.is_limited:
@@ -119,9 +118,9 @@ def tell_tensors(out: Planning, told: Definition, stand_in: Buffer) -> Lists:
             lists.extend([0] * (8 - len(tensor.sizes)))
             lists.extend(tensor.strides)
             lists.extend([0] * (8 - len(tensor.strides)))
-            bind(out, tensor, tensor.buffer)
             if tensor.is_held:
                 out.hold(tensor.buffer)
+        bind(out, tensor)
     return lists
 
 
@@ -147,14 +146,14 @@ def tell_activations(out: Planning, told: Definition, shader: DefinitionShader) 
 
 
 def tell_known(
-    out: Planning, told: Definition, shader: DefinitionShader, wanted: int, firsts: Words, stand_in: Buffer
+    out: Planning, told: Definition, shader: DefinitionShader, wanted: int, firsts: Words
 ) -> Known:
     """Defines the macros and binds the resources of tensors; returns what depends on the description alone.
     The intermediate tensors that are `wanted`, as bits, start at the words `firsts` of scratch."""
     bits = 64 if told.is_double else 32
     out.define("REAL_BITS", bits)
     out.define_text("REAL_VALUE", value_type(bits, True, True))
-    lists = tell_tensors(out, told, stand_in)
+    lists = tell_tensors(out, told)
     for place, kept in enumerate(shader.kept):
         sizes: Eight = []
         if wanted >> place & 1 == 1:

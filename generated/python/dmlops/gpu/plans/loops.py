@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Buffer, Eight, Groups, Number, Sizes, Tensor, Tensors
+from .told import NO_MEMBER, Eight, Groups, Number, Sizes, Tensor, Tensors
 
 COUNT_LIMIT = 2**32
 """Shaders count elements in 32 bits: every tensor spans fewer than this."""
@@ -83,12 +83,12 @@ def repeats(loops: Loops) -> int:
     return min(count, COUNT_LIMIT)
 
 
-def bind(out: Planning, tensor: Tensor, buffer: Buffer) -> None:
-    """Binds a tensor, as `buffer`, to the next resource of the next dispatch."""
+def bind(out: Planning, tensor: Tensor) -> None:
+    """Binds a tensor to the next resource of the next dispatch."""
     if tensor.is_output:
-        out.write(buffer)
+        out.write(tensor.buffer)
     else:
-        out.read(buffer)
+        out.read(tensor.buffer)
 
 
 def check_span(out: Planning, tensor: Tensor) -> None:

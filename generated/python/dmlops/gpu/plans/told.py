@@ -10,6 +10,10 @@ from typing import Annotated, NamedTuple
 SCRATCH = -1
 """In place of a member: a scratch buffer."""
 
+PLACEHOLDER = -2
+"""In place of a member: the shader does not access the resource, so planning binds a buffer that the dispatch
+accesses in the same way, to read or to write, whatever else it is."""
+
 NO_MEMBER = -1
 
 NONE = -1
@@ -21,8 +25,8 @@ Signed = Annotated[int, "int"]
 
 
 class Buffer(NamedTuple):
-    """A buffer: a member's tensor, by its place in the struct, and its entry if it is an array; or
-    scratch."""
+    """A buffer: a member's tensor, by its place in the struct, and its entry if it is an array; or scratch;
+    or a placeholder."""
 
     member: int
     entry: int
@@ -63,7 +67,7 @@ Eight = Annotated[list[int], MAX_RANK]
 class Tensor(NamedTuple):
     """A tensor of a shader; its macros start with `macro`.
 
-    `is_present`: it is there; if not, any buffer may stand in. `bits` of an element; `is_float` and
+    `is_present`: it is there; if not, its buffer is a placeholder. `bits` of an element; `is_float` and
     `is_signed` are its kind. `as_bits`: elements are treated as raw bits. `is_limited`: the shader needs the
     type's least and greatest value. `is_output`: it is written. `is_held`: an output whose old content is
     read.

@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 
 from .loops import Dimensions, Loops, across, ceil_div, check_span, dimensions, grid, repeats, times
 from .planning import Planning
-from .told import Buffer, Read, Tensor, Written
+from .told import PLACEHOLDER, Buffer, Read, Tensor, Written
 from .tuning import (
     TOP_K_ABREAST,
     TOP_K_COMPARED,
@@ -136,8 +136,13 @@ def new_runs(out: Planning, told: TopK, count: int) -> Runs:
     return Runs(out.scratch(count * key_bytes(told)), out.scratch(4 * count))
 
 
+def no_runs() -> Runs:
+    """For a dispatch that reads or passes on none."""
+    return Runs(Buffer(PLACEHOLDER, 0), Buffer(PLACEHOLDER, 0))
+
+
 def resources(told: TopK, source: Runs, target: Runs) -> TopKResources:
-    """A dispatch's resources. The input stands in for buffers that it does not use."""
+    """A dispatch's resources."""
     return TopKResources(
         input=told.input.buffer,
         keys=source.keys,
@@ -200,7 +205,7 @@ def lines_abreast(told: TopK, loops: Loops, threads: int, room: int) -> int:
 
 def select_whole(out: Planning, told: TopK, loops: Loops, threads: int) -> None:
     """One dispatch, with `threads` threads per line."""
-    axis, nothing = told.axis, Runs(told.input.buffer, told.input.buffer)
+    axis, nothing = told.axis, no_runs()
     length, count = told.input.sizes[axis], repeats(loops)
     items = ceil_div(length, threads)
     abreast = lines_abreast(told, loops, threads, (threads + told.count * items) * entry_bytes(told))
@@ -232,7 +237,7 @@ def select_whole(out: Planning, told: TopK, loops: Loops, threads: int) -> None:
 def select_parts(out: Planning, told: TopK, loops: Loops) -> None:
     """Dispatches that select from parts of lines, then from what is left, until each line is one part."""
     wanted, count = told.count, repeats(loops)
-    nothing = Runs(told.input.buffer, told.input.buffer)
+    nothing = no_runs()
     out.define("SELECTS", 2)
     out.share()
     source, length = nothing, told.input.sizes[told.axis]
@@ -290,7 +295,7 @@ def sort(out: Planning, told: TopK, loops: Loops) -> None:
     most = TILE_BYTES // key_bytes(told)
     tile = min(tile_of(length), most)
     items = sorted_items(length, tile, count)
-    nothing = Runs(told.input.buffer, told.input.buffer)
+    nothing = no_runs()
     out.define("SELECTS", 0)
     out.share()
 
