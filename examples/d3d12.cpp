@@ -5,8 +5,9 @@
 //     cl /std:c++17 /EHsc /I generated\include examples\d3d12.cpp d3d12.lib
 //     d3d12 generated\hlsl
 //
-// The environment variable DXC names the DirectX Shader Compiler if it is not on PATH; dxil.dll beside it signs what it
-// compiles. A real program would ship the byte code; dispatches with equal shader and macros can share a pipeline.
+// The environment variable DXC names the DirectX Shader Compiler if it is not on PATH. Windows refuses what is not
+// signed: before 1.8.2502, the compiler only signs if dxil.dll lies beside it. A real program would ship the byte code;
+// dispatches with equal shader and macros can share a pipeline.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -796,14 +796,15 @@ def test_an_executable_compiler_is_run(tmp_path: Path, monkeypatch: pytest.Monke
     script.write_text(
         f"#!{sys.executable}\nimport sys\nif '--version' in sys.argv: sys.exit(print('stand-in 1'))\n"
         "if 'bad' in open(sys.argv[-1]).read(): sys.exit('bad shader')\n"
-        "open(sys.argv[sys.argv.index('-Fo') + 1], 'w').write(' '.join(sys.argv[1:-3]))\n"
+        "code = 'DXBC'.ljust(32) + ' '.join(sys.argv[1:-3])\n"
+        "open(sys.argv[sys.argv.index('-Fo') + 1], 'w').write(code)\n"
     )
     script.chmod(0o755)
     monkeypatch.setenv("DMLOPS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("DMLOPS_DXC", str(script))
     compiler.find.cache_clear()
     try:
-        arguments = compiler.compile("good", {"RANK": 3}, "dxil").decode().split()
+        arguments = compiler.compile("good", {"RANK": 3}, "dxil")[32:].decode().split()
         assert arguments[:4] == ["-T", "cs_6_2", "-E", "CSMain"]
         assert arguments[-1] == "-DRANK=3"
         with pytest.raises(compiler.CompileError, match="bad shader"):

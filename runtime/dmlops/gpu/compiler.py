@@ -1,4 +1,4 @@
-"""HLSL to SPIR-V or DXIL with the DirectX Shader Compiler.
+"""HLSL to SPIR-V or signed DXIL with the DirectX Shader Compiler.
 
 The compiler is the first of: what the environment variable DMLOPS_DXC names (a shared library or an
 executable), `dxc` on PATH, the shared library in the installed package compushady-lrtu. A library is called
@@ -23,6 +23,7 @@ from typing import Any, Literal, Protocol
 
 from . import shader_cache
 from .errors import GpuUnavailable
+from .signing import signed
 
 Target = Literal["spirv", "dxil"]
 
@@ -57,6 +58,7 @@ TARGET_ARGUMENTS: Mapping[Target, tuple[str, ...]] = {
     "dxil": ("-O3", "-Wno-ignored-attributes"),  # the attributes are those that bind resources for Vulkan
 }
 
+_EXTENSIONS: Mapping[Target, str] = {"spirv": "spirv", "dxil": "cso"}
 
 _OP_MEMORY_MODEL, _OP_CAPABILITY, _OP_TYPE_INT = 14, 17, 21
 _HEADER = 5  # words before the first instruction
@@ -96,12 +98,11 @@ def compile(source: str, defines: Mapping[str, int | str], target: Target = "spi
     compiler = find()
     given = arguments(defines, target)
     key = hashlib.sha256("\0".join([compiler.version, *given, source]).encode()).hexdigest()
-    name = f"{key}.{target}"
+    name = f"{key}.{_EXTENSIONS[target]}"
     code = shader_cache.load(name)
     if code is None:
         code = compiler.compile(source, given)
-        if target == "spirv":
-            code = with_bytes(with_memory_model(code))
+        code = with_bytes(with_memory_model(code)) if target == "spirv" else signed(code)
         shader_cache.store(name, code)
     return code
 

@@ -25,6 +25,7 @@ from .errors import GpuUnavailable, Unsupported
 from .memory import array_of, buffer_size, overlaps, tensor_bytes
 from .plans.capabilities import NO_CAPABILITIES, Capability
 from .programs import Program
+from .signing import is_signed, signed
 from .work import Dispatch, Work, tensor_names, work_of
 
 if TYPE_CHECKING:
@@ -38,9 +39,11 @@ __all__ = [
     "Unsupported",
     "contents",
     "devices",
+    "is_signed",
     "planned",
     "run",
     "shader",
+    "signed",
 ]
 
 
