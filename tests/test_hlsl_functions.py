@@ -23,6 +23,7 @@ __all__ = ["device"]
 
 FUNCTIONS = Path(__file__).parents[1] / "templates" / "hlsl" / "functions"
 HALVES = FUNCTIONS.parent / "halves"  # tested by test_hlsl_halves.py
+DXIL_PRECISE = (FUNCTIONS.parent / "dxil_precise.hlsl").read_text(encoding="ascii")  # what functions rely on
 TYPES: dict[str, Any] = {"float": np.float32, "double": np.float64}
 CAPABILITIES = {"float": {1, 11}, "double": {1, 10, 11}}  # Shader, Float64, Int64
 GROUP = 64
@@ -118,7 +119,8 @@ def closure(name: str) -> list[str]:
 
 def shader(functions: str, call: str, inputs: int, type_name: str, output_type: str) -> str:
     """A shader that makes each element of its output from those of a and b, or a alone."""
-    return f"""{functions}
+    return f"""{DXIL_PRECISE}
+{functions}
 [[vk::binding(0, 0)]] StructuredBuffer<{type_name}> aTensor : register(t0);
 #if {inputs} == 2
 [[vk::binding(1, 0)]] StructuredBuffer<{type_name}> bTensor : register(t1);

@@ -96,6 +96,15 @@ Position Locate(uint item)
     return position;
 }
 
+// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
+// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
+// sums.
+#ifdef __spirv__
+#define DXIL_PRECISE
+#else
+#define DXIL_PRECISE precise
+#endif
+
 // The bit pattern of a number.
 uint Bits(float x)
 {
@@ -187,7 +196,8 @@ float ExpTimes(float high, float low, int exponent)
     // From the smallest part to the largest: in another order, the sum would be off by another half ulp.
     const float rest = KeptApart(b + ExpTail(a + b), shifted);
     const float tail = KeptApart(a + rest, shifted);
-    return FromBits(Bits(1.0f + tail) + ((Bits(shifted) + (uint)exponent) << 23));
+    DXIL_PRECISE const float fraction = 1.0f + tail;
+    return FromBits(Bits(fraction) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
 // e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Scaled by 2^64, so that only the last step can
@@ -226,7 +236,7 @@ float Gelu(float x)
     const float high = FromBits(Bits(a) & 0xfffff000u);
     const float low = (a - high) * (a + high);
     const float power = ExpFused(-0.5f * high * high, -0.5f * low);
-    const float result = (x > 0.0f ? x : 0.0f) - a * NormalTail(a) * power;
+    DXIL_PRECISE const float result = (x > 0.0f ? x : 0.0f) - a * NormalTail(a) * power;
     return IsNan(x) || x == 0.0f ? x : result;
 }
 #endif

@@ -143,6 +143,15 @@ Position LocateVector(uint item)
     return position;
 }
 
+// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
+// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
+// sums.
+#ifdef __spirv__
+#define DXIL_PRECISE
+#else
+#define DXIL_PRECISE precise
+#endif
+
 // No integer is NaN.
 bool IsNan(uint x) { return false; }
 
@@ -279,7 +288,8 @@ float ExpTimes(float high, float low, int exponent)
     // From the smallest part to the largest: in another order, the sum would be off by another half ulp.
     const float rest = KeptApart(b + ExpTail(a + b), shifted);
     const float tail = KeptApart(a + rest, shifted);
-    return FromBits(Bits(1.0f + tail) + ((Bits(shifted) + (uint)exponent) << 23));
+    DXIL_PRECISE const float fraction = 1.0f + tail;
+    return FromBits(Bits(fraction) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
 // e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Scaled by 2^64, so that only the last step can
@@ -312,7 +322,8 @@ float LogOfParts(float f, int exponent, float low)
     const float z = s * s;
     const float tail = 2.0f * z * mad(z, AtanhTail(z), 0.33333334f);
     const float small = mad(s, f - tail, -mad(k, 1.4286068e-6f, low));
-    return mad(k, 0.69314575f, f - small);  // the product is exact
+    DXIL_PRECISE const float result = mad(k, 0.69314575f, f - small);  // the product is exact
+    return result;
 }
 
 // Splits a positive finite x into a factor from sqrt(1/2) to sqrt(2) and 2^exponent. Exact, also for subnormals.
@@ -466,16 +477,13 @@ States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VEC
     return total;
 }
 #else
-// Reduces a share; zero-initialized if that is empty. With WHOLE, `whole` holds all of it.
-States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
+// Reduces a share; zero-initialized if that is empty. With WHOLE, `items` holds all of it.
+States Gather(bool shiftOnly, Share share, Shifts shifts, Item items[UNROLL][VECTOR])
 {
     States total = (States)0;
     for (uint first = share.first; first < share.end; first += LANES * UNROLL)
     {
-#if WHOLE
-        const Item items[UNROLL][VECTOR] = whole;
-#else
-        Item items[UNROLL][VECTOR];
+#if !WHOLE
         LoadBlock(share, first, items);
 #endif
         [unroll]

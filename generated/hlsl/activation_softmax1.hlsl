@@ -144,6 +144,15 @@ Position LocateVector(uint item)
     return position;
 }
 
+// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
+// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
+// sums.
+#ifdef __spirv__
+#define DXIL_PRECISE
+#else
+#define DXIL_PRECISE precise
+#endif
+
 // The larger of two numbers, either of them if one is NaN: cheaper than Max
 float Larger(float x, float y) { return max(x, y); }
 
@@ -235,7 +244,8 @@ float ExpTimes(float high, float low, int exponent)
     // From the smallest part to the largest: in another order, the sum would be off by another half ulp.
     const float rest = KeptApart(b + ExpTail(a + b), shifted);
     const float tail = KeptApart(a + rest, shifted);
-    return FromBits(Bits(1.0f + tail) + ((Bits(shifted) + (uint)exponent) << 23));
+    DXIL_PRECISE const float fraction = 1.0f + tail;
+    return FromBits(Bits(fraction) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
 // e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Scaled by 2^64, so that only the last step can
@@ -384,16 +394,13 @@ States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VEC
     return total;
 }
 #else
-// Reduces a share; zero-initialized if that is empty. With WHOLE, `whole` holds all of it, mapped unless shiftOnly.
-States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
+// Reduces a share; zero-initialized if that is empty. With WHOLE, `items` holds all of it, mapped unless shiftOnly.
+States Gather(bool shiftOnly, Share share, Shifts shifts, Item items[UNROLL][VECTOR])
 {
     States total = (States)0;
     for (uint first = share.first; first < share.end; first += LANES * UNROLL)
     {
-#if WHOLE
-        const Item items[UNROLL][VECTOR] = whole;
-#else
-        Item items[UNROLL][VECTOR];
+#if !WHOLE
         LoadBlock(share, first, items);
         if (!shiftOnly)
             MapBlock(shifts, items);

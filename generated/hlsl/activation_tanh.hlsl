@@ -96,6 +96,15 @@ Position Locate(uint item)
     return position;
 }
 
+// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
+// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
+// sums.
+#ifdef __spirv__
+#define DXIL_PRECISE
+#else
+#define DXIL_PRECISE precise
+#endif
+
 // The bit pattern of a number.
 uint Bits(float x)
 {
@@ -177,7 +186,8 @@ float ExpTimes(float high, float low, int exponent)
     // From the smallest part to the largest: in another order, the sum would be off by another half ulp.
     const float rest = KeptApart(b + ExpTail(a + b), shifted);
     const float tail = KeptApart(a + rest, shifted);
-    return FromBits(Bits(1.0f + tail) + ((Bits(shifted) + (uint)exponent) << 23));
+    DXIL_PRECISE const float fraction = 1.0f + tail;
+    return FromBits(Bits(fraction) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
 // e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Scaled by 2^64, so that only the last step can
@@ -201,7 +211,7 @@ float Tanh(float x)
     p = mad(p, z, -0.3333328f);
     const float small = mad(a * z, p, a);
     const float power = ExpFused(a < 10.0f ? 2.0f * a : 20.0f, 0.0f);
-    const float result = a < 0.625f ? small : 1.0f - 2.0f / (power + 1.0f);
+    DXIL_PRECISE const float result = a < 0.625f ? small : 1.0f - 2.0f / (power + 1.0f);
     return IsNan(x) ? x : CopySign(result, x);
 }
 #endif

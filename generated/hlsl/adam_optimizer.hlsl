@@ -230,6 +230,15 @@ List Zeros(int length)
     return result;
 }
 
+// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
+// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
+// sums.
+#ifdef __spirv__
+#define DXIL_PRECISE
+#else
+#define DXIL_PRECISE precise
+#endif
+
 // No integer is NaN.
 bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
@@ -449,7 +458,7 @@ float Pow(float x, float y)
     // In two steps, only the second of which can leave the range of floats
     const bool isLarge = high > 0.0f;
     const uint scaled = Bits(fraction) + (Bits(shifted) << 23) + (isLarge ? 0xe0000000u : 0x20000000u);
-    const float power = FromBits(scaled) * (isLarge ? 1.8446744e19f : 5.421011e-20f);
+    DXIL_PRECISE const float power = FromBits(scaled) * (isLarge ? 1.8446744e19f : 5.421011e-20f);
 
     const bool isInside = (Bits(high) & 0x7fffffffu) < 0x43200000u;  // below 160, and not NaN
     const bool isPositive = Bits(x) - 1 < 0x7f7fffffu;  // also finite
@@ -483,7 +492,7 @@ float Sqrt(float x)
     const float root = head + tail;
 
     // It is off by one at most, only next to where it would round differently; no root is a tie.
-    const float nearest = root + (left > root ? 1.0f : left <= -root ? -1.0f : 0.0f);
+    DXIL_PRECISE const float nearest = root + (left > root ? 1.0f : left <= -root ? -1.0f : 0.0f);
     const uint exponents = (uint)((int)(normal - squareBits) >> 1) - (isSubnormal ? 0x25800000u : 0);
     const float result = FromBits(Bits(nearest) + exponents);
     const bool isItself = IsNan(x) || (bits & 0x7fffffffu) == 0 || bits == 0x7f800000u;

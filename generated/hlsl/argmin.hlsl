@@ -293,16 +293,13 @@ States Gather(Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
     return total;
 }
 #else
-// Reduces a share; zero-initialized if that is empty. With WHOLE, `whole` holds all of it.
-States Gather(Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
+// Reduces a share; zero-initialized if that is empty. With WHOLE, `items` holds all of it.
+States Gather(Share share, Shifts shifts, Item items[UNROLL][VECTOR])
 {
     States total = (States)0;
     for (uint first = share.first; first < share.end; first += LANES * UNROLL)
     {
-#if WHOLE
-        const Item items[UNROLL][VECTOR] = whole;
-#else
-        Item items[UNROLL][VECTOR];
+#if !WHOLE
         LoadBlock(share, first, items);
 #endif
         [unroll]

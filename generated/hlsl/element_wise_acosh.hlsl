@@ -101,6 +101,15 @@ Position Locate(uint item)
     return position;
 }
 
+// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
+// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
+// sums.
+#ifdef __spirv__
+#define DXIL_PRECISE
+#else
+#define DXIL_PRECISE precise
+#endif
+
 // No integer is NaN.
 bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
@@ -161,7 +170,8 @@ float LogOfParts(float f, int exponent, float low)
     const float z = s * s;
     const float tail = 2.0f * z * mad(z, AtanhTail(z), 0.33333334f);
     const float small = mad(s, f - tail, -mad(k, 1.4286068e-6f, low));
-    return mad(k, 0.69314575f, f - small);  // the product is exact
+    DXIL_PRECISE const float result = mad(k, 0.69314575f, f - small);  // the product is exact
+    return result;
 }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
@@ -329,7 +339,7 @@ float Sqrt(float x)
     const float root = head + tail;
 
     // It is off by one at most, only next to where it would round differently; no root is a tie.
-    const float nearest = root + (left > root ? 1.0f : left <= -root ? -1.0f : 0.0f);
+    DXIL_PRECISE const float nearest = root + (left > root ? 1.0f : left <= -root ? -1.0f : 0.0f);
     const uint exponents = (uint)((int)(normal - squareBits) >> 1) - (isSubnormal ? 0x25800000u : 0);
     const float result = FromBits(Bits(nearest) + exponents);
     const bool isItself = IsNan(x) || (bits & 0x7fffffffu) == 0 || bits == 0x7f800000u;

@@ -101,6 +101,15 @@ Position Locate(uint item)
     return position;
 }
 
+// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
+// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
+// sums.
+#ifdef __spirv__
+#define DXIL_PRECISE
+#else
+#define DXIL_PRECISE precise
+#endif
+
 // x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
 {
@@ -187,7 +196,7 @@ float Asin(float x)
     const float tail = mad(0.5f * inverse * most, most, most);
     const float root = isSmall ? a : head + tail;
     const float arc = mad(root, AsinTail(z), root);
-    const float result = isSmall ? arc : 1.5707964f - mad(2.0f, arc, 4.371139e-8f);
+    DXIL_PRECISE const float result = isSmall ? arc : 1.5707964f - mad(2.0f, arc, 4.371139e-8f);
     return a <= 1.0f ? CopySign(result, x) : QuietNan(x);
 }
 #endif

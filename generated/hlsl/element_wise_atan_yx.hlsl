@@ -105,6 +105,15 @@ Position Locate(uint item)
     return position;
 }
 
+// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
+// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
+// sums.
+#ifdef __spirv__
+#define DXIL_PRECISE
+#else
+#define DXIL_PRECISE precise
+#endif
+
 // The bit pattern of a number.
 uint Bits(float x)
 {
@@ -220,7 +229,7 @@ float Atan2(float y, float x)
     const float axis = isSteep ? 1.5707964f : isLeft ? 3.1415927f : 0.0f;
     const float axisTail = isSteep ? -4.371139e-8f : isLeft ? -8.742278e-8f : 0.0f;
     const float turn = isSteep != isLeft ? -1.0f : 1.0f;
-    const float angle = axis + mad(turn, head, mad(turn, rest, axisTail));
+    DXIL_PRECISE const float angle = axis + mad(turn, head, mad(turn, rest, axisTail));
     return IsNan(x) || IsNan(y) ? QuietNan(x) : CopySign(angle, y);
 }
 #endif

@@ -101,6 +101,15 @@ Position Locate(uint item)
     return position;
 }
 
+// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
+// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
+// sums.
+#ifdef __spirv__
+#define DXIL_PRECISE
+#else
+#define DXIL_PRECISE precise
+#endif
+
 // x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
 {
@@ -247,7 +256,7 @@ float Cos(float x)
     const float angle = ReduceAngle(x, low, quadrant);
     const float sine = SinNearZero(angle, low);
     const float cosine = CosNearZero(angle, low);
-    const float result = (quadrant & 1) != 0 ? sine : cosine;
+    DXIL_PRECISE const float result = (quadrant & 1) != 0 ? sine : cosine;
     return ((quadrant + 1) & 2) != 0 ? -result : result;
 }
 #else
@@ -308,7 +317,7 @@ float Cos(float x)
     const float angle = ReduceAngle(x, low, quadrant);
     const float sine = SinNearZero(angle, low);
     const float cosine = CosNearZero(angle, low);
-    const float result = (quadrant & 1) != 0 ? sine : cosine;
+    DXIL_PRECISE const float result = (quadrant & 1) != 0 ? sine : cosine;
     return ((quadrant + 1) & 2) != 0 ? -result : result;
 }
 #endif

@@ -101,6 +101,15 @@ Position Locate(uint item)
     return position;
 }
 
+// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
+// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
+// sums.
+#ifdef __spirv__
+#define DXIL_PRECISE
+#else
+#define DXIL_PRECISE precise
+#endif
+
 // x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
 {
@@ -175,7 +184,7 @@ float Erf(float x)
     p = mad(p, z, 0.11283598f);
     p = mad(p, z, -0.37612626f);
     p = mad(p, z, 0.12837917f);
-    const float small = mad(a, p, a);  // where this is fused, a * p may be subnormal
+    DXIL_PRECISE const float small = mad(a, p, a);  // where this is fused, a * p may be subnormal
 
     // 1 - erf is 2^(q - 2 b): a power of two, and one of the exponent's fraction, of which nothing is lost.
     const float b = min(a, 4.0f);
@@ -194,7 +203,7 @@ float Erf(float x)
     power = mad(power, r, 0.24022242f);
     power = mad(power, r, 0.693147f);
     power = mad(power, r, 1.0f);
-    const float large = 1.0f - FromBits(Bits(power) + (Bits(shifted) << 23));
+    DXIL_PRECISE const float large = 1.0f - FromBits(Bits(power) + (Bits(shifted) << 23));
     return IsNan(x) ? x : CopySign(a < 0.9f ? small : large, x);
 }
 #endif

@@ -101,6 +101,15 @@ Position Locate(uint item)
     return position;
 }
 
+// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
+// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
+// sums.
+#ifdef __spirv__
+#define DXIL_PRECISE
+#else
+#define DXIL_PRECISE precise
+#endif
+
 // x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
 {
@@ -175,7 +184,8 @@ float ExpTimes(float high, float low, int exponent)
     // From the smallest part to the largest: in another order, the sum would be off by another half ulp.
     const float rest = KeptApart(b + ExpTail(a + b), shifted);
     const float tail = KeptApart(a + rest, shifted);
-    return FromBits(Bits(1.0f + tail) + ((Bits(shifted) + (uint)exponent) << 23));
+    DXIL_PRECISE const float fraction = 1.0f + tail;
+    return FromBits(Bits(fraction) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
 // e^x. A float is computed as a multiple of 2^64 or 2^-64, so that only the last step can overflow or become subnormal.

@@ -101,6 +101,15 @@ Position Locate(uint item)
     return position;
 }
 
+// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
+// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
+// sums.
+#ifdef __spirv__
+#define DXIL_PRECISE
+#else
+#define DXIL_PRECISE precise
+#endif
+
 // No integer is NaN.
 bool IsNan(uint x) { return false; }
 
@@ -203,7 +212,8 @@ float LogOfParts(float f, int exponent, float low)
     const float z = s * s;
     const float tail = 2.0f * z * mad(z, AtanhTail(z), 0.33333334f);
     const float small = mad(s, f - tail, -mad(k, 1.4286068e-6f, low));
-    return mad(k, 0.69314575f, f - small);  // the product is exact
+    DXIL_PRECISE const float result = mad(k, 0.69314575f, f - small);  // the product is exact
+    return result;
 }
 
 // Splits a positive finite x into a factor from sqrt(1/2) to sqrt(2) and 2^exponent. Exact, also for subnormals.

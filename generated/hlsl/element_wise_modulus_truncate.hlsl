@@ -106,6 +106,15 @@ Position Locate(uint item)
     return position;
 }
 
+// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
+// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
+// sums.
+#ifdef __spirv__
+#define DXIL_PRECISE
+#else
+#define DXIL_PRECISE precise
+#endif
+
 // The magnitude; the least integer of a signed type maps to itself.
 int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
 uint Abs(uint x) { return x; }
@@ -165,7 +174,7 @@ float Fmod(float a, float b)
     const float many = mad(-floor(dividend * (inverse * 9.536743e-7f)), divisor * 1048576.0f, dividend);
     const float some = mad(-floor(many * (inverse * 0.0009765625f)), divisor * 1024.0f, many);
     const float rest = mad(-floor(some * inverse), divisor, some);
-    const float remainder = rest < divisor ? rest : rest - divisor;
+    DXIL_PRECISE const float remainder = rest < divisor ? rest : rest - divisor;
     const bool isDefined = Bits(dividend) < 0x7f800000u && Bits(Magnitude(b)) - 1 < 0x7f800000u;
     return isDefined ? CopySign(remainder, a) : QuietNan(a);
 }

@@ -101,6 +101,15 @@ Position Locate(uint item)
     return position;
 }
 
+// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
+// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
+// sums.
+#ifdef __spirv__
+#define DXIL_PRECISE
+#else
+#define DXIL_PRECISE precise
+#endif
+
 // x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
 {
@@ -187,7 +196,8 @@ float ExpTimes(float high, float low, int exponent)
     // From the smallest part to the largest: in another order, the sum would be off by another half ulp.
     const float rest = KeptApart(b + ExpTail(a + b), shifted);
     const float tail = KeptApart(a + rest, shifted);
-    return FromBits(Bits(1.0f + tail) + ((Bits(shifted) + (uint)exponent) << 23));
+    DXIL_PRECISE const float fraction = 1.0f + tail;
+    return FromBits(Bits(fraction) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
 // The hyperbolic sine, h - 1 / (4 h) for h = e^|x| / 2. Float: below 1 a minimax polynomial (scripts/minimax.py),
@@ -204,7 +214,7 @@ float Sinh(float x)
     p = mad(p, z, 0.16666666f);
     const float small = mad(a * z, p, a);
     const float halfExp = ExpTimes(min(a, 89.5f), 0.0f, -65) * 1.8446744e19f;
-    const float result = a < 1.0f ? small : halfExp - 0.25f / halfExp;
+    DXIL_PRECISE const float result = a < 1.0f ? small : halfExp - 0.25f / halfExp;
     return IsNan(x) ? x : CopySign(result, x);
 }
 #endif

@@ -101,6 +101,15 @@ Position Locate(uint item)
     return position;
 }
 
+// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
+// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
+// sums.
+#ifdef __spirv__
+#define DXIL_PRECISE
+#else
+#define DXIL_PRECISE precise
+#endif
+
 // x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
 {
@@ -249,7 +258,7 @@ float Tan(float x)
     const float sine = SinNearZero(angle, low);
     const float cosine = CosNearZero(angle, low);
     const bool isOdd = (quadrant & 1) != 0;
-    const float result = (isOdd ? -cosine : sine) / (isOdd ? sine : cosine);
+    DXIL_PRECISE const float result = (isOdd ? -cosine : sine) / (isOdd ? sine : cosine);
     return Magnitude(x) < 1e-9f ? x : result;
 }
 #else
@@ -312,7 +321,7 @@ float Tan(float x)
     const float sine = SinNearZero(angle, low);
     const float cosine = CosNearZero(angle, low);
     const bool isOdd = (quadrant & 1) != 0;
-    const float result = (isOdd ? -cosine : sine) / (isOdd ? sine : cosine);
+    DXIL_PRECISE const float result = (isOdd ? -cosine : sine) / (isOdd ? sine : cosine);
     return Magnitude(x) < 1e-9f ? x : result;
 }
 #endif

@@ -192,6 +192,15 @@ bool AdvanceRow(inout List at, List first, List last, int row)
     return !carries;
 }
 
+// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
+// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
+// sums.
+#ifdef __spirv__
+#define DXIL_PRECISE
+#else
+#define DXIL_PRECISE precise
+#endif
+
 // The bit pattern of a number.
 uint Bits(float x)
 {
@@ -314,7 +323,7 @@ float Sqrt(float x)
     const float root = head + tail;
 
     // It is off by one at most, only next to where it would round differently; no root is a tie.
-    const float nearest = root + (left > root ? 1.0f : left <= -root ? -1.0f : 0.0f);
+    DXIL_PRECISE const float nearest = root + (left > root ? 1.0f : left <= -root ? -1.0f : 0.0f);
     const uint exponents = (uint)((int)(normal - squareBits) >> 1) - (isSubnormal ? 0x25800000u : 0);
     const float result = FromBits(Bits(nearest) + exponents);
     const bool isItself = IsNan(x) || (bits & 0x7fffffffu) == 0 || bits == 0x7f800000u;

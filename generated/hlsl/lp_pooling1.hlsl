@@ -233,6 +233,15 @@ bool AdvanceRow(inout List at, List first, List last, int row)
     return !carries;
 }
 
+// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
+// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
+// sums.
+#ifdef __spirv__
+#define DXIL_PRECISE
+#else
+#define DXIL_PRECISE precise
+#endif
+
 // The bit pattern of a number.
 uint Bits(float x)
 {
@@ -471,7 +480,7 @@ float Pow(float x, float y)
     // In two steps, only the second of which can leave the range of floats
     const bool isLarge = high > 0.0f;
     const uint scaled = Bits(fraction) + (Bits(shifted) << 23) + (isLarge ? 0xe0000000u : 0x20000000u);
-    const float power = FromBits(scaled) * (isLarge ? 1.8446744e19f : 5.421011e-20f);
+    DXIL_PRECISE const float power = FromBits(scaled) * (isLarge ? 1.8446744e19f : 5.421011e-20f);
 
     const bool isInside = (Bits(high) & 0x7fffffffu) < 0x43200000u;  // below 160, and not NaN
     const bool isPositive = Bits(x) - 1 < 0x7f7fffffu;  // also finite

@@ -282,6 +282,15 @@ bool AdvanceRow(inout List at, List first, List last, int row)
     return !carries;
 }
 
+// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
+// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
+// sums.
+#ifdef __spirv__
+#define DXIL_PRECISE
+#else
+#define DXIL_PRECISE precise
+#endif
+
 // Whether x > limit. Integers are compared exactly: a limit below or above all of them decides without conversion.
 bool Above(float x, float limit) { return x > limit; }
 
@@ -534,7 +543,8 @@ float ExpTimes(float high, float low, int exponent)
     // From the smallest part to the largest: in another order, the sum would be off by another half ulp.
     const float rest = KeptApart(b + ExpTail(a + b), shifted);
     const float tail = KeptApart(a + rest, shifted);
-    return FromBits(Bits(1.0f + tail) + ((Bits(shifted) + (uint)exponent) << 23));
+    DXIL_PRECISE const float fraction = 1.0f + tail;
+    return FromBits(Bits(fraction) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
 // e^x. A float is computed as a multiple of 2^64 or 2^-64, so that only the last step can overflow or become subnormal.
@@ -622,7 +632,7 @@ float Gelu(float x)
     const float high = FromBits(Bits(a) & 0xfffff000u);
     const float low = (a - high) * (a + high);
     const float power = ExpFused(-0.5f * high * high, -0.5f * low);
-    const float result = (x > 0.0f ? x : 0.0f) - a * NormalTail(a) * power;
+    DXIL_PRECISE const float result = (x > 0.0f ? x : 0.0f) - a * NormalTail(a) * power;
     return IsNan(x) || x == 0.0f ? x : result;
 }
 
@@ -678,7 +688,7 @@ float Softplus(float x)
     p = mad(p, z, 0.14001123f);
     p = mad(p, z, 0.2001075f);
     p = mad(p, z, 0.3333321f);
-    const float logarithm = mad(-s, mad(-2.0f * z, p, u), u);
+    DXIL_PRECISE const float logarithm = mad(-s, mad(-2.0f * z, p, u), u);
     return IsNan(x) ? x : max(x, 0.0f) + logarithm;
 }
 
@@ -705,7 +715,7 @@ float Sqrt(float x)
     const float root = head + tail;
 
     // It is off by one at most, only next to where it would round differently; no root is a tie.
-    const float nearest = root + (left > root ? 1.0f : left <= -root ? -1.0f : 0.0f);
+    DXIL_PRECISE const float nearest = root + (left > root ? 1.0f : left <= -root ? -1.0f : 0.0f);
     const uint exponents = (uint)((int)(normal - squareBits) >> 1) - (isSubnormal ? 0x25800000u : 0);
     const float result = FromBits(Bits(nearest) + exponents);
     const bool isItself = IsNan(x) || (bits & 0x7fffffffu) == 0 || bits == 0x7f800000u;
@@ -726,7 +736,7 @@ float Tanh(float x)
     p = mad(p, z, -0.3333328f);
     const float small = mad(a * z, p, a);
     const float power = ExpFused(a < 10.0f ? 2.0f * a : 20.0f, 0.0f);
-    const float result = a < 0.625f ? small : 1.0f - 2.0f / (power + 1.0f);
+    DXIL_PRECISE const float result = a < 0.625f ? small : 1.0f - 2.0f / (power + 1.0f);
     return IsNan(x) ? x : CopySign(result, x);
 }
 

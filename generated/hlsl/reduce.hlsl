@@ -160,6 +160,15 @@ Position LocateVector(uint item)
     return position;
 }
 
+// Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
+// SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
+// sums.
+#ifdef __spirv__
+#define DXIL_PRECISE
+#else
+#define DXIL_PRECISE precise
+#endif
+
 // The bit pattern of a number.
 uint Bits(float x)
 {
@@ -379,7 +388,8 @@ float ExpTimes(float high, float low, int exponent)
     // From the smallest part to the largest: in another order, the sum would be off by another half ulp.
     const float rest = KeptApart(b + ExpTail(a + b), shifted);
     const float tail = KeptApart(a + rest, shifted);
-    return FromBits(Bits(1.0f + tail) + ((Bits(shifted) + (uint)exponent) << 23));
+    DXIL_PRECISE const float fraction = 1.0f + tail;
+    return FromBits(Bits(fraction) + ((Bits(shifted) + (uint)exponent) << 23));
 }
 
 // e^(high + low) for |low| up to 1/8 and high + low from -112 to 20. Scaled by 2^64, so that only the last step can
@@ -419,7 +429,8 @@ float LogOfParts(float f, int exponent, float low)
     const float z = s * s;
     const float tail = 2.0f * z * mad(z, AtanhTail(z), 0.33333334f);
     const float small = mad(s, f - tail, -mad(k, 1.4286068e-6f, low));
-    return mad(k, 0.69314575f, f - small);  // the product is exact
+    DXIL_PRECISE const float result = mad(k, 0.69314575f, f - small);  // the product is exact
+    return result;
 }
 
 // Splits a positive finite x into a factor from sqrt(1/2) to sqrt(2) and 2^exponent. Exact, also for subnormals.
@@ -476,7 +487,7 @@ float Sqrt(float x)
     const float root = head + tail;
 
     // It is off by one at most, only next to where it would round differently; no root is a tie.
-    const float nearest = root + (left > root ? 1.0f : left <= -root ? -1.0f : 0.0f);
+    DXIL_PRECISE const float nearest = root + (left > root ? 1.0f : left <= -root ? -1.0f : 0.0f);
     const uint exponents = (uint)((int)(normal - squareBits) >> 1) - (isSubnormal ? 0x25800000u : 0);
     const float result = FromBits(Bits(nearest) + exponents);
     const bool isItself = IsNan(x) || (bits & 0x7fffffffu) == 0 || bits == 0x7f800000u;
@@ -677,16 +688,13 @@ States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VEC
     return total;
 }
 #else
-// Reduces a share; zero-initialized if that is empty. With WHOLE, `whole` holds all of it.
-States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
+// Reduces a share; zero-initialized if that is empty. With WHOLE, `items` holds all of it.
+States Gather(bool shiftOnly, Share share, Shifts shifts, Item items[UNROLL][VECTOR])
 {
     States total = (States)0;
     for (uint first = share.first; first < share.end; first += LANES * UNROLL)
     {
-#if WHOLE
-        const Item items[UNROLL][VECTOR] = whole;
-#else
-        Item items[UNROLL][VECTOR];
+#if !WHOLE
         LoadBlock(share, first, items);
 #endif
         [unroll]

@@ -232,7 +232,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     GroupMemoryBarrierWithGroupSync();
 
     uint rank = 0;
-    [unroll(8)]
+    [unroll]
     for (uint other = 0; other < LANES; other++)
         rank += IsBefore(best[other * LINES + side], first) ? 1 : 0;
     if (rank == kept - 1)
@@ -297,7 +297,7 @@ void Sort(uint side, uint lane, uint size)
         if (slot < size)
         {
             to[e] = start;
-            [unroll(8)]
+            [unroll]
             for (uint other = 0; other < COUNTED; other++)
                 to[e] += IsBefore(memory[side][start + other], own[e]) ? 1 : 0;
         }
@@ -518,7 +518,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     GroupMemoryBarrierWithGroupSync();
 
     uint rank = 0;
-    [unroll(8)]
+    [unroll]
     for (uint other = 0; other < TILE; other++)
     {
         const KEY key = memory[thread - place + other];

@@ -16,7 +16,7 @@ float Asin(float x)
     const float tail = mad(0.5f * inverse * most, most, most);
     const float root = isSmall ? a : head + tail;
     const float arc = mad(root, AsinTail(z), root);
-    const float result = isSmall ? arc : 1.5707964f - mad(2.0f, arc, 4.371139e-8f);
+    DXIL_PRECISE const float result = isSmall ? arc : 1.5707964f - mad(2.0f, arc, 4.371139e-8f);
     return a <= 1.0f ? CopySign(result, x) : QuietNan(x);
 }
 

@@ -9,6 +9,6 @@ REAL Cos(REAL x)
     const REAL angle = ReduceAngle(x, low, quadrant);
     const REAL sine = SinNearZero(angle, low);
     const REAL cosine = CosNearZero(angle, low);
-    const REAL result = (quadrant & 1) != 0 ? sine : cosine;
+    DXIL_PRECISE const REAL result = (quadrant & 1) != 0 ? sine : cosine;
     return ((quadrant + 1) & 2) != 0 ? -result : result;
 }

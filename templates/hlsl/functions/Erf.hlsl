@@ -15,7 +15,7 @@ float Erf(float x)
     p = mad(p, z, 0.11283598f);
     p = mad(p, z, -0.37612626f);
     p = mad(p, z, 0.12837917f);
-    const float small = mad(a, p, a);  // where this is fused, a * p may be subnormal
+    DXIL_PRECISE const float small = mad(a, p, a);  // where this is fused, a * p may be subnormal
 
     // 1 - erf is 2^(q - 2 b): a power of two, and one of the exponent's fraction, of which nothing is lost.
     const float b = min(a, 4.0f);
@@ -34,7 +34,7 @@ float Erf(float x)
     power = mad(power, r, 0.24022242f);
     power = mad(power, r, 0.693147f);
     power = mad(power, r, 1.0f);
-    const float large = 1.0f - FromBits(Bits(power) + (Bits(shifted) << 23));
+    DXIL_PRECISE const float large = 1.0f - FromBits(Bits(power) + (Bits(shifted) << 23));
     return IsNan(x) ? x : CopySign(a < 0.9f ? small : large, x);
 }
 

@@ -13,5 +13,6 @@ float ExpTimes(float high, float low, int exponent)
     // From the smallest part to the largest: in another order, the sum would be off by another half ulp.
     const float rest = KeptApart(b + ExpTail(a + b), shifted);
     const float tail = KeptApart(a + rest, shifted);
-    return FromBits(Bits(1.0f + tail) + ((Bits(shifted) + (uint)exponent) << 23));
+    DXIL_PRECISE const float fraction = 1.0f + tail;
+    return FromBits(Bits(fraction) + ((Bits(shifted) + (uint)exponent) << 23));
 }

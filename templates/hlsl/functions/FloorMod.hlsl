@@ -22,7 +22,7 @@ REAL FloorMod(REAL a, REAL b)
         return remainder;
     if (Bits(Magnitude(remainder)) == 0)
         return withSign;
-    REAL sum = remainder + b;
+    DXIL_PRECISE REAL sum = remainder + b;
     [branch]
     if (Magnitude(b) < LEAST_UNRAISED)
         sum = (Raised(remainder) + Raised(b)) * 5.421010862427522e-20f;

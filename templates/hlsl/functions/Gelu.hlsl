@@ -11,7 +11,7 @@ float Gelu(float x)
     const float high = FromBits(Bits(a) & 0xfffff000u);
     const float low = (a - high) * (a + high);
     const float power = ExpFused(-0.5f * high * high, -0.5f * low);
-    const float result = (x > 0.0f ? x : 0.0f) - a * NormalTail(a) * power;
+    DXIL_PRECISE const float result = (x > 0.0f ? x : 0.0f) - a * NormalTail(a) * power;
     return IsNan(x) || x == 0.0f ? x : result;
 }
 
@@ -24,5 +24,6 @@ double Gelu(double x)
     const double high = FromBits(Bits(a) & 0xfffffffff8000000ull);
     const double low = (a - high) * (a + high);
     const double power = ExpOfSum(-0.5L * high * high, -0.5L * low);
-    return (x > 0.0L ? x : 0.0L) - a * NormalTail(a) * power;
+    DXIL_PRECISE const double result = (x > 0.0L ? x : 0.0L) - a * NormalTail(a) * power;
+    return result;
 }

@@ -9,7 +9,8 @@ float LogOfParts(float f, int exponent, float low)
     const float z = s * s;
     const float tail = 2.0f * z * mad(z, AtanhTail(z), 0.33333334f);
     const float small = mad(s, f - tail, -mad(k, 1.4286068e-6f, low));
-    return mad(k, 0.69314575f, f - small);  // the product is exact
+    DXIL_PRECISE const float result = mad(k, 0.69314575f, f - small);  // the product is exact
+    return result;
 }
 
 double LogOfParts(double f, int exponent, double low)

@@ -9,6 +9,6 @@ REAL Sin(REAL x)
     const REAL angle = ReduceAngle(x, low, quadrant);
     const REAL sine = SinNearZero(angle, low);
     const REAL cosine = CosNearZero(angle, low);
-    const REAL result = (quadrant & 1) != 0 ? cosine : sine;
+    DXIL_PRECISE const REAL result = (quadrant & 1) != 0 ? cosine : sine;
     return Magnitude(x) < 1e-9f ? x : (quadrant & 2) != 0 ? -result : result;
 }

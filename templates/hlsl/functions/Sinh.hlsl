@@ -14,7 +14,7 @@ float Sinh(float x)
     p = mad(p, z, 0.16666666f);
     const float small = mad(a * z, p, a);
     const float halfExp = ExpTimes(min(a, 89.5f), 0.0f, -65) * 1.8446744e19f;
-    const float result = a < 1.0f ? small : halfExp - 0.25f / halfExp;
+    DXIL_PRECISE const float result = a < 1.0f ? small : halfExp - 0.25f / halfExp;
     return IsNan(x) ? x : CopySign(result, x);
 }
 

@@ -12,7 +12,7 @@ float Softplus(float x)
     p = mad(p, z, 0.14001123f);
     p = mad(p, z, 0.2001075f);
     p = mad(p, z, 0.3333321f);
-    const float logarithm = mad(-s, mad(-2.0f * z, p, u), u);
+    DXIL_PRECISE const float logarithm = mad(-s, mad(-2.0f * z, p, u), u);
     return IsNan(x) ? x : max(x, 0.0f) + logarithm;
 }
 

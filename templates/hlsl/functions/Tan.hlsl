@@ -11,7 +11,7 @@ float Tan(float x)
     const float sine = SinNearZero(angle, low);
     const float cosine = CosNearZero(angle, low);
     const bool isOdd = (quadrant & 1) != 0;
-    const float result = (isOdd ? -cosine : sine) / (isOdd ? sine : cosine);
+    DXIL_PRECISE const float result = (isOdd ? -cosine : sine) / (isOdd ? sine : cosine);
     return Magnitude(x) < 1e-9f ? x : result;
 }
 
@@ -23,6 +23,6 @@ double Tan(double x)
     const double sine = SinNearZero(angle, low);
     const double cosine = CosNearZero(angle, low);
     const bool isOdd = (quadrant & 1) != 0;
-    const double result = Divide(isOdd ? -cosine : sine, isOdd ? sine : cosine);
+    DXIL_PRECISE const double result = Divide(isOdd ? -cosine : sine, isOdd ? sine : cosine);
     return Magnitude(x) < 1e-9L ? x : result;
 }

@@ -14,7 +14,7 @@ float Tanh(float x)
     p = mad(p, z, -0.3333328f);
     const float small = mad(a * z, p, a);
     const float power = ExpFused(a < 10.0f ? 2.0f * a : 20.0f, 0.0f);
-    const float result = a < 0.625f ? small : 1.0f - 2.0f / (power + 1.0f);
+    DXIL_PRECISE const float result = a < 0.625f ? small : 1.0f - 2.0f / (power + 1.0f);
     return IsNan(x) ? x : CopySign(result, x);
 }
 

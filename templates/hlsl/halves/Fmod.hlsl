@@ -13,7 +13,7 @@ float Fmod(float a, float b)
     const float many = mad(-floor(dividend * (inverse * 9.536743e-7f)), divisor * 1048576.0f, dividend);
     const float some = mad(-floor(many * (inverse * 0.0009765625f)), divisor * 1024.0f, many);
     const float rest = mad(-floor(some * inverse), divisor, some);
-    const float remainder = rest < divisor ? rest : rest - divisor;
+    DXIL_PRECISE const float remainder = rest < divisor ? rest : rest - divisor;
     const bool isDefined = Bits(dividend) < 0x7f800000u && Bits(Magnitude(b)) - 1 < 0x7f800000u;
     return isDefined ? CopySign(remainder, a) : QuietNan(a);
 }
