@@ -645,7 +645,7 @@ def dynamic_quantize_linear(d: Members, x: Arrays) -> Arrays:
     zero = half_even(float(np.float32(limits.min) - low / scale))
     zero = int(min(max(zero, limits.min), limits.max))
     return {
-        "OutputTensor": coded(a, scale, zero, d.OutputTensor["DataType"]),
+        "OutputTensor": coded(a * (np.float32(1) / scale), 1, zero, d.OutputTensor["DataType"]),
         "OutputScaleTensor": np.full(d.sizes("OutputScaleTensor"), scale),
         "OutputZeroPointTensor": np.full(d.sizes("OutputZeroPointTensor"), zero),
     }
@@ -667,7 +667,7 @@ def taps(d: Members, axis: int, o: int, size: int) -> list[tuple[int, float]]:
     x = coordinate(d, axis, o)
     if d.InterpolationMode == "NEAREST_NEIGHBOR":
         if d.RoundingDirection is None:
-            i = math.ceil(np.float32(x - np.float32(0.5)))  # ties go down
+            i = math.floor(np.float32(x + np.float32(0.5)))  # ties go up, as was seen
         else:
             i = math.floor(x) if d.RoundingDirection == "DECREASING" else math.ceil(x)
         return [(min(max(i, 0), size - 1), 1.0)]

@@ -33,10 +33,10 @@ def numpy_type(type_: str) -> np.dtype[Any]:
 
 
 def quantized(x: np.ndarray, scale: np.ndarray, zero: Any, type_: str) -> list[int]:
-    """Integers nearest to the quotient in single precision, which that of double precision rounds to, too."""
+    """Integers nearest to the product with the scale's reciprocal, both in single precision."""
     low, high = limits(type_)
     with np.errstate(all="ignore"):
-        quotients = np.float32(x.astype(np.float32).astype(np.float64) / scale.astype(np.float64))
+        quotients = x.astype(np.float32) * (np.float32(1) / scale.astype(np.float32))
     found = []
     for quotient, point in zip(
         quotients.ravel().tolist(), np.broadcast_to(zero, x.shape).ravel().tolist(), strict=True
@@ -185,8 +185,8 @@ def test_layouts(device: Any, layout: str, type_: str) -> None:
     assert [array.ravel().tolist() for array in found] == [expected, expected]
 
 
-def test_ties_are_those_of_the_rounded_quotient(device: Any) -> None:
-    """Every multiple of half a scale within reach: a quotient off by one unit would round the wrong way."""
+def test_ties_are_those_of_the_product_with_the_reciprocal(device: Any) -> None:
+    """Every multiple of half a scale within reach: a product off by one unit would round the wrong way."""
     scale = np.repeat(np.random.default_rng(9).uniform(1e-3, 10, 64).astype(np.float32), 511)
     x = (np.tile(np.arange(-255, 256), 64) / 2).astype(np.float32) * scale
     inputs = {"InputTensor": x, "ScaleTensor": scale}

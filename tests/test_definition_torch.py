@@ -484,6 +484,32 @@ def test_resample_nearest(wanted: tuple[int, int]) -> None:
     assert (found == expected.numpy()).all()
 
 
+def test_resample_nearest_at_ties() -> None:
+    """Halving, where every coordinate lies between two elements; also what the gradient gives back."""
+    forward = double(random(1, 2, 4, 6))
+    expected = functional.interpolate(forward, (2, 3), mode="nearest-exact")
+    gradient = random(1, 2, 2, 3)
+    expected.backward(torch.tensor(gradient.astype(np.float64)))
+    members = {"InterpolationMode": "NEAREST_NEIGHBOR", "Scales": [1.0, 1.0, 0.5, 0.5]}
+    offsets = {"DimensionCount": 4, "InputPixelOffsets": [0.5] * 4, "OutputPixelOffsets": [-0.5] * 4}
+    x = forward.detach().numpy().astype(np.float32)
+    for found in (
+        one("RESAMPLE", {"InputTensor": x}, f32(1, 2, 2, 3), ScaleCount=4, **members),
+        one("RESAMPLE1", {"InputTensor": x}, f32(1, 2, 2, 3), **members, **offsets),
+    ):
+        assert (found == x[:, :, 1::2, 1::2]).all() and (
+            found == expected.detach().numpy().astype(np.float32)
+        ).all()
+    back = run(
+        "RESAMPLE_GRAD",
+        {"InputGradientTensor": gradient},
+        {"OutputGradientTensor": f32(1, 2, 4, 6)},
+        **members,
+        **offsets,
+    )
+    close(back["OutputGradientTensor"], forward.grad.numpy())
+
+
 @pytest.mark.parametrize("mode", ["LINEAR", "NEAREST_NEIGHBOR"])
 @pytest.mark.parametrize("wanted", [(10, 7), (2, 3), (5, 4)])
 def test_gradient_of_resampling(mode: str, wanted: tuple[int, int]) -> None:

@@ -14,7 +14,7 @@
 //   PASS       what the pass writes:
 //              0 Low, High
 //              1 Scale
-//              2 Point
+//              2 Factor, Point
 //              3 OutputTensor
 //              4 OutputScaleTensor
 //              5 OutputZeroPointTensor
@@ -79,6 +79,7 @@ struct Dimension
     int4 keptLowSizes[2];
     int4 keptHighSizes[2];
     int4 keptScaleSizes[2];
+    int4 keptFactorSizes[2];
     int4 keptPointSizes[2];
     int4 number[2];
     uint count;  // elements to write
@@ -87,6 +88,7 @@ struct Dimension
     int keptLowFirst;
     int keptHighFirst;
     int keptScaleFirst;
+    int keptFactorFirst;
     int keptPointFirst;
 };
 
@@ -264,6 +266,14 @@ float Quantize(float x, int lowest, int highest)
 
 int Quantize(int x, int lowest, int highest) { return clamp(x, lowest, highest); }
 
+// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
+// a float lacks, and sets its last one if any of them was set. Values far beyond halves are left alone, because they
+// may instead become a narrow integer, which is made of their low bits.
+float RoundingOnce(float x, uint bits) { return x; }
+int RoundingOnce(int x, uint bits) { return x; }
+uint RoundingOnce(uint x, uint bits) { return x; }
+int64_t RoundingOnce(int64_t x, uint bits) { return x; }
+
 // The number with this bit pattern.
 float FromBits(uint bits)
 {
@@ -358,34 +368,6 @@ float Divide(float a, float b)
         bits++;
     return FromBits(sign | bits);
 }
-
-// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
-
-// x / y, correctly rounded, then rounded to an integer, ties to even. The exact quotient is only needed next to where
-// that integer changes, and for divisors of extreme magnitude, which drivers may flush.
-float RoundedQuotient(float x, float y)
-{
-    const float quotient = x / y;
-    float result = RoundEven(quotient);
-    const bool isClear = 0.5f - Magnitude(quotient - result) > 9.536743e-7f * Magnitude(quotient);
-    const bool isUsual = Magnitude(y) > 7.888609e-31f && Magnitude(y) < 1.2676506e30f;
-    [branch]
-    if (!isClear || !isUsual)
-        result = RoundEven(Divide(x, y));
-    return result;
-}
-
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond halves are left alone, because they
-// may instead become a narrow integer, which is made of their low bits.
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-uint RoundingOnce(uint x, uint bits) { return x; }
-int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
@@ -601,6 +583,36 @@ void WriteKeptScale(uint number, REAL_VALUE entry)
 #endif
 }
 
+REAL_VALUE ReadKeptFactor(List at)
+{
+    uint place = 0;
+    [unroll]
+    for (int d = 0; d < KEPT_FACTOR_SIZES_LENGTH; d++)
+    {
+        const int size = keptFactorSizes[d / 4][d % 4];
+        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+    }
+    place = (uint)keptFactorFirst + place * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    return asdouble(scratch[place], scratch[place + 1]);
+#else
+    return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptFactor(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptFactorFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 int ReadKeptPoint(List at)
 {
     uint place = 0;
@@ -670,11 +682,6 @@ precise REAL_VALUE Chosen()
             Convert((int)OUTPUT_HIGHEST - (int)OUTPUT_LOWEST, (REAL_VALUE)0));
     }
     return (REAL_VALUE)1.0f;
-}
-
-int Coded(REAL_VALUE x, REAL_VALUE scale, int point_)
-{
-    return (int)QuantizeOutput(RoundedQuotient(x, scale) + Convert(point_, (REAL_VALUE)0));
 }
 
 #if PASS >= 6
@@ -755,7 +762,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteKeptHigh(first + item, Max(MaxOf(), (REAL_VALUE)0.0f));
 #elif PASS == 1  // Scale
     WriteKeptScale(first + item, Chosen());
-#elif PASS == 2  // Point
+#elif PASS == 2  // Factor, Point
+    WriteKeptFactor(first + item, Divide((REAL_VALUE)1.0f, ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH))));
     WriteKeptPoint(first + item, (int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (REAL_VALUE)0)
         - Divide(ReadKeptLow(ListOf(number[0], number[1], NUMBER_LENGTH)),
         ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH))))));
@@ -769,15 +777,15 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     {
         List at = begin;
         at.entries[RANK - 1] += k;
-        word |= ((uint)(OUTPUT_VALUE)Coded((REAL_VALUE)ReadInput(at),
-            ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)),
-            ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH))) & 0xff) << (8 * k);
+        word |= ((uint)(OUTPUT_VALUE)(int)QuantizeOutput(RoundEven((REAL_VALUE)ReadInput(at)
+            * ReadKeptFactor(ListOf(number[0], number[1], NUMBER_LENGTH)))
+            + Convert(ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH)), (REAL_VALUE)0)) & 0xff) << (8 * k);
     }
     outputTensor[OffsetInOutput(begin) / 4] = word;
 #else
-    WriteOutput(at, (OUTPUT_VALUE)Coded((REAL_VALUE)ReadInput(at),
-        ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)),
-        ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH))));
+    WriteOutput(at, (OUTPUT_VALUE)(int)QuantizeOutput(RoundEven((REAL_VALUE)ReadInput(at)
+        * ReadKeptFactor(ListOf(number[0], number[1], NUMBER_LENGTH)))
+        + Convert(ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH)), (REAL_VALUE)0)));
 #endif
 #elif PASS == 4  // OutputScaleTensor
     WriteOutputScale(at, (OUTPUT_SCALE_VALUE)RoundingOnce(ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)),

@@ -273,9 +273,10 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// x / y, correctly rounded, then rounded to an integer, ties to even. The exact quotient is only needed next to where
-// that integer changes, and for divisors of extreme magnitude, which drivers may flush.
-float RoundedQuotient(float x, float y)
+// x times the reciprocal of y, both correctly rounded, then rounded to an integer, ties to even. The hardware's
+// quotient is within 4 ulp of that product, so the product is only needed next to where that integer changes, and for
+// divisors of extreme magnitude, which drivers may flush.
+float RoundedByReciprocal(float x, float y)
 {
     const float quotient = x / y;
     float result = RoundEven(quotient);
@@ -283,7 +284,7 @@ float RoundedQuotient(float x, float y)
     const bool isUsual = Magnitude(y) > 7.888609e-31f && Magnitude(y) < 1.2676506e30f;
     [branch]
     if (!isClear || !isUsual)
-        result = RoundEven(Divide(x, y));
+        result = RoundEven(x * Divide(1.0f, y));
     return result;
 }
 
@@ -366,7 +367,7 @@ OUTPUT_VALUE Compute(INPUT_VALUE input, SCALE_VALUE scale, ZERO_POINT_VALUE zero
 {
     const SCALE_VALUE zero = HAS_ZERO_POINT ? Convert(RoundingOnce(zeroPoint, SCALE_BITS), (SCALE_VALUE)0)
         : (SCALE_VALUE)0;
-    return (OUTPUT_VALUE)Quantize(RoundedQuotient(Convert(RoundingOnce(input, SCALE_BITS), (SCALE_VALUE)0), scale)
+    return (OUTPUT_VALUE)Quantize(RoundedByReciprocal(Convert(RoundingOnce(input, SCALE_BITS), (SCALE_VALUE)0), scale)
         + zero, OUTPUT_LOWEST, OUTPUT_HIGHEST);
 }
 

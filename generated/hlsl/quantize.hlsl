@@ -277,9 +277,10 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// x / y, correctly rounded, then rounded to an integer, ties to even. The exact quotient is only needed next to where
-// that integer changes, and for divisors of extreme magnitude, which drivers may flush.
-float RoundedQuotient(float x, float y)
+// x times the reciprocal of y, both correctly rounded, then rounded to an integer, ties to even. The hardware's
+// quotient is within 4 ulp of that product, so the product is only needed next to where that integer changes, and for
+// divisors of extreme magnitude, which drivers may flush.
+float RoundedByReciprocal(float x, float y)
 {
     const float quotient = x / y;
     float result = RoundEven(quotient);
@@ -287,7 +288,7 @@ float RoundedQuotient(float x, float y)
     const bool isUsual = Magnitude(y) > 7.888609e-31f && Magnitude(y) < 1.2676506e30f;
     [branch]
     if (!isClear || !isUsual)
-        result = RoundEven(Divide(x, y));
+        result = RoundEven(x * Divide(1.0f, y));
     return result;
 }
 
@@ -406,7 +407,7 @@ OUTPUT_VALUE Compute(INPUT_VALUE input, QUANTIZATION0_VALUE quantization0, QUANT
 {
     const INPUT_VALUE zero = QUANTIZATION_TYPE == 2 /* SCALE_ZERO_POINT */
         ? Convert(RoundingOnce(quantization1, INPUT_BITS), (INPUT_VALUE)0) : (INPUT_VALUE)0;
-    return (OUTPUT_VALUE)Quantize(RoundedQuotient(input, quantization0) + zero, OUTPUT_LOWEST, OUTPUT_HIGHEST);
+    return (OUTPUT_VALUE)Quantize(RoundedByReciprocal(input, quantization0) + zero, OUTPUT_LOWEST, OUTPUT_HIGHEST);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -698,7 +698,7 @@ precise REAL_VALUE Blended(List at)
 
 int Nearest(int d, int o, int size)
 {
-    return max(min(Convert(Ceil(X2(d, o) - (REAL_VALUE)0.5f), (int)0), size - 1), 0);
+    return max(min(Convert(Floor(X2(d, o) + (REAL_VALUE)0.5f), (int)0), size - 1), 0);
 }
 
 List Entries(List at)
@@ -1044,7 +1044,7 @@ precise float PlaceOfResult(int d, int i)
 uint TapAt(int d, int i)
 {
     const float placeOfResult = PlaceOfResult(d, i);
-    return (uint)clamp(max(min(Convert(Ceil(placeOfResult - (REAL_VALUE)0.5f), (int)0),
+    return (uint)clamp(max(min(Convert(Floor(placeOfResult + (REAL_VALUE)0.5f), (int)0),
         ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1), 0), 0, inputSizes[d / 4][d % 4] - 1);
 }
 

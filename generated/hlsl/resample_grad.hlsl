@@ -726,7 +726,7 @@ List First(List at)
 
 int Nearest(int d, int o, int size)
 {
-    return max(min(Convert(Ceil(X2(d, o) - (REAL_VALUE)0.5f), (int)0), size - 1), 0);
+    return max(min(Convert(Floor(X2(d, o) + (REAL_VALUE)0.5f), (int)0), size - 1), 0);
 }
 
 bool Takes(List at, List o)
@@ -1147,7 +1147,7 @@ bool WeightAt(int d, int i, int p, out float weight)
 {
     const float placeOfTap = PlaceOfTap(d, p);
     weight = 1;
-    return max(min(Convert(Ceil(placeOfTap - (REAL_VALUE)0.5f), (int)0),
+    return max(min(Convert(Floor(placeOfTap + (REAL_VALUE)0.5f), (int)0),
         ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1), 0) == i;
 }
 

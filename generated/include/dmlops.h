@@ -9397,6 +9397,10 @@ static const uint8_t dmlops_lp_pooling_code[] = {
     /* DML-LP_POOLING-p-range: P >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(P), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(P),
+    0 /* InputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
+    /* DML-LP_POOLING-float16-overflow: InputTensor.DataType != FLOAT16 */
+    DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
+    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
     /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowSize[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 0, DMLOPS_PLACE(88) /* PaddedSizes */,
     DMLOPS_LET_LIST, 1 /* PooledSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
@@ -9406,7 +9410,7 @@ static const uint8_t dmlops_lp_pooling_code[] = {
         DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(352) /* PooledSizes */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(363) /* PooledSizes */,
     DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
@@ -9418,6 +9422,7 @@ static const dmlops_phrase dmlops_lp_pooling_phrases[] = {
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
     {"P", "P is %v; it must be at least 1 (the result is a P-th root)"},
+    {"InputTensor.DataType", "InputTensor.DataType is %v; it should differ from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite)"},
 };
 static const dmlops_rule dmlops_lp_pooling_rules[] = {
     {"DML-LP_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -9429,6 +9434,7 @@ static const dmlops_rule dmlops_lp_pooling_rules[] = {
     {"DML-LP_POOLING-output-batches-channels", dmlops_by_program, 216, 211, {4, 0}, 0, 0},
     {"DML-LP_POOLING-window-fits", dmlops_by_program, 116, 79, {3, 0}, 0, 0},
     {"DML-LP_POOLING-windows-within", dmlops_by_program, 250, 239, {5, 0}, 0, 0},
+    {"DML-LP_POOLING-float16-overflow", dmlops_by_program, 355, 352, {7, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_max_pooling_members[] = {
@@ -10453,6 +10459,10 @@ static const uint8_t dmlops_batch_normalization_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 5 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
+    /* DML-BATCH_NORMALIZATION-float16-overflow: InputTensor.DataType != FLOAT16 */
+    DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
+    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_batch_normalization_phrases[] = {
@@ -10462,6 +10472,7 @@ static const dmlops_phrase dmlops_batch_normalization_phrases[] = {
     {"BiasTensor.Sizes", "BiasTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
     {"MeanTensor.Sizes", "MeanTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (unless Spatial, MeanTensor is not broadcast along height and width)"},
     {"VarianceTensor.Sizes", "VarianceTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (unless Spatial, VarianceTensor is not broadcast along height and width)"},
+    {"InputTensor.DataType", "InputTensor.DataType is %v; it should differ from FLOAT16 (in FLOAT16 what DirectML computes on the way overflows where it passes 65504)"},
 };
 static const dmlops_rule dmlops_batch_normalization_rules[] = {
     {"DML-BATCH_NORMALIZATION-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -10481,6 +10492,7 @@ static const dmlops_rule dmlops_batch_normalization_rules[] = {
     {"DML-BATCH_NORMALIZATION-mean-not-spatial", dmlops_by_program, 173, 166, {4, 0}, 0, 0},
     {"DML-BATCH_NORMALIZATION-variance-not-spatial", dmlops_by_program, 227, 220, {5, 0}, 0, 0},
     {"DML-BATCH_NORMALIZATION-same-sizes", dmlops_same_Sizes, 0, 274, {5, 0}, 0, 0},
+    {"DML-BATCH_NORMALIZATION-float16-overflow", dmlops_by_program, 282, 279, {6, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_mean_variance_normalization_members[] = {
@@ -13468,6 +13480,11 @@ static const uint8_t dmlops_mean_variance_normalization1_code[] = {
         DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    0 /* InputTensor */, DMLOPS_BIT_DataType, 6 /* NormalizeVariance */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow: InputTensor.DataType != FLOAT16 */
+    DMLOPS_WHEN, DMLOPS_BOOL, DMLOPS_AT(NormalizeVariance),
+    DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
+    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_mean_variance_normalization1_phrases[] = {
@@ -13479,6 +13496,7 @@ static const dmlops_phrase dmlops_mean_variance_normalization1_phrases[] = {
     {"BiasTensor", "BiasTensor is absent; it must be given (before feature level 5.2 scale and bias come together)"},
     {"ScaleTensor.Sizes", "ScaleTensor.Sizes[1] is %v; it must equal InputTensor.Sizes[1], %v (before feature level 4.0 channels are not broadcast)"},
     {"BiasTensor.Sizes", "BiasTensor.Sizes[1] is %v; it must equal InputTensor.Sizes[1], %v (before feature level 4.0 channels are not broadcast)"},
+    {"InputTensor.DataType", "InputTensor.DataType is %v; it should differ from FLOAT16 (in FLOAT16 the variance overflows in DirectML where it passes 65504, and the elements are divided by infinity)"},
 };
 static const dmlops_rule dmlops_mean_variance_normalization1_rules[] = {
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 110, {1, 0}, 0, 0},
@@ -13496,6 +13514,7 @@ static const dmlops_rule dmlops_mean_variance_normalization1_rules[] = {
     {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", dmlops_by_program, 255, 250, {6, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", dmlops_by_program, 298, 293, {7, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow", dmlops_by_program, 341, 336, {8, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_resample1_members[] = {
@@ -16135,10 +16154,15 @@ static const uint8_t dmlops_batch_normalization_training_code[] = {
         DMLOPS_BIT_Sizes, 6 /* OutputVarianceTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 3 /* FusedAddTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         4 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
+    /* DML-BATCH_NORMALIZATION_TRAINING-float16-overflow: InputTensor.DataType != FLOAT16 */
+    DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
+    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_batch_normalization_training_phrases[] = {
     {"ScaleTensor.Sizes", "ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
+    {"InputTensor.DataType", "InputTensor.DataType is %v; it should differ from FLOAT16 (in FLOAT16 what DirectML computes on the way overflows where it passes 65504)"},
 };
 static const dmlops_rule dmlops_batch_normalization_training_rules[] = {
     {"DML-BATCH_NORMALIZATION_TRAINING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -16159,6 +16183,7 @@ static const dmlops_rule dmlops_batch_normalization_training_rules[] = {
     {"DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", dmlops_same_Sizes, 0, 65, {6, 1}, 0, 0},
     {"DML-BATCH_NORMALIZATION_TRAINING-input-sizes", dmlops_same_Sizes, 0, 74, {3, 0}, 0, 0},
     {"DML-BATCH_NORMALIZATION_TRAINING-input-sizes", dmlops_same_Sizes, 0, 74, {4, 0}, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-float16-overflow", dmlops_by_program, 84, 81, {1, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_batch_normalization_training_grad_members[] = {
@@ -17382,6 +17407,10 @@ static const uint8_t dmlops_lp_pooling1_code[] = {
     /* DML-LP_POOLING1-p-range: P >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(P), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(P),
+    0 /* InputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
+    /* DML-LP_POOLING1-float16-overflow: InputTensor.DataType != FLOAT16 */
+    DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
+    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
     /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowExtents[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 1, DMLOPS_PLACE(137) /* PaddedSizes */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(113) /* WindowExtents */,
@@ -17392,7 +17421,7 @@ static const uint8_t dmlops_lp_pooling1_code[] = {
         DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 2, DMLOPS_PLACE(380) /* PooledSizes */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(391) /* PooledSizes */,
     DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
@@ -17405,6 +17434,7 @@ static const dmlops_phrase dmlops_lp_pooling1_phrases[] = {
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
     {"P", "P is %v; it must be at least 1 (the result is a P-th root)"},
+    {"InputTensor.DataType", "InputTensor.DataType is %v; it should differ from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite)"},
 };
 static const dmlops_rule dmlops_lp_pooling1_rules[] = {
     {"DML-LP_POOLING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -17417,6 +17447,7 @@ static const dmlops_rule dmlops_lp_pooling1_rules[] = {
     {"DML-LP_POOLING1-output-batches-channels", dmlops_by_program, 244, 239, {5, 0}, 0, 0},
     {"DML-LP_POOLING1-window-fits", dmlops_by_program, 165, 102, {4, 0}, 0, 0},
     {"DML-LP_POOLING1-windows-within", dmlops_by_program, 278, 267, {6, 0}, 0, 0},
+    {"DML-LP_POOLING1-float16-overflow", dmlops_by_program, 383, 380, {8, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_average_pooling1_members[] = {
@@ -19538,7 +19569,7 @@ static const dmlops_operator dmlops_operators[] = {
      56, 0x1000, 6, {0, 2, 2, 6, 8}},
     {dmlops_lp_pooling_members, dmlops_lp_pooling_rules, dmlops_lp_pooling_code,
      dmlops_lp_pooling_phrases, NULL,
-     57, 0x1000, 6, {0, 3, 3, 7, 9}},
+     57, 0x1000, 6, {0, 3, 3, 7, 10}},
     {dmlops_max_pooling_members, dmlops_max_pooling_rules, dmlops_max_pooling_code,
      dmlops_max_pooling_phrases, NULL,
      58, 0x1000, 6, {0, 2, 2, 6, 8}},
@@ -19583,7 +19614,7 @@ static const dmlops_operator dmlops_operators[] = {
      71, 0x1000, 3, {0, 4, 4, 8, 9}},
     {dmlops_batch_normalization_members, dmlops_batch_normalization_rules, dmlops_batch_normalization_code,
      dmlops_batch_normalization_phrases, NULL,
-     72, 0x1000, 7, {0, 5, 5, 17, 17}},
+     72, 0x1000, 7, {0, 5, 5, 17, 18}},
     {dmlops_mean_variance_normalization_members, dmlops_mean_variance_normalization_rules, dmlops_mean_variance_normalization_code,
      dmlops_mean_variance_normalization_phrases, NULL,
      73, 0x1000, 5, {0, 2, 2, 8, 8}},
@@ -19712,7 +19743,7 @@ static const dmlops_operator dmlops_operators[] = {
      114, 0x2100, 3, {0, 1, 1, 4, 4}},
     {dmlops_mean_variance_normalization1_members, dmlops_mean_variance_normalization1_rules, dmlops_mean_variance_normalization1_code,
      dmlops_mean_variance_normalization1_phrases, NULL,
-     115, 0x2100, 6, {0, 5, 5, 14, 15}},
+     115, 0x2100, 6, {0, 5, 5, 14, 16}},
     {dmlops_resample1_members, dmlops_resample1_rules, dmlops_resample1_code,
      dmlops_resample1_phrases, NULL,
      116, 0x2100, 6, {0, 2, 2, 4, 5}},
@@ -19820,7 +19851,7 @@ static const dmlops_operator dmlops_operators[] = {
      150, 0x4100, 8, {0, 5, 5, 16, 17}},
     {dmlops_batch_normalization_training_members, dmlops_batch_normalization_training_rules, dmlops_batch_normalization_training_code,
      dmlops_batch_normalization_training_phrases, NULL,
-     151, 0x4100, 8, {0, 6, 6, 18, 18}},
+     151, 0x4100, 8, {0, 6, 6, 18, 19}},
     {dmlops_batch_normalization_training_grad_members, dmlops_batch_normalization_training_grad_rules, dmlops_batch_normalization_training_grad_code,
      dmlops_batch_normalization_training_grad_phrases, NULL,
      152, 0x4100, 8, {0, 7, 7, 21, 21}},
@@ -19862,7 +19893,7 @@ static const dmlops_operator dmlops_operators[] = {
      164, 0x6100, 15, {0, 13, 13, 45, 45}},
     {dmlops_lp_pooling1_members, dmlops_lp_pooling1_rules, dmlops_lp_pooling1_code,
      dmlops_lp_pooling1_phrases, NULL,
-     165, 0x6200, 7, {0, 3, 3, 8, 10}},
+     165, 0x6200, 7, {0, 3, 3, 8, 11}},
     {dmlops_average_pooling1_members, dmlops_average_pooling1_rules, dmlops_average_pooling1_code,
      dmlops_average_pooling1_phrases, NULL,
      166, 0x6200, 7, {0, 2, 2, 7, 9}},
@@ -20238,6 +20269,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-LP_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-LP_POOLING-windows-within", "A window that begins past the padded input has no elements.",
     "DML-LP_POOLING-p-range", "P is at least 1 (the result is a P-th root).",
+    "DML-LP_POOLING-float16-overflow", "InputTensor.DataType differs from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite).",
     "DML-MAX_POOLING-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-MAX_POOLING-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
     "DML-MAX_POOLING-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
@@ -20320,6 +20352,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-BATCH_NORMALIZATION-mean-not-spatial", "Where Spatial is false, MeanTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where MeanTensor.Sizes[d] is 1 (unless Spatial, MeanTensor is not broadcast along height and width).",
     "DML-BATCH_NORMALIZATION-variance-not-spatial", "Where Spatial is false, VarianceTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where VarianceTensor.Sizes[d] is 1 (unless Spatial, VarianceTensor is not broadcast along height and width).",
     "DML-BATCH_NORMALIZATION-same-sizes", "OutputTensor has the sizes of InputTensor.",
+    "DML-BATCH_NORMALIZATION-float16-overflow", "InputTensor.DataType differs from FLOAT16 (in FLOAT16 what DirectML computes on the way overflows where it passes 65504).",
     "DML-MEAN_VARIANCE_NORMALIZATION-scale-required", "Where BiasTensor is given, ScaleTensor is given (before feature level 5.2 scale and bias come together).",
     "DML-MEAN_VARIANCE_NORMALIZATION-bias-required", "Where ScaleTensor is given, BiasTensor is given (before feature level 5.2 scale and bias come together).",
     "DML-MEAN_VARIANCE_NORMALIZATION-same-type", "ScaleTensor, BiasTensor and OutputTensor have the data type of InputTensor.",
@@ -20541,6 +20574,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", "Where ScaleTensor is given, BiasTensor is given (before feature level 5.2 scale and bias come together).",
     "DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", "Where ScaleTensor is given and ScaleTensor.Sizes[1] is 1, ScaleTensor.Sizes[1] equals InputTensor.Sizes[1] (before feature level 4.0 channels are not broadcast).",
     "DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", "Where BiasTensor is given and BiasTensor.Sizes[1] is 1, BiasTensor.Sizes[1] equals InputTensor.Sizes[1] (before feature level 4.0 channels are not broadcast).",
+    "DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow", "Where NormalizeVariance is true, InputTensor.DataType differs from FLOAT16 (in FLOAT16 the variance overflows in DirectML where it passes 65504, and the elements are divided by infinity).",
     "DML-RESAMPLE1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-RESAMPLE1-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
     "DML-RESAMPLE1-scales-range", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
@@ -20758,6 +20792,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast", "ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where ScaleTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
     "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", "BiasTensor, OutputMeanTensor and OutputVarianceTensor have the sizes of ScaleTensor.",
     "DML-BATCH_NORMALIZATION_TRAINING-input-sizes", "FusedAddTensor and OutputTensor have the sizes of InputTensor.",
+    "DML-BATCH_NORMALIZATION_TRAINING-float16-overflow", "InputTensor.DataType differs from FLOAT16 (in FLOAT16 what DirectML computes on the way overflows where it passes 65504).",
     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", "InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor, OutputGradientTensor, OutputScaleGradientTensor and OutputBiasGradientTensor have as many dimensions as InputTensor.",
     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", "InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor, OutputGradientTensor, OutputScaleGradientTensor and OutputBiasGradientTensor have the data type of InputTensor.",
     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes", "InputGradientTensor and OutputGradientTensor have the sizes of InputTensor.",
@@ -20848,6 +20883,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-LP_POOLING1-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-LP_POOLING1-windows-within", "A window that begins past the padded input has no elements.",
     "DML-LP_POOLING1-p-range", "P is at least 1 (the result is a P-th root).",
+    "DML-LP_POOLING1-float16-overflow", "InputTensor.DataType differs from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite).",
     "DML-AVERAGE_POOLING1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-AVERAGE_POOLING1-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
     "DML-AVERAGE_POOLING1-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
@@ -21141,7 +21177,7 @@ static const dmlops_output dmlops_outputs[] = {
     /* AVERAGE_POOLING */
     {DMLOPS_NO_PROGRAM, 383, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* LP_POOLING */
-    {DMLOPS_NO_PROGRAM, 393, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 404, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* MAX_POOLING */
     {DMLOPS_NO_PROGRAM, 383, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* ROI_POOLING */
@@ -21380,7 +21416,7 @@ static const dmlops_output dmlops_outputs[] = {
     {1813, DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     {1827, DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* LP_POOLING1 */
-    {DMLOPS_NO_PROGRAM, 424, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 435, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* AVERAGE_POOLING1 */
     {DMLOPS_NO_PROGRAM, 414, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* ACTIVATION_SWISH */
@@ -35756,7 +35792,7 @@ static inline void dmlops_reduce_plan(dmlops_planning* planning, const void* des
     dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     told.is_each = 0;
     told.chooses = dmlops_enum(&desc->Function) == 0 || dmlops_enum(&desc->Function) == 1;
-    told.shifts = dmlops_enum(&desc->Function) == 6;
+    told.shifts = 0;
     if (told.chooses) {
         dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
     }
@@ -39674,11 +39710,11 @@ static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Kept dmlops_dynamic_quantize_linear_kept[] = {{"KEPT_LOW", 1, 0}, {"KEPT_HIGH", 1, 0}, {"KEPT_SCALE", 1, 0}, {"KEPT_POINT", 0, 0}};
-static const dmlops_plan_Pass dmlops_dynamic_quantize_linear_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1, 0}, {1, 1, 2, 4, 0, 3, 0, -1, -1, -1, 0}, {2, 1, 3, 8, 0, 5, 0, -1, -1, -1, 0}, {3, 0, 1, 0, 2, 12, 0, -1, -1, -1, 0}, {4, 0, 2, 0, 4, 4, 0, -1, -1, -1, 0}, {5, 0, 3, 0, 8, 8, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Kept dmlops_dynamic_quantize_linear_kept[] = {{"KEPT_LOW", 1, 0}, {"KEPT_HIGH", 1, 0}, {"KEPT_SCALE", 1, 0}, {"KEPT_FACTOR", 1, 0}, {"KEPT_POINT", 0, 0}};
+static const dmlops_plan_Pass dmlops_dynamic_quantize_linear_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1, 0}, {1, 1, 2, 4, 0, 3, 0, -1, -1, -1, 0}, {2, 1, 3, 24, 0, 5, 0, -1, -1, -1, 0}, {3, 0, 1, 0, 2, 24, 0, -1, -1, -1, 0}, {4, 0, 2, 0, 4, 4, 0, -1, -1, -1, 0}, {5, 0, 3, 0, 8, 16, 0, -1, -1, -1, 0}};
 static const char* const dmlops_dynamic_quantize_linear_lists[] = {"NUMBER"};
 static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader = {
-    {4, dmlops_dynamic_quantize_linear_kept},
+    {5, dmlops_dynamic_quantize_linear_kept},
     {6, dmlops_dynamic_quantize_linear_passes},
     {1, dmlops_dynamic_quantize_linear_lists},
     0,
@@ -39729,8 +39765,12 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
     dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
     dmlops_list list5;
     list5.count = 0;
-    dmlops_push(&list5, 0);
-    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
+    dmlops_push(&list5, 1);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 4 & 1));
+    dmlops_list list6;
+    list6.count = 0;
+    dmlops_push(&list6, 0);
+    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
     dmlops_plan_definition(planning, &told, &dmlops_dynamic_quantize_linear_shader);
 }
 

@@ -82,11 +82,16 @@ def _identifiers(registry: Registry) -> Iterator[Finding]:
 
 
 def _sources(registry: Registry) -> Iterator[Finding]:
-    """A rule that neither a page nor the header requires must be advice."""
+    """A rule that no page or header requires is advice; what was observed has a public reference."""
     for rule in all_rules(registry):
         if not rule.advice and rule.source in ("ours", "observed"):
             message = f"{rule.id} has the source {rule.source}, so it must be advice; add `advice: true`"
             yield Finding(rule.position, "undocumented-rule", message)
+    for erratum in (*registry.errata, *(one for operator in registry.operators for one in operator.errata)):
+        if (erratum.source == "observed") != bool(erratum.seen):
+            assert erratum.position is not None
+            message = "an observed erratum, and no other, lists under `seen` the public places that show it"
+            yield Finding(erratum.position, "unseen", message)
 
 
 def _unwritten(operator: Operator) -> Iterator[Finding]:

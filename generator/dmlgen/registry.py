@@ -456,7 +456,8 @@ class DataRequirement:
 class Erratum:
     """A place where a public source is wrong or silent, and what this registry says instead.
 
-    `stated` quotes what pages state there, in the words of `dmlgen audit`.
+    `stated` quotes what pages state there, in the words of `dmlgen audit`. `seen` has the public places that
+    show what was observed: issues (`owner/name#number`) and files (`owner/name:path`) on GitHub.
     """
 
     where: Text
@@ -464,6 +465,7 @@ class Erratum:
     holds: Text
     source: Provenance
     stated: tuple[Text, ...] = ()
+    seen: tuple[str, ...] = ()
     position: Position | None = field(default=None, repr=False, compare=False)
 
 

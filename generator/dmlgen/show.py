@@ -53,7 +53,7 @@ def _lines(operator: Operator) -> Iterator[str]:
         yield "errata"
     for erratum in operator.errata:
         where, says, holds = erratum.where.plain, erratum.says.plain, erratum.holds.plain
-        yield f"    {where}: says {says}; holds: {holds} ({erratum.source})"
+        yield f"    {where}: says {says}; holds: {holds} ({', '.join((erratum.source, *erratum.seen))})"
 
 
 def _computes(algorithm: AlgorithmUse) -> Iterator[str]:

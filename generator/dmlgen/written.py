@@ -78,6 +78,15 @@ Source: TypeAlias = Annotated[
     "Where the fact is from: public pages, the public header, observed behaviour, or our own decision.",
 ]
 
+Reference: TypeAlias = Annotated[
+    Scalar[str],
+    Pattern(
+        r"[A-Za-z0-9-]+/[A-Za-z0-9_.-]+(#[0-9]+|:[A-Za-z0-9_.+-]+(/[A-Za-z0-9_.+-]+)*)",
+        "an issue or a file on GitHub, as in microsoft/DirectML#205 or microsoft/DirectML:README.md",
+    ),
+    Size(most=200),
+]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Erratum(Record):
@@ -91,6 +100,11 @@ class Erratum(Record):
         tuple[Text, ...],
         Size(1, 64, unique=True),
         "The page statements that this erratum overrules, exactly as dmlgen audit reports them.",
+    ] = ()
+    seen: Annotated[
+        tuple[Reference, ...],
+        Size(1, 8, unique=True),
+        "The public places that show what was observed.",
     ] = ()
 
 

@@ -2442,6 +2442,17 @@ RULE_TEXTS: dict[str, RuleText] = {
             "P >= 1",
         ),
         _text(
+            "DML-LP_POOLING-float16-overflow",
+            "LP_POOLING",
+            "InputTensor.DataType differs from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML "
+            "where it passes 65504, and the result is infinite).",
+            "observed",
+            "ns-directml-dml_lp_pooling_operator_desc",
+            "1.0",
+            "",
+            "InputTensor.DataType != FLOAT16",
+        ),
+        _text(
             "DML-MAX_POOLING-same-rank",
             "MAX_POOLING",
             "OutputTensor has as many dimensions as InputTensor.",
@@ -3329,6 +3340,17 @@ RULE_TEXTS: dict[str, RuleText] = {
             "1.0",
             "",
             "OutputTensor.Sizes == InputTensor.Sizes",
+        ),
+        _text(
+            "DML-BATCH_NORMALIZATION-float16-overflow",
+            "BATCH_NORMALIZATION",
+            "InputTensor.DataType differs from FLOAT16 (in FLOAT16 what DirectML computes on the way "
+            "overflows where it passes 65504).",
+            "observed",
+            "ns-directml-dml_batch_normalization_operator_desc",
+            "1.0",
+            "",
+            "InputTensor.DataType != FLOAT16",
         ),
         _text(
             "DML-MEAN_VARIANCE_NORMALIZATION-scale-required",
@@ -5918,6 +5940,18 @@ RULE_TEXTS: dict[str, RuleText] = {
             "== 1",
         ),
         _text(
+            "DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow",
+            "MEAN_VARIANCE_NORMALIZATION1",
+            "Where NormalizeVariance is true, InputTensor.DataType differs from FLOAT16 (in FLOAT16 the "
+            "variance overflows in DirectML where it passes 65504, and the elements are divided by "
+            "infinity).",
+            "observed",
+            "ns-directml-dml_mean_variance_normalization1_operator_desc",
+            "2.1",
+            "",
+            "InputTensor.DataType != FLOAT16, when NormalizeVariance",
+        ),
+        _text(
             "DML-RESAMPLE1-same-rank",
             "RESAMPLE1",
             "OutputTensor has as many dimensions as InputTensor.",
@@ -8362,6 +8396,17 @@ RULE_TEXTS: dict[str, RuleText] = {
             "OutputTensor.Sizes == InputTensor.Sizes",
         ),
         _text(
+            "DML-BATCH_NORMALIZATION_TRAINING-float16-overflow",
+            "BATCH_NORMALIZATION_TRAINING",
+            "InputTensor.DataType differs from FLOAT16 (in FLOAT16 what DirectML computes on the way "
+            "overflows where it passes 65504).",
+            "observed",
+            "ns-directml-dml_batch_normalization_training_operator_desc",
+            "4.1",
+            "",
+            "InputTensor.DataType != FLOAT16",
+        ),
+        _text(
             "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank",
             "BATCH_NORMALIZATION_TRAINING_GRAD",
             "InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor, OutputGradientTensor, "
@@ -9531,6 +9576,17 @@ RULE_TEXTS: dict[str, RuleText] = {
             "6.2",
             "",
             "P >= 1",
+        ),
+        _text(
+            "DML-LP_POOLING1-float16-overflow",
+            "LP_POOLING1",
+            "InputTensor.DataType differs from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML "
+            "where it passes 65504, and the result is infinite).",
+            "observed",
+            "ns-directml-dml_lp_pooling1_operator_desc",
+            "6.2",
+            "",
+            "InputTensor.DataType != FLOAT16",
         ),
         _text(
             "DML-AVERAGE_POOLING1-same-rank",

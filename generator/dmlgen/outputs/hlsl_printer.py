@@ -313,6 +313,17 @@ class HlslPrinter(StatementPrinter):
                 return f"{function}({', '.join(map(self.print, node.arguments))})"
             case ir.Call("round_even", (ir.Call("divide_exactly", (left, right)),)):
                 return self._call("RoundedQuotient", left, right)
+            case ir.Call(
+                "round_even",
+                (
+                    ir.Binary(
+                        "*",
+                        left,
+                        ir.Call("divide_exactly", (ir.Call("element", (ir.Number(value=1),)), right)),
+                    ),
+                ),
+            ):
+                return self._call("RoundedByReciprocal", left, right)
             case ir.Call(function="pow", arguments=(_, exponent)):
                 return self._call("Power" if ir.varies(exponent) else "PowerBy", *node.arguments)
         return self._call("".join(word.capitalize() for word in node.function.split("_")), *node.arguments)

@@ -102,7 +102,8 @@ def _requirement(node: written.Data, tensors: Mapping[str, Member]) -> DataRequi
 
 def erratum(node: written.Erratum) -> Erratum:
     """One erratum."""
-    return Erratum(node.where, node.says, node.holds, node.source, node.stated, node.node.position)
+    seen = tuple(place.value for place in node.seen)
+    return Erratum(node.where, node.says, node.holds, node.source, node.stated, seen, node.node.position)
 
 
 def _members(

@@ -44,9 +44,6 @@ def define(e: Evaluation) -> None:
     """Defines the intermediate tensors and the outputs of an evaluation, as functions of a coordinate."""
     desc: Any = e.desc
 
-    def coded(x: Any, scale: Any, point: Any) -> Any:
-        return e.as_integer(e.quantized(f.round_even(x / scale) + e.as_single(point), "OutputTensor"))
-
     e.tensors = {
         "Low": Kept(
             None,
@@ -76,6 +73,11 @@ def define(e: Evaluation) -> None:
                 e.as_single(1.0),
             ),
         ),
+        "Factor": Kept(
+            None,
+            sizes=lambda: (1,),
+            value=lambda at: 1.0 / e.single("Scale", (0,)),
+        ),
         "Point": Kept(
             np.int64,
             sizes=lambda: (1,),
@@ -91,8 +93,12 @@ def define(e: Evaluation) -> None:
         ),
     }
     e.outputs = {
-        "OutputTensor": lambda at: coded(
-            e.single("InputTensor", at), e.single("Scale", (0,)), e.integer("Point", (0,)),
+        "OutputTensor": lambda at: e.as_integer(
+            e.quantized(
+                f.round_even(e.single("InputTensor", at) * e.single("Factor", (0,)))
+                + e.as_single(e.integer("Point", (0,))),
+                "OutputTensor",
+            )
         ),
         "OutputScaleTensor": lambda at: e.double("Scale", (0,)),
         "OutputZeroPointTensor": lambda at: e.as_integer(

@@ -27,9 +27,8 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
     )
     return f.quantize(
         f.round_even(
-            f.divide_exactly(
-                f.convert(load("InputTensor", at), desc.ScaleTensor.DataType), load("ScaleTensor", at),
-            )
+            f.convert(load("InputTensor", at), desc.ScaleTensor.DataType)
+            * f.divide_exactly(1, load("ScaleTensor", at))
         )
         + zero,
         desc.OutputTensor.DataType,

@@ -33,7 +33,8 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
         else 0
     )
     return f.quantize(
-        f.round_even(f.divide_exactly(load("InputTensor", at), load("QuantizationTensors", block, 0))) + zero,
+        f.round_even(load("InputTensor", at) * f.divide_exactly(1, load("QuantizationTensors", block, 0)))
+        + zero,
         desc.OutputTensor.DataType,
     )
 

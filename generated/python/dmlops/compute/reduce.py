@@ -48,11 +48,9 @@ STEPS: dict[str, Steps] = {
         finish=lambda x, y=None, z=None, count=None: f.log(x),
     ),
     "LOG_SUM_EXP": Steps(
-        shift=lambda x, y=None, z=None, count=None: f.larger(x, y),
-        map=lambda x, y=None, z=None, count=None: f.exp(x - y),
+        map=lambda x, y=None, z=None, count=None: f.exp(x),
         combine=lambda x, y=None, z=None, count=None: x + y,
-        move=lambda x, y=None, z=None, count=None: f.where(x > 0, x * f.exp(y - z), x),
-        finish=lambda x, y=None, z=None, count=None: f.log(x) + y,
+        finish=lambda x, y=None, z=None, count=None: f.log(x),
     ),
     "MAX": Steps(
         combine=lambda x, y=None, z=None, count=None: f.maximum(x, y),

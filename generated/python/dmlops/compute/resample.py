@@ -116,7 +116,7 @@ def define(e: Evaluation) -> None:
         )
 
     def nearest(d: Any, o: Any, size: Any) -> Any:
-        return clamp(whole(f.ceil(x(d, o) - 0.5)), 0, size - 1)
+        return clamp(whole(f.floor(x(d, o) + 0.5)), 0, size - 1)
 
     def chosen(at: Any) -> Any:
         return e.element("InputTensor", tuple(nearest(d, entry(at, d), size2(d)) for d in range(dims())))

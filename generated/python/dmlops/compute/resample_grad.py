@@ -134,7 +134,7 @@ def define(e: Evaluation) -> None:
         return multiplied(weight2(d, entry(o, d), entry(at, d), size2(d)) for d in range(dims()))
 
     def nearest(d: Any, o: Any, size: Any) -> Any:
-        return clamp(whole(f.ceil(x(d, o) - 0.5)), 0, size - 1)
+        return clamp(whole(f.floor(x(d, o) + 0.5)), 0, size - 1)
 
     def takes(at: Any, o: Any) -> Any:
         return f.every(nearest(d, entry(o, d), size2(d)) == entry(at, d) for d in range(dims()))

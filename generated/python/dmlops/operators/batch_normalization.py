@@ -22,6 +22,7 @@ from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, ope
 from ..violation import Violation
 
 FEATURE_LEVEL_LEVEL_4_0 = enums.FeatureLevel.LEVEL_4_0
+TENSOR_DATA_TYPE_FLOAT16 = enums.TensorDataType.FLOAT16
 _ROW_1 = Support(
     (4,),
     (
@@ -75,6 +76,8 @@ class BatchNormalization(Description):
     DML-BATCH_NORMALIZATION-scale-broadcast, DML-BATCH_NORMALIZATION-bias-broadcast,
     DML-BATCH_NORMALIZATION-mean-not-spatial, DML-BATCH_NORMALIZATION-variance-not-spatial,
     DML-BATCH_NORMALIZATION-same-sizes.
+
+    Advice: DML-BATCH_NORMALIZATION-float16-overflow.
     """
 
     OPERATOR: ClassVar[str] = "BATCH_NORMALIZATION"
@@ -100,6 +103,7 @@ class BatchNormalization(Description):
         Rule("DML-BATCH_NORMALIZATION-mean-not-spatial", "docs", until=FeatureLevel.LEVEL_4_0),
         Rule("DML-BATCH_NORMALIZATION-variance-not-spatial", "docs", until=FeatureLevel.LEVEL_4_0),
         Rule("DML-BATCH_NORMALIZATION-same-sizes", "docs"),
+        Rule("DML-BATCH_NORMALIZATION-float16-overflow", "observed", advice=True),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-BATCH_NORMALIZATION-same-rank": (
@@ -129,6 +133,7 @@ class BatchNormalization(Description):
             "InputTensor.DimensionCount InputTensor.Sizes Spatial VarianceTensor.Sizes"
         ),
         "DML-BATCH_NORMALIZATION-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+        "DML-BATCH_NORMALIZATION-float16-overflow": "InputTensor.DataType",
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -526,6 +531,26 @@ class BatchNormalization(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, without its fused activations."""
+        input_tensor = self.InputTensor
+        if self._state or input_tensor is None:
+            return []
+        violations: list[Violation] = []
+        input_tensor_data_type = input_tensor.DataType
+        # DML-BATCH_NORMALIZATION-float16-overflow
+        if input_tensor_data_type == TENSOR_DATA_TYPE_FLOAT16:
+            violations.append(
+                Violation(
+                    "DML-BATCH_NORMALIZATION-float16-overflow",
+                    "InputTensor.DataType",
+                    f"InputTensor.DataType is {name_of(enums.TensorDataType, input_tensor_data_type)}; it "
+                    "should differ from FLOAT16 (in FLOAT16 what DirectML computes on the way overflows "
+                    "where it passes 65504)",
+                )
+            )
+        return violations
 
     def infer(self) -> BatchNormalization:
         """The description with the sizes and data types of its outputs filled in, as far as they can be

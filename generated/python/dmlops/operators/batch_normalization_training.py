@@ -21,6 +21,7 @@ from ..tensor_rules import is_sound
 from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
+TENSOR_DATA_TYPE_FLOAT16 = enums.TensorDataType.FLOAT16
 _ROW_1 = Support(
     (1, 2, 3, 4, 5, 6, 7, 8),
     (
@@ -60,6 +61,8 @@ class BatchNormalizationTraining(Description):
     Rules: DML-BATCH_NORMALIZATION_TRAINING-same-rank, DML-BATCH_NORMALIZATION_TRAINING-same-type,
     DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast, DML-BATCH_NORMALIZATION_TRAINING-scale-sizes,
     DML-BATCH_NORMALIZATION_TRAINING-input-sizes.
+
+    Advice: DML-BATCH_NORMALIZATION_TRAINING-float16-overflow.
     """
 
     OPERATOR: ClassVar[str] = "BATCH_NORMALIZATION_TRAINING"
@@ -81,6 +84,7 @@ class BatchNormalizationTraining(Description):
         Rule("DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast", "docs"),
         Rule("DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", "docs"),
         Rule("DML-BATCH_NORMALIZATION_TRAINING-input-sizes", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING-float16-overflow", "observed", advice=True),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-BATCH_NORMALIZATION_TRAINING-same-rank": (
@@ -102,6 +106,7 @@ class BatchNormalizationTraining(Description):
         "DML-BATCH_NORMALIZATION_TRAINING-input-sizes": (
             "FusedAddTensor FusedAddTensor.Sizes InputTensor.Sizes OutputTensor.Sizes"
         ),
+        "DML-BATCH_NORMALIZATION_TRAINING-float16-overflow": "InputTensor.DataType",
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_1: _SINCE_4_1,
@@ -513,6 +518,26 @@ class BatchNormalizationTraining(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, without its fused activations."""
+        input_tensor = self.InputTensor
+        if self._state or input_tensor is None:
+            return []
+        violations: list[Violation] = []
+        input_tensor_data_type = input_tensor.DataType
+        # DML-BATCH_NORMALIZATION_TRAINING-float16-overflow
+        if input_tensor_data_type == TENSOR_DATA_TYPE_FLOAT16:
+            violations.append(
+                Violation(
+                    "DML-BATCH_NORMALIZATION_TRAINING-float16-overflow",
+                    "InputTensor.DataType",
+                    f"InputTensor.DataType is {name_of(enums.TensorDataType, input_tensor_data_type)}; it "
+                    "should differ from FLOAT16 (in FLOAT16 what DirectML computes on the way overflows "
+                    "where it passes 65504)",
+                )
+            )
+        return violations
 
     def infer(self) -> BatchNormalizationTraining:
         """The description with the sizes and data types of its outputs filled in, as far as they can be

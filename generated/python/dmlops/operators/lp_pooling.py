@@ -20,6 +20,7 @@ from ..tensor_rules import is_sound
 from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
+TENSOR_DATA_TYPE_FLOAT16 = enums.TensorDataType.FLOAT16
 _ROW_1 = Support(
     (4, 5),
     (
@@ -51,7 +52,7 @@ class LpPooling(Description):
     DML-LP_POOLING-window-size-range, DML-LP_POOLING-same-type, DML-LP_POOLING-output-batches-channels,
     DML-LP_POOLING-p-range.
 
-    Advice: DML-LP_POOLING-window-fits, DML-LP_POOLING-windows-within.
+    Advice: DML-LP_POOLING-window-fits, DML-LP_POOLING-windows-within, DML-LP_POOLING-float16-overflow.
     """
 
     OPERATOR: ClassVar[str] = "LP_POOLING"
@@ -76,6 +77,7 @@ class LpPooling(Description):
         Rule("DML-LP_POOLING-output-batches-channels", "docs"),
         Rule("DML-LP_POOLING-windows-within", "ours", advice=True),
         Rule("DML-LP_POOLING-p-range", "docs"),
+        Rule("DML-LP_POOLING-float16-overflow", "observed", advice=True),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-LP_POOLING-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -91,6 +93,7 @@ class LpPooling(Description):
             "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides"
         ),
         "DML-LP_POOLING-p-range": "P",
+        "DML-LP_POOLING-float16-overflow": "InputTensor.DataType",
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -343,6 +346,7 @@ class LpPooling(Description):
         input_tensor_sizes = input_tensor.Sizes
         input_tensor_rank = input_tensor.DimensionCount
         output_tensor_sizes = output_tensor.Sizes
+        input_tensor_data_type = input_tensor.DataType
         padded_sizes = tuple(
             entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
             for i in range(input_tensor_rank - 2)
@@ -385,6 +389,17 @@ class LpPooling(Description):
                     )
                 )
                 break
+        # DML-LP_POOLING-float16-overflow
+        if input_tensor_data_type == TENSOR_DATA_TYPE_FLOAT16:
+            violations.append(
+                Violation(
+                    "DML-LP_POOLING-float16-overflow",
+                    "InputTensor.DataType",
+                    f"InputTensor.DataType is {name_of(enums.TensorDataType, input_tensor_data_type)}; it "
+                    "should differ from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where "
+                    "it passes 65504, and the result is infinite)",
+                )
+            )
         return violations
 
     def infer(self) -> LpPooling:

@@ -21,6 +21,7 @@ from ..tensor_rules import is_sound
 from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
+TENSOR_DATA_TYPE_FLOAT16 = enums.TensorDataType.FLOAT16
 _ROW_1 = Support(
     (4, 5),
     (
@@ -54,7 +55,7 @@ class LpPooling1(Description):
     DML-LP_POOLING1-window-size-range, DML-LP_POOLING1-dilations-range, DML-LP_POOLING1-same-type,
     DML-LP_POOLING1-output-batches-channels, DML-LP_POOLING1-p-range.
 
-    Advice: DML-LP_POOLING1-window-fits, DML-LP_POOLING1-windows-within.
+    Advice: DML-LP_POOLING1-window-fits, DML-LP_POOLING1-windows-within, DML-LP_POOLING1-float16-overflow.
     """
 
     OPERATOR: ClassVar[str] = "LP_POOLING1"
@@ -81,6 +82,7 @@ class LpPooling1(Description):
         Rule("DML-LP_POOLING1-output-batches-channels", "docs"),
         Rule("DML-LP_POOLING1-windows-within", "ours", advice=True),
         Rule("DML-LP_POOLING1-p-range", "docs"),
+        Rule("DML-LP_POOLING1-float16-overflow", "observed", advice=True),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-LP_POOLING1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -97,6 +99,7 @@ class LpPooling1(Description):
             "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides"
         ),
         "DML-LP_POOLING1-p-range": "P",
+        "DML-LP_POOLING1-float16-overflow": "InputTensor.DataType",
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_2: _SINCE_6_2,
@@ -359,6 +362,7 @@ class LpPooling1(Description):
         input_tensor_sizes = input_tensor.Sizes
         input_tensor_rank = input_tensor.DimensionCount
         output_tensor_sizes = output_tensor.Sizes
+        input_tensor_data_type = input_tensor.DataType
         window_extents = tuple(
             saturate(saturate((window_size[i] - 1) * entry(dilations, i)) + 1)
             for i in range(len(window_size))
@@ -400,6 +404,17 @@ class LpPooling1(Description):
                     )
                 )
                 break
+        # DML-LP_POOLING1-float16-overflow
+        if input_tensor_data_type == TENSOR_DATA_TYPE_FLOAT16:
+            violations.append(
+                Violation(
+                    "DML-LP_POOLING1-float16-overflow",
+                    "InputTensor.DataType",
+                    f"InputTensor.DataType is {name_of(enums.TensorDataType, input_tensor_data_type)}; it "
+                    "should differ from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where "
+                    "it passes 65504, and the result is infinite)",
+                )
+            )
         return violations
 
     def infer(self) -> LpPooling1:

@@ -23,6 +23,7 @@ from ..violation import Violation
 
 FEATURE_LEVEL_LEVEL_4_0 = enums.FeatureLevel.LEVEL_4_0
 FEATURE_LEVEL_LEVEL_5_2 = enums.FeatureLevel.LEVEL_5_2
+TENSOR_DATA_TYPE_FLOAT16 = enums.TensorDataType.FLOAT16
 _ROW_1 = Support(
     (4,),
     (
@@ -73,7 +74,7 @@ class MeanVarianceNormalization1(Description):
     DML-MEAN_VARIANCE_NORMALIZATION1-scale-required, DML-MEAN_VARIANCE_NORMALIZATION1-bias-required,
     DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels, DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels.
 
-    Advice: DML-MEAN_VARIANCE_NORMALIZATION1-axis-count.
+    Advice: DML-MEAN_VARIANCE_NORMALIZATION1-axis-count, DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow.
     """
 
     OPERATOR: ClassVar[str] = "MEAN_VARIANCE_NORMALIZATION1"
@@ -102,6 +103,7 @@ class MeanVarianceNormalization1(Description):
         Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", "docs", until=FeatureLevel.LEVEL_5_2),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", "docs", until=FeatureLevel.LEVEL_4_0),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", "docs", until=FeatureLevel.LEVEL_4_0),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow", "observed", advice=True),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-MEAN_VARIANCE_NORMALIZATION1-axis-count": "AxisCount InputTensor.DimensionCount",
@@ -125,6 +127,7 @@ class MeanVarianceNormalization1(Description):
         "DML-MEAN_VARIANCE_NORMALIZATION1-bias-required": "BiasTensor ScaleTensor",
         "DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels": "InputTensor.Sizes ScaleTensor ScaleTensor.Sizes",
         "DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels": "BiasTensor BiasTensor.Sizes InputTensor.Sizes",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow": "InputTensor.DataType NormalizeVariance",
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
@@ -485,10 +488,12 @@ class MeanVarianceNormalization1(Description):
         """The advice that a valid description draws, without its fused activations."""
         input_tensor = self.InputTensor
         axis_count = self.AxisCount
+        normalize_variance = self.NormalizeVariance
         if self._state or input_tensor is None:
             return []
         violations: list[Violation] = []
         input_tensor_rank = input_tensor.DimensionCount
+        input_tensor_data_type = input_tensor.DataType
         # DML-MEAN_VARIANCE_NORMALIZATION1-axis-count
         if axis_count > input_tensor_rank:
             hint = (
@@ -502,6 +507,17 @@ class MeanVarianceNormalization1(Description):
                     "AxisCount",
                     f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, "
                     f"{input_tensor_rank} (a dimension counts once){hint}",
+                )
+            )
+        # DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow
+        if normalize_variance and input_tensor_data_type == TENSOR_DATA_TYPE_FLOAT16:
+            violations.append(
+                Violation(
+                    "DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow",
+                    "InputTensor.DataType",
+                    f"InputTensor.DataType is {name_of(enums.TensorDataType, input_tensor_data_type)}; it "
+                    "should differ from FLOAT16 (in FLOAT16 the variance overflows in DirectML where it "
+                    "passes 65504, and the elements are divided by infinity)",
                 )
             )
         return violations

@@ -1,0 +1,171 @@
+"""What DirectML was seen to give, with the public places that show it: it is computed, or advised on."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlops
+
+
+def description(operator: str, **members: Any) -> Any:
+    """A description whose tensors are given as (data type, sizes)."""
+    made = {
+        name: {"DataType": value[0], "Sizes": value[1]} if isinstance(value, tuple) else value
+        for name, value in members.items()
+    }
+    desc = dmlops.from_json({"type": f"DML_OPERATOR_{operator}", "desc": made})
+    assert desc.validate("6.4") == []
+    return desc
+
+
+def computed(operator: str, members: dict[str, Any], **inputs: np.ndarray) -> dict[str, Any]:
+    return {
+        name: array.tolist()
+        for name, array in dmlops.reference.run(description(operator, **members), inputs).items()
+    }
+
+
+IMAGE = np.array(
+    [
+        [3.86005284, 45.18463077, 87.67153743, 98.78210347, 66.37414347, 3.41158349],
+        [86.14930501, 95.9813372, 76.87126314, 16.52591355, 65.98782867, 25.47092156],
+        [22.56010548, 92.08479613, 85.80876635, 92.63166027, 29.91620871, 75.40461275],
+        [62.06375451, 1.77121588, 99.47231285, 11.44055014, 25.39634271, 67.02175102],
+    ],
+    np.float32,
+)[None, None]
+HALVED = IMAGE[:, :, 1::2, 1::2]  # 95.98.. to 67.02..: those at the bottom right of each four
+
+
+@pytest.mark.parametrize(
+    ("operator", "members"),
+    [
+        ("RESAMPLE", {"Scales": [1, 1, 0.5, 0.5]}),
+        (
+            "RESAMPLE1",
+            {"Scales": [1, 1, 0.5, 0.5], "InputPixelOffsets": [0.5] * 4, "OutputPixelOffsets": [-0.5] * 4},
+        ),
+    ],
+)
+def test_the_nearest_of_two_elements_is_the_greater_one(operator: str, members: dict[str, Any]) -> None:
+    """web-platform-tests/wpt, pull requests 41811 and 45017: an image halved by WebNN on DirectML."""
+    tensors = {"InputTensor": ("FLOAT32", [1, 1, 4, 6]), "OutputTensor": ("FLOAT32", [1, 1, 2, 3])}
+    found = computed(
+        operator, {**tensors, "InterpolationMode": "NEAREST_NEIGHBOR", **members}, InputTensor=IMAGE
+    )
+    assert found["OutputTensor"] == HALVED.tolist()
+
+
+@pytest.mark.parametrize(
+    ("zero", "x", "expected"),
+    [
+        (0, [0, 2, 3, 5, -2, -5], [0, 51, 76, 127, -51, -128]),
+        (-23, [0, 2, 3, 5, 6, -2, -5, -6], [-23, 28, 53, 105, 127, -74, -128, -128]),
+    ],
+)
+def test_elements_are_quantized_with_the_reciprocal_of_the_scale(
+    zero: int, x: list[float], expected: list[int]
+) -> None:
+    """microsoft/onnxruntime, quantize_linear_test.cc: -128 and 105 where its tests expect -127 and 104."""
+    shape = [len(x)]
+    members = {
+        "InputTensor": ("FLOAT32", shape),
+        "ScaleTensor": ("FLOAT32", shape),
+        "ZeroPointTensor": ("INT8", shape),
+    }
+    found = computed(
+        "ELEMENT_WISE_QUANTIZE_LINEAR",
+        {**members, "OutputTensor": ("INT8", shape)},
+        InputTensor=np.array(x, np.float32),
+        ScaleTensor=np.full(shape, 0.039215686, np.float32),
+        ZeroPointTensor=np.full(shape, zero, np.int8),
+    )
+    assert found["OutputTensor"] == expected
+
+
+def test_dynamic_quantization_takes_the_reciprocal_too() -> None:
+    """microsoft/onnxruntime, dynamic_quantize_linear_test.cc: 25 where its test expects 26."""
+    members = {
+        "InputTensor": ("FLOAT32", [6]),
+        "OutputTensor": ("UINT8", [6]),
+        "OutputScaleTensor": ("FLOAT32", [1]),
+        "OutputZeroPointTensor": ("UINT8", [1]),
+    }
+    x = np.array([0, 2, -3, -2.5, 1.34, 0.5], np.float32)
+    found = computed("DYNAMIC_QUANTIZE_LINEAR", members, InputTensor=x)
+    assert found["OutputTensor"] == [153, 255, 0, 25, 221, 179]
+    assert found["OutputZeroPointTensor"] == [153]
+
+
+@pytest.mark.parametrize(("x", "expected"), [(100, math.inf), (-110, -math.inf), (3, 3)])
+def test_the_exponentials_of_log_sum_exp_overflow(x: float, expected: float) -> None:
+    """microsoft/onnxruntime, issue 29099: infinities for 100 and -100; that of -110 underflows anywhere."""
+    members = {
+        "Function": "LOG_SUM_EXP",
+        "InputTensor": ("FLOAT32", [1]),
+        "OutputTensor": ("FLOAT32", [1]),
+        "Axes": [0],
+    }
+    assert computed("REDUCE", members, InputTensor=np.array([x], np.float32))["OutputTensor"] == [expected]
+
+
+WINDOW = {"Strides": [1, 1], "WindowSize": [4, 4], "StartPadding": [0, 0], "EndPadding": [0, 0], "P": 2}
+CHANNEL = ("MeanTensor", "VarianceTensor", "ScaleTensor", "BiasTensor")
+OVERFLOWING = {
+    "LP_POOLING": (WINDOW, ["InputTensor", "OutputTensor"]),
+    "LP_POOLING1": ({**WINDOW, "Dilations": [1, 1]}, ["InputTensor", "OutputTensor"]),
+    "MEAN_VARIANCE_NORMALIZATION1": (
+        {"Axes": [2, 3], "NormalizeVariance": True, "Epsilon": 1e-5},
+        ["InputTensor", "OutputTensor"],
+    ),
+    "BATCH_NORMALIZATION": ({"Spatial": True, "Epsilon": 1e-5}, ["InputTensor", *CHANNEL, "OutputTensor"]),
+    "BATCH_NORMALIZATION_TRAINING": (
+        {"Epsilon": 1e-5},
+        [
+            "InputTensor",
+            "ScaleTensor",
+            "BiasTensor",
+            "OutputTensor",
+            "OutputMeanTensor",
+            "OutputVarianceTensor",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("operator", OVERFLOWING)
+def test_what_overflows_in_float16_draws_advice(operator: str) -> None:
+    """microsoft/onnxruntime, issues 29096, 26533 and 17692; tensorflow-directml-plugin, pull request 321."""
+    members, tensors = OVERFLOWING[operator]
+    pooled = operator.startswith("LP")
+    sizes = {
+        name: [1, 1, 1, 1]
+        if (pooled and name == "OutputTensor") or name not in ("InputTensor", "OutputTensor")
+        else [1, 1, 4, 4]
+        for name in tensors
+    }
+    for data_type, expected in (("FLOAT16", [f"DML-{operator}-float16-overflow"]), ("FLOAT32", [])):
+        made = {name: (data_type, sizes[name]) for name in tensors}
+        advice = description(operator, **made, **members).advice("6.4")
+        assert [one.rule for one in advice] == expected
+        assert all("65504" in one.message for one in advice)
+
+
+def test_float16_is_computed_in_single_precision_all_the_same() -> None:
+    """The root of a sum of squares that passes 65504, and a variance that does."""
+    norm = {"InputTensor": ("FLOAT16", [1, 1, 4, 4]), "OutputTensor": ("FLOAT16", [1, 1, 1, 1]), **WINDOW}
+    assert computed("LP_POOLING", norm, InputTensor=np.full((1, 1, 4, 4), 80, np.float16))[
+        "OutputTensor"
+    ] == [[[[320]]]]
+    row = np.array([-600, 600, -600, 600], np.float16).reshape(1, 1, 1, 4)
+    tensors = {"InputTensor": ("FLOAT16", [1, 1, 1, 4]), "OutputTensor": ("FLOAT16", [1, 1, 1, 4])}
+    found = computed(
+        "MEAN_VARIANCE_NORMALIZATION1",
+        {**tensors, "Axes": [3], "NormalizeVariance": True, "Epsilon": 1e-5},
+        InputTensor=row,
+    )
+    assert found["OutputTensor"] == [[[[-1, 1, -1, 1]]]]
