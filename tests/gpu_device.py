@@ -20,6 +20,7 @@ from gather_cases import Case
 
 GUARD = 4096  # bytes on either side of a tensor; a multiple of every offset alignment that Vulkan allows
 UNTOUCHED = 0xC3
+ABOVE_FLUSHED = float(np.finfo(np.float32).tiny) * 2**26  # subnormals, and what leads to them
 
 
 @cache
@@ -86,7 +87,7 @@ def alternatives(device: Any, oracle: Callable[..., Any], *arrays: np.ndarray) -
 def smallest_compared(device: Any, dtype: Any) -> float:
     """0; or, where the device flushes numbers of this type, a size well above what it flushes, as functions
     have smaller numbers on the way."""
-    return float(np.finfo(dtype).tiny) * 2**26 if dtype == np.float32 and flushes(device) else 0.0
+    return ABOVE_FLUSHED if dtype == np.float32 and flushes(device) else 0.0
 
 
 def planned(case: Case) -> Dispatch:
@@ -115,10 +116,7 @@ def dispatch_guarded(
     """
     from dmlops.gpu.resources import Binding
 
-    scratch = {
-        name: np.full(size, 0 if name in work.cleared else UNTOUCHED, np.uint8)
-        for name, size in work.scratch.items()
-    }
+    scratch = {name: np.full(size, fill_of(name, work), np.uint8) for name, size in work.scratch.items()}
     padded = {
         name: np.pad(content, GUARD, constant_values=UNTOUCHED)
         for name, content in {**contents, **scratch}.items()
@@ -168,24 +166,32 @@ def run_in_guard_zones(
     work = work or gpu.planned(desc, device.capabilities)
     contents = {name: np.frombuffer(data, np.uint8) for name, data in gpu.contents(desc, inputs)}
     outputs = dict(tensor_names(desc, "output"))
-    fill = {name: 0 if name in work.cleared else UNTOUCHED for name in outputs}
     for name, tensor in outputs.items():
-        contents[name] = np.full(buffer_size(tensor), fill[name], np.uint8)
+        contents[name] = np.full(buffer_size(tensor), fill_of(name, work), np.uint8)
     after = dispatch_guarded(device, desc.OPERATOR, work, contents, text_of)
     results: dict[str, Any] = {}
     for name, content in after.items():
         check_guards(name, content)
         window = content[GUARD:-GUARD]
-        if name not in outputs:
+        if name in outputs:
+            results[name] = array_in(name, outputs[name], window, fill_of(name, work))
+        else:
             assert (window == contents[name]).all(), f"{name}, an input, was written"
-            continue
-        tensor = outputs[name]
-        results[name] = array_of(tensor, bytearray(window))
-        if tensor.DataType.bits >= 8:
-            gaps = np.ones(window.size, bool)
-            size = tensor.DataType.numpy.itemsize
-            grid = np.ix_(*map(range, tensor.Sizes))
-            at = sum(index * stride for index, stride in zip(grid, tensor.element_strides, strict=True))
-            gaps.reshape(-1, size)[np.asarray(at).ravel()] = False
-            assert (window[gaps] == fill[name]).all(), f"bytes between the elements of {name} were written"
     return results
+
+
+def fill_of(name: str, work: Work) -> int:
+    """What the bytes of an output or a scratch buffer are before work."""
+    return 0 if name in work.cleared else UNTOUCHED
+
+
+def array_in(name: str, tensor: dmlops.TensorDesc, window: np.ndarray, fill: int) -> np.ndarray:
+    """The array in an output's buffer, whose other bytes are as before."""
+    if tensor.DataType.bits >= 8:
+        gaps = np.ones(window.size, bool)
+        size = tensor.DataType.numpy.itemsize
+        grid = np.ix_(*map(range, tensor.Sizes))
+        at = sum(index * stride for index, stride in zip(grid, tensor.element_strides, strict=True))
+        gaps.reshape(-1, size)[np.asarray(at).ravel()] = False
+        assert (window[gaps] == fill).all(), f"bytes between the elements of {name} were written"
+    return array_of(tensor, bytearray(window))

@@ -46,7 +46,7 @@ def differences(one: Drawn, device: Any) -> list[str]:
     texts = []
     for name, array in wanted.items():
         with np.errstate(all="ignore"):
-            equal = near(one, found[name], array, device)
+            equal = near(one, found[name], array, smallest_compared(device, np.float32))
         if not equal.all():
             place = tuple(np.argwhere(~equal)[0].tolist())
             texts.append(
@@ -65,8 +65,8 @@ def by_tensor(results: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
             yield from ((f"{name}[{number}]", one) for number, one in enumerate(found))
 
 
-def near(one: Drawn, found: np.ndarray, wanted: np.ndarray, device: Any) -> np.ndarray:
-    """Which elements are right."""
+def near(one: Drawn, found: np.ndarray, wanted: np.ndarray, smallest: float) -> np.ndarray:
+    """Which elements are right; numbers below `smallest` may be flushed."""
     desc: Any = one.desc
     if is_chosen(desc):
         return (found == wanted) | ((found != found) & (wanted != wanted))
@@ -77,7 +77,7 @@ def near(one: Drawn, found: np.ndarray, wanted: np.ndarray, device: Any) -> np.n
     a, b = found.astype(np.float64), wanted.astype(np.float64)
     if isinstance(computation(desc), Map):
         subnormal = 4 * float(np.finfo(wanted.dtype).smallest_normal)
-        least = max(subnormal, smallest_compared(device, np.float32), cancelled(one))
+        least = max(subnormal, smallest, cancelled(one))
         return np.isclose(a, b, ROUNDED[wanted.dtype.name], least, equal_nan=True)
     halves = any(tensor.DataType.name == "FLOAT16" for _, _, tensor in tensors(desc))
     exact, half = CONTRACTED if CONTRACTIONS.search(desc.OPERATOR) else SUMMED
