@@ -59,8 +59,9 @@ fuzz: $(READY)              ## run dmlops_validate under libFuzzer and sanitizer
 	scripts/install-debian-packages
 	$(BIN)/python tests/c_fuzz.py $(FUZZ_SECONDS)
 
-sweep: $(READY)             ## compare C with Python on SWEEP_COUNT random descriptions
+sweep: $(READY)             ## compare C with Python on SWEEP_COUNT random descriptions, and as many graphs
 	$(BIN)/python tests/c_differential.py $(SWEEP_COUNT)
+	$(BIN)/python tests/c_graphs.py $(SWEEP_COUNT)
 
 sweep-gpu: $(READY)         ## compare shaders with the reference on random descriptions for SWEEP_SECONDS
 	$(BIN)/python tests/gpu_sweep.py $(SWEEP_SECONDS) $$(nproc)

@@ -279,7 +279,7 @@ def test_the_committed_schemas_are_those_of_the_code(
 
 def spec_files() -> Iterator[tuple[type, Path]]:
     """The files that are whole as they are written, and some operators."""
-    for name in ("feature_levels", "constants", "enums", "structs", "rules", "identifiers"):
+    for name in ("feature_levels", "constants", "enums", "structs", "rules", "graphs", "identifiers"):
         yield FILES[name], SPECS / f"{name}.yaml"
     for path in sorted((SPECS / "counterparts").glob("*.yaml")):
         yield FILES["counterparts"], path

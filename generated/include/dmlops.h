@@ -4575,6 +4575,46 @@ static inline DML_FEATURE_LEVEL dmlops_min_feature_level(const DML_OPERATOR_DESC
 static inline uint64_t dmlops_tensor_size(
     DML_TENSOR_DATA_TYPE type, UINT dimension_count, const UINT* sizes, const UINT* strides);
 
+/* Graphs. */
+
+/* A tensor of a description; `entry` is its index if the member is an array, otherwise -1. `tensor` is null for an absent
+   one. */
+typedef struct dmlops_slot {
+    const char* member;
+    int64_t entry;
+    const DML_BUFFER_TENSOR_DESC* tensor;
+    int optional;
+} dmlops_slot;
+
+/* The inputs of a description, or its outputs, in the order in which edges and bindings count them: absent ones too, and
+   every entry of an array. Returns their number, 0 for an unknown operator, and writes the first `capacity` of them. */
+static inline size_t dmlops_slots(const DML_OPERATOR_DESC* desc, int outputs, dmlops_slot* out, size_t capacity);
+
+/* The bytes of memory that the functions below need for a graph: linear in what it counts. SIZE_MAX if that is too
+   much. */
+static inline size_t dmlops_graph_work(const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators);
+
+/* Validates a graph, and the operators in it, in linear time. DirectML's operators cannot be asked for their descriptions,
+   so operators[n] is that of node n; it is ignored for a constant. `work` is memory of dmlops_graph_work bytes, aligned as
+   by malloc. Results are those of dmlops_validate; members start with Nodes, InputEdges, OutputEdges or IntermediateEdges.
+   What follows from an earlier violation is not reported: edges are not followed if an index is wrong, and tensors of an
+   invalid operator are not compared.
+
+   Every array must have as many entries as its count says, and the Desc of a node or of an edge must be of its Type. Indices
+   can be anything. */
+static inline size_t dmlops_validate_graph(
+    const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, DML_FEATURE_LEVEL level, void* work,
+    dmlops_violation* out, size_t capacity);
+
+/* Gives advice on a graph that dmlops_validate_graph finds valid, and on its operators. */
+static inline size_t dmlops_advise_on_graph(
+    const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, DML_FEATURE_LEVEL level, void* work,
+    dmlops_violation* out, size_t capacity);
+
+/* The lowest feature level that accepts a graph, or 0 if none does. */
+static inline DML_FEATURE_LEVEL dmlops_min_feature_level_of_graph(
+    const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, void* work);
+
 /* The result of an inference. */
 typedef enum dmlops_inference {
     DMLOPS_INFERRED,     /* the output is written */
@@ -5982,6 +6022,8 @@ typedef struct dmlops_program {
 /* The state of a validation. In a fused activation, `outer` is its place. `program` is that of the last rule, whose
    names stay defined for the next ones.
 
+   In a graph, `ends` are the places that messages name.
+
    The rest is set when the first violation is found. A rule that reads something another one has found to be wrong is
    skipped: `broken` has these bits for each member, by position, and `fresh` those from the last rule that found a
    violation. `tensor` has the bits of the tensor being checked, and `refused` one bit for each dimension count that has
@@ -5995,6 +6037,7 @@ typedef struct dmlops_run {
     const dmlops_operator* op;
     const dmlops_place* outer;
     dmlops_program program;
+    const dmlops_place* ends[2];
     const char* last;
     uint8_t broken[20];
     uint8_t fresh[20];
@@ -6184,7 +6227,8 @@ static inline void dmlops_remember(dmlops_run* run, const char* rule, const char
 }
 
 /* Counts a violation and, if there is room, writes it. It concerns a field of what is at a place; either can be null.
-   In the format, %m is the path of that field, %p that of the place, %s a string, %i an int64_t, %a an array and its
+   In the format, %m is the path of that field, %p that of the place, %1 and %2 those of the
+   run's ends, %s a string, %i an int64_t, %a an array and its
    count, %e names and a value, %r a mask of ranks, %t types, %o activations, %v the next value of a program (passed
    once), %% a percent sign. The message ends at %? if an int64_t, or the program's next value, is 0. */
 DMLOPS_CALLED void dmlops_report(
@@ -6224,6 +6268,10 @@ DMLOPS_CALLED void dmlops_report(
             break;
         case 'p':
             dmlops_put_place(text, place);
+            break;
+        case '1':
+        case '2':
+            dmlops_put_place(text, run->ends[*format - '1']);
             break;
         case 's':
             dmlops_put(text, va_arg(values, const char*));
@@ -20063,6 +20111,29 @@ static const char* const dmlops_rule_texts[] = {
     "DML-TENSOR-alignment-element", "GuaranteedBaseOffsetAlignment is 0, or at least the bytes of an element.",
     "DML-TENSOR-flags", "Flags is NONE or OWNED_BY_DML.",
     "DML-TENSOR-flags-owned", "Where is_input is false, Flags differs from OWNED_BY_DML (only an input can be owned by DirectML).",
+    "DML-GRAPH-required", "An array with entries, and the description of a node or of an edge, is present.",
+    "DML-GRAPH-since", "The feature level includes graphs, and each type of node in the graph.",
+    "DML-GRAPH-node-type", "The type of a node is OPERATOR or CONSTANT.",
+    "DML-GRAPH-node-operator", "A node of type OPERATOR has an operator.",
+    "DML-GRAPH-edge-type", "The edges in InputEdges have the type INPUT, those in OutputEdges OUTPUT, those in IntermediateEdges INTERMEDIATE.",
+    "DML-GRAPH-node-range", "An edge joins nodes of the graph.",
+    "DML-GRAPH-input-range", "An input edge starts at an input of the graph.",
+    "DML-GRAPH-output-range", "An output edge ends at an output of the graph.",
+    "DML-GRAPH-slot-range", "An edge joins inputs and outputs that the operators of its nodes have. All tensors count, also absent ones, and every entry of an array. A constant has one output.",
+    "DML-GRAPH-slot-present", "An edge joins tensors that the descriptions of its nodes have.",
+    "DML-GRAPH-input-connected", "An edge leads to every tensor that a node reads.",
+    "DML-GRAPH-input-once", "At most one edge leads to a tensor that a node reads.",
+    "DML-GRAPH-acyclic", "The graph has no cycle.",
+    "DML-GRAPH-dead-node", "An output of the graph depends on every node.",
+    "DML-GRAPH-output-connected", "An edge starts at every output that is not optional, of a node on which an output of the graph depends.",
+    "DML-GRAPH-output-fed", "An edge leads to every output of the graph.",
+    "DML-GRAPH-output-fed-once", "At most one edge leads to an output of the graph.",
+    "DML-GRAPH-input-unread", "An edge starts at every input of the graph.",
+    "DML-GRAPH-edge-size", "The two tensors of an intermediate edge have the same TotalTensorSizeInBytes. Their types and sizes can differ.",
+    "DML-GRAPH-owned-from-input", "A tensor with the flag OWNED_BY_DML is fed by an input of the graph.",
+    "DML-GRAPH-constant-size", "The DataSize of a constant is the TotalTensorSizeInBytes of the tensor that reads it.",
+    "DML-GRAPH-reads-written", "What reads an intermediate edge reads nothing beyond the last element that is written there.",
+    "DML-GRAPH-owned-alike", "Of the tensors that read one input of the graph, all have the flag OWNED_BY_DML, or none.",
     "DML-ELEMENT_WISE_IDENTITY-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_IDENTITY-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ELEMENT_WISE_IDENTITY-same-sizes", "OutputTensor has the sizes of InputTensor.",
@@ -21841,6 +21912,874 @@ static inline dmlops_inference dmlops_infer_output(
     memcpy(sizes, arrays[number], tensor->DimensionCount * sizeof *sizes);
     tensor->Sizes = sizes;
     return DMLOPS_INFERRED;
+}
+
+/* Graphs. */
+
+static inline dmlops_slot dmlops_slot_of(const void* description, const dmlops_member* member, int64_t entry) {
+    const DML_TENSOR_DESC* tensors = (const DML_TENSOR_DESC*)dmlops_address(description, member);
+    dmlops_slot slot;
+    slot.member = member->name;
+    slot.entry = member->count == DMLOPS_ALONE ? -1 : entry;
+    slot.tensor = NULL;
+    slot.optional = member->optional;
+    if (tensors != NULL && dmlops_is_buffer(&tensors[entry])) {
+        slot.tensor = (const DML_BUFFER_TENSOR_DESC*)tensors[entry].Desc;
+    }
+    return slot;
+}
+
+/* The operator of a description that has members; else null. */
+static inline const dmlops_operator* dmlops_described(const DML_OPERATOR_DESC* desc) {
+    return desc != NULL && desc->Desc != NULL ? dmlops_find(dmlops_enum(&desc->Type)) : NULL;
+}
+
+/* Counts the slots of a description, and writes those from `first` on. */
+DMLOPS_CALLED size_t dmlops_slots_from(
+    const DML_OPERATOR_DESC* desc, int outputs, size_t first, dmlops_slot* out, size_t capacity) {
+    const dmlops_operator* op = dmlops_described(desc);
+    size_t count = 0;
+    for (size_t i = 0; op != NULL && i < op->member_count; ++i) {
+        const dmlops_member* member = &op->members[i];
+        if (member->kind == DMLOPS_TENSOR && member->is_input == !outputs) {
+            const int64_t entries = member->count == DMLOPS_ALONE ? 1 : dmlops_count(desc->Desc, member);
+            for (size_t at = first > count ? first - count : 0; (int64_t)at < entries; ++at) {
+                if (count + at - first >= capacity) {
+                    break;
+                }
+                out[count + at - first] = dmlops_slot_of(desc->Desc, member, (int64_t)at);
+            }
+            count += (size_t)entries;
+        }
+    }
+    return count;
+}
+
+static inline size_t dmlops_slots(const DML_OPERATOR_DESC* desc, int outputs, dmlops_slot* out, size_t capacity) {
+    return dmlops_slots_from(desc, outputs, 0, out, capacity);
+}
+
+/* The rules on two tensors that a graph joins. The message names both, as %1 and %2; the violation is of a field of the
+   one that `end` says. A rule can be limited to edges from operators or from constants. */
+
+typedef enum dmlops_writer { DMLOPS_ANY_WRITER, DMLOPS_OPERATOR_WRITER, DMLOPS_CONSTANT_WRITER } dmlops_writer;
+
+typedef struct dmlops_pair_rule {
+    const char* id;
+    const char* field;
+    const char* format;
+    uint16_t start;
+    uint8_t end;
+    uint8_t writer;
+    uint8_t advice;
+} dmlops_pair_rule;
+
+typedef struct dmlops_edge_pair {
+    const DML_TENSOR_DESC* From;
+    const DML_TENSOR_DESC* To;
+} dmlops_edge_pair;
+
+#define DMLOPS_AT(member) DMLOPS_WORD(dmlops_edge_pair, member)
+static const uint8_t dmlops_edge_code[] = {
+    /* DML-GRAPH-edge-size: To.TotalTensorSizeInBytes == From.TotalTensorSizeInBytes */
+    DMLOPS_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(To), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes), DMLOPS_INSIDE, DMLOPS_AT(From), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
+    DMLOPS_SHOW_INT, DMLOPS_INSIDE, DMLOPS_AT(To), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
+    DMLOPS_SHOW_INT, DMLOPS_INSIDE, DMLOPS_AT(From), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
+    /* DML-GRAPH-owned-from-input: To.Flags != OWNED_BY_DML */
+    DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(To), DMLOPS_UINT, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
+        DMLOPS_SMALL(1) /* OWNED_BY_DML */,
+    /* DML-GRAPH-constant-size: To.TotalTensorSizeInBytes == From.TotalTensorSizeInBytes */
+    DMLOPS_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(To), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes), DMLOPS_INSIDE, DMLOPS_AT(From), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
+    DMLOPS_SHOW_INT, DMLOPS_INSIDE, DMLOPS_AT(To), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
+    DMLOPS_SHOW_INT, DMLOPS_INSIDE, DMLOPS_AT(From), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
+    /* ToBits: (product(To.Sizes) if not present(To.Strides) else 1 + sum((To.Sizes[d] - 1) * To.Strides[d] for d in range(To.DimensionCount))) * bits(To.DataType) */
+    DMLOPS_LET, 16 /* ToBits */, DMLOPS_MULTIPLY, DMLOPS_SELECT, DMLOPS_NOT, DMLOPS_INSIDE, DMLOPS_AT(To),
+        DMLOPS_GIVEN, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Strides), DMLOPS_PRODUCT, DMLOPS_SIZES, DMLOPS_AT(To),
+        DMLOPS_ADD, DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_SUM, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(To), DMLOPS_TURN(10), DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(To),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_STRIDES, DMLOPS_AT(To),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_BITS, DMLOPS_TYPE, DMLOPS_AT(To),
+    /* FromBits: (product(From.Sizes) if not present(From.Strides) else 1 + sum((From.Sizes[d] - 1) * From.Strides[d] for d in range(From.DimensionCount))) * bits(From.DataType) */
+    DMLOPS_LET, 17 /* FromBits */, DMLOPS_MULTIPLY, DMLOPS_SELECT, DMLOPS_NOT, DMLOPS_INSIDE, DMLOPS_AT(From),
+        DMLOPS_GIVEN, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Strides), DMLOPS_PRODUCT, DMLOPS_SIZES, DMLOPS_AT(From),
+        DMLOPS_ADD, DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_SUM, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(From), DMLOPS_TURN(10), DMLOPS_MULTIPLY, DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(From),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_STRIDES, DMLOPS_AT(From),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_BITS, DMLOPS_TYPE, DMLOPS_AT(From),
+    /* DML-GRAPH-reads-written: ToBits <= FromBits */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(44) /* ToBits */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(79) /* FromBits */,
+    DMLOPS_LESS_OR_EQUAL, DMLOPS_SLOT(16) /* ToBits */, DMLOPS_SLOT(17) /* FromBits */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(16) /* ToBits */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(17) /* FromBits */,
+};
+#undef DMLOPS_AT
+
+static const dmlops_pair_rule dmlops_edge_rules[] = {
+    {"DML-GRAPH-edge-size", "TotalTensorSizeInBytes", "%2.TotalTensorSizeInBytes is %v; it must equal that of %1, %v", 0, 1, DMLOPS_OPERATOR_WRITER, 0},
+    {"DML-GRAPH-owned-from-input", "Flags", "%2 has the flag OWNED_BY_DML, but %1 feeds it; only an input of the graph can be owned by DirectML", 19, 1, DMLOPS_ANY_WRITER, 0},
+    {"DML-GRAPH-constant-size", "TotalTensorSizeInBytes", "%2.TotalTensorSizeInBytes is %v; it should equal the DataSize of %1, %v", 25, 1, DMLOPS_CONSTANT_WRITER, 1},
+    {"DML-GRAPH-reads-written", "Strides", "the last element of %2 ends at bit %v; %1, which writes it, ends at bit %v", 114, 1, DMLOPS_OPERATOR_WRITER, 1},
+};
+
+typedef struct dmlops_input_pair {
+    const DML_TENSOR_DESC* One;
+    const DML_TENSOR_DESC* Other;
+} dmlops_input_pair;
+
+#define DMLOPS_AT(member) DMLOPS_WORD(dmlops_input_pair, member)
+static const uint8_t dmlops_input_code[] = {
+    /* DML-GRAPH-owned-alike: Other.Flags == One.Flags */
+    DMLOPS_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(Other), DMLOPS_UINT, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
+        DMLOPS_INSIDE, DMLOPS_AT(One), DMLOPS_UINT, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
+    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(Other), DMLOPS_UINT,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
+    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(One), DMLOPS_UINT,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
+};
+#undef DMLOPS_AT
+
+static const dmlops_pair_rule dmlops_input_rules[] = {
+    {"DML-GRAPH-owned-alike", "Flags", "%2.Flags is %v; it must equal that of %1, %v, which reads the same input of the graph", 0, 1, DMLOPS_ANY_WRITER, 0},
+};
+
+/* The state of checking a graph. `work` holds the arrays: of nodes, which have one entry more for the ends of their
+   slots and edges; of slots; of edges; and of the graph's inputs and outputs. */
+typedef struct dmlops_graph_run {
+    dmlops_run run;
+    const DML_GRAPH_DESC* graph;
+    const DML_OPERATOR_DESC* const* operators;
+    DML_FEATURE_LEVEL level;
+    size_t* first_input;  /* of each node, among the inputs of all */
+    size_t* first_output;
+    size_t* first_edge;   /* that leads to each node, in `edges` */
+    UINT* edges;          /* intermediate ones, by the node to which they lead */
+    UINT* fed;            /* the edges to each input of a node */
+    UINT* read;           /* those from each output of a node */
+    UINT* waiting;        /* the edges from each node to nodes that are not in `order` */
+    UINT* order;          /* the nodes, each after all that read what it writes */
+    UINT* following;      /* a node to which each node in a cycle has an edge */
+    UINT* readers;        /* the first edge from each input of the graph that leads to a tensor, counted from 1 */
+    UINT* fed_outputs;    /* the edges to each output of the graph */
+    uint8_t* valid;       /* whether each node breaks no rule */
+    uint8_t* live;        /* whether an output of the graph depends on each node */
+} dmlops_graph_run;
+
+/* The type of a node; 0 if it has no description. */
+static inline int64_t dmlops_node_type(const DML_GRAPH_DESC* graph, size_t at) {
+    return graph->Nodes[at].Desc == NULL ? 0 : dmlops_enum(&graph->Nodes[at].Type);
+}
+
+static inline int dmlops_is_constant(const DML_GRAPH_DESC* graph, size_t at) {
+    return dmlops_node_type(graph, at) == 2;
+}
+
+/* The description of a node's operator; null for a constant. */
+static inline const DML_OPERATOR_DESC* dmlops_node_desc(
+    const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, size_t at) {
+    return operators != NULL && dmlops_node_type(graph, at) == 1 ? operators[at] : NULL;
+}
+
+static inline size_t dmlops_node_slots(
+    const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, size_t at, int outputs) {
+    if (dmlops_is_constant(graph, at)) {
+        return outputs != 0;
+    }
+    return dmlops_slots(dmlops_node_desc(graph, operators, at), outputs, NULL, 0);
+}
+
+static inline const char* dmlops_node_name(const DML_GRAPH_DESC* graph, size_t at) {
+    const void* desc = graph->Nodes[at].Desc;
+    const char* name = NULL;
+    if (dmlops_is_constant(graph, at)) {
+        name = ((const DML_CONSTANT_DATA_GRAPH_NODE_DESC*)desc)->Name;
+    } else if (desc != NULL && dmlops_node_type(graph, at) == 1) {
+        name = ((const DML_OPERATOR_GRAPH_NODE_DESC*)desc)->Name;
+    }
+    return name != NULL && *name != '\0' ? name : NULL;
+}
+
+/* A tensor of a node: its place in the graph, and the same with the node's name. */
+typedef struct dmlops_end {
+    dmlops_place node;
+    dmlops_place named;
+    dmlops_place inner[2];
+    const dmlops_place* place;
+    const dmlops_place* label;
+    dmlops_slot slot;
+    DML_BUFFER_TENSOR_DESC constant;
+    DML_TENSOR_DESC desc;
+} dmlops_end;
+
+/* Fills in a node's end without a slot. */
+static inline void dmlops_end_at_node(const dmlops_graph_run* state, size_t at, dmlops_end* end) {
+    const char* name = dmlops_node_name(state->graph, at);
+    end->node.outer = end->named.outer = NULL;
+    end->node.name = "Nodes";
+    end->node.index = (int64_t)at;
+    end->named.name = name != NULL ? name : "Nodes";
+    end->named.index = name != NULL ? -1 : (int64_t)at;
+    end->place = &end->node;
+    end->label = &end->named;
+    memset(&end->slot, 0, sizeof end->slot);
+}
+
+/* Fills in an end at a slot that exists. */
+DMLOPS_CALLED void dmlops_end_at(const dmlops_graph_run* state, size_t at, int output, size_t slot, dmlops_end* end) {
+    dmlops_end_at_node(state, at, end);
+    if (dmlops_is_constant(state->graph, at)) {
+        memset(&end->constant, 0, sizeof end->constant);
+        end->constant.TotalTensorSizeInBytes =
+            ((const DML_CONSTANT_DATA_GRAPH_NODE_DESC*)state->graph->Nodes[at].Desc)->DataSize;
+        end->slot.tensor = &end->constant;
+        end->slot.optional = 1;
+    } else {
+        dmlops_slots_from(
+            dmlops_node_desc(state->graph, state->operators, at), output, slot, &end->slot, 1);
+        end->inner[0].outer = &end->node;
+        end->inner[1].outer = &end->named;
+        end->inner[0].name = end->inner[1].name = end->slot.member;
+        end->inner[0].index = end->inner[1].index = end->slot.entry;
+        end->place = &end->inner[0];
+        end->label = &end->inner[1];
+    }
+    end->desc.Type = (DML_TENSOR_TYPE)1;
+    end->desc.Desc = end->slot.tensor;
+}
+
+/* Memory. */
+
+/* Takes the next array from `work`, or only counts its bytes if that is null. */
+static inline char* dmlops_take(char* work, int64_t* used, int64_t count, size_t size) {
+    char* start = work == NULL ? NULL : work + *used;
+    *used = dmlops_add(*used, dmlops_multiply(count, (int64_t)size));
+    return start;
+}
+
+/* Lays out the arrays in `work`; the bytes that they take. Those of larger entries come first. */
+static inline int64_t dmlops_lay_out(dmlops_graph_run* state, char* work, int64_t inputs, int64_t outputs) {
+    const DML_GRAPH_DESC* graph = state->graph;
+    const int64_t nodes = graph->NodeCount;
+    int64_t used = 0;
+    state->first_input = (size_t*)(void*)dmlops_take(work, &used, nodes + 1, sizeof(size_t));
+    state->first_output = (size_t*)(void*)dmlops_take(work, &used, nodes + 1, sizeof(size_t));
+    state->first_edge = (size_t*)(void*)dmlops_take(work, &used, nodes + 1, sizeof(size_t));
+    state->edges = (UINT*)(void*)dmlops_take(work, &used, graph->IntermediateEdgeCount, sizeof(UINT));
+    state->fed = (UINT*)(void*)dmlops_take(work, &used, inputs, sizeof(UINT));
+    state->read = (UINT*)(void*)dmlops_take(work, &used, outputs, sizeof(UINT));
+    state->waiting = (UINT*)(void*)dmlops_take(work, &used, nodes, sizeof(UINT));
+    state->order = (UINT*)(void*)dmlops_take(work, &used, nodes, sizeof(UINT));
+    state->following = (UINT*)(void*)dmlops_take(work, &used, nodes, sizeof(UINT));
+    state->readers = (UINT*)(void*)dmlops_take(work, &used, graph->InputCount, sizeof(UINT));
+    state->fed_outputs = (UINT*)(void*)dmlops_take(work, &used, graph->OutputCount, sizeof(UINT));
+    state->valid = (uint8_t*)dmlops_take(work, &used, nodes, 1);
+    state->live = (uint8_t*)dmlops_take(work, &used, nodes, 1);
+    return used;
+}
+
+/* The slots of all nodes. */
+static inline int64_t dmlops_all_slots(
+    const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, int outputs) {
+    int64_t count = 0;
+    for (size_t at = 0; graph->Nodes != NULL && at < graph->NodeCount; ++at) {
+        count = dmlops_add(count, (int64_t)dmlops_node_slots(graph, operators, at, outputs));
+    }
+    return count;
+}
+
+static inline size_t dmlops_graph_work(const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators) {
+    dmlops_graph_run state;
+    int64_t bytes;
+    if (graph == NULL) {
+        return 0;
+    }
+    state.graph = graph;
+    bytes = dmlops_lay_out(
+        &state, NULL, dmlops_all_slots(graph, operators, 0), dmlops_all_slots(graph, operators, 1));
+    return (uint64_t)bytes >= SIZE_MAX ? SIZE_MAX : (size_t)bytes;
+}
+
+/* Starts a run whose first violation may be that of an operator, which has a run of its own. */
+static inline void dmlops_begin_graph(
+    dmlops_run* run, DML_FEATURE_LEVEL level, dmlops_violation* out, size_t capacity) {
+    dmlops_begin(run, dmlops_enum(&level), out, capacity);
+    run->last = "";
+    memset(run->broken, 0, sizeof run->broken);
+    memset(run->fresh, 0, sizeof run->fresh);
+}
+
+/* Nodes. */
+
+/* Moves the violations from `first` on, which an operator breaks, to its node. */
+static inline void dmlops_within_node(dmlops_run* run, size_t first, const dmlops_end* node) {
+    for (size_t i = first; i < run->count && i < run->capacity; ++i) {
+        dmlops_violation* one = &run->out[i];
+        dmlops_violation own = *one;
+        dmlops_text text;
+        text.first = one->path;
+        text.size = sizeof one->path;
+        text.length = 0;
+        dmlops_put_place(&text, node->place);
+        dmlops_put(&text, ".");
+        dmlops_put(&text, own.path);
+        one->member = one->path;
+        text.first = one->message;
+        text.size = sizeof one->message;
+        text.length = 0;
+        dmlops_put_place(&text, node->label);
+        dmlops_put(&text, ": ");
+        dmlops_put(&text, own.message);
+    }
+}
+
+typedef size_t (*dmlops_judge)(const DML_OPERATOR_DESC*, DML_FEATURE_LEVEL, dmlops_violation*, size_t);
+
+/* Checks an operator by itself, or gives advice on it. */
+static inline void dmlops_judge_operator(
+    dmlops_graph_run* state, dmlops_judge judge, const DML_OPERATOR_DESC* desc, size_t at) {
+    dmlops_run* run = &state->run;
+    const size_t first = run->count;
+    const size_t left = first < run->capacity ? run->capacity - first : 0;
+    dmlops_end node;
+    run->count += judge(desc, state->level, left > 0 ? run->out + first : NULL, left);
+    if (run->count > first) {
+        dmlops_end_at_node(state, at, &node);
+        dmlops_within_node(run, first, &node);
+    }
+}
+
+DMLOPS_CALLED void dmlops_judge_node(dmlops_graph_run* state, size_t at) {
+    dmlops_run* run = &state->run;
+    const dmlops_place place = {NULL, "Nodes", (int64_t)at};
+    const DML_GRAPH_NODE_DESC* node = &state->graph->Nodes[at];
+    const int64_t type = dmlops_enum(&node->Type);
+    const DML_OPERATOR_DESC* desc = dmlops_node_desc(state->graph, state->operators, at);
+    const size_t before = run->count;
+    if (type != 1 && type != 2) {
+        dmlops_report(run, "DML-GRAPH-node-type", &place, "Type", "%m is %e; it must be %s", dmlops_names_GRAPH_NODE_TYPE, type, "OPERATOR or CONSTANT");
+    } else if (node->Desc == NULL) {
+        dmlops_report(run, "DML-GRAPH-required", &place, "Desc", "%m is absent; the graph needs it");
+    } else if (type == 2) {
+        if (run->level < 0x6200) {
+            dmlops_report(run, "DML-GRAPH-since", &place, "Type", "%s needs feature level %s; the requested level is %s", "a constant", "6.2", dmlops_name(dmlops_names_FEATURE_LEVEL, run->level));
+            state->valid[at] = 1;
+            return;
+        }
+    } else if (desc == NULL) {
+        dmlops_report(run, "DML-GRAPH-node-operator", &place, "Operator", "%m is absent; a node of type OPERATOR has one");
+    } else {
+        dmlops_judge_operator(state, dmlops_validate, desc, at);
+    }
+    state->valid[at] = run->count == before;
+}
+
+/* Edges. */
+
+typedef struct dmlops_edge {
+    UINT from_node, from_slot, to_node, to_slot; /* a graph's input stands for the first two, an output for the others */
+} dmlops_edge;
+
+/* The edges of a graph by their type, counted from 1; the members that hold their indices. */
+typedef struct dmlops_edge_list {
+    const char* name;
+    const char* members[4];
+} dmlops_edge_list;
+
+static const dmlops_edge_list dmlops_edge_lists[] = {
+    {"InputEdges", {"GraphInputIndex", NULL, "ToNodeIndex", "ToNodeInputIndex"}},
+    {"OutputEdges", {"FromNodeIndex", "FromNodeOutputIndex", "GraphOutputIndex", NULL}},
+    {"IntermediateEdges", {"FromNodeIndex", "FromNodeOutputIndex", "ToNodeIndex", "ToNodeInputIndex"}},
+};
+
+static inline const DML_GRAPH_EDGE_DESC* dmlops_edges_of(const DML_GRAPH_DESC* graph, int64_t type, UINT* count) {
+    *count = type == 1 ? graph->InputEdgeCount
+        : type == 2 ? graph->OutputEdgeCount : graph->IntermediateEdgeCount;
+    return type == 1 ? graph->InputEdges
+        : type == 2 ? graph->OutputEdges : graph->IntermediateEdges;
+}
+
+/* The indices of an edge, which has this type and a description. */
+static inline dmlops_edge dmlops_edge_of(const DML_GRAPH_EDGE_DESC* edge, int64_t type) {
+    dmlops_edge found = {0, 0, 0, 0};
+    if (type == 1) {
+        const DML_INPUT_GRAPH_EDGE_DESC* desc = (const DML_INPUT_GRAPH_EDGE_DESC*)edge->Desc;
+        found.from_node = desc->GraphInputIndex;
+        found.to_node = desc->ToNodeIndex;
+        found.to_slot = desc->ToNodeInputIndex;
+    } else if (type == 2) {
+        const DML_OUTPUT_GRAPH_EDGE_DESC* desc = (const DML_OUTPUT_GRAPH_EDGE_DESC*)edge->Desc;
+        found.from_node = desc->FromNodeIndex;
+        found.from_slot = desc->FromNodeOutputIndex;
+        found.to_node = desc->GraphOutputIndex;
+    } else {
+        const DML_INTERMEDIATE_GRAPH_EDGE_DESC* desc = (const DML_INTERMEDIATE_GRAPH_EDGE_DESC*)edge->Desc;
+        found.from_node = desc->FromNodeIndex;
+        found.from_slot = desc->FromNodeOutputIndex;
+        found.to_node = desc->ToNodeIndex;
+        found.to_slot = desc->ToNodeInputIndex;
+    }
+    return found;
+}
+
+/* Checks that an edge's node and its slot exist, unless the node's slots are unknown. */
+static inline void dmlops_judge_slot_index(
+    dmlops_graph_run* state, const dmlops_place* place, const char* const* members, UINT at, UINT slot, int output) {
+    dmlops_run* run = &state->run;
+    const DML_GRAPH_DESC* graph = state->graph;
+    const size_t* first = output ? state->first_output : state->first_input;
+    if (at >= graph->NodeCount) {
+        dmlops_report(run, "DML-GRAPH-node-range", place, members[0], "%m is %i; the graph has %i nodes", (int64_t)at, (int64_t)graph->NodeCount);
+    } else if (dmlops_is_constant(graph, at) || dmlops_described(dmlops_node_desc(graph, state->operators, at)) != NULL) {
+        const size_t count = first[at + 1] - first[at];
+        if (slot >= count) {
+            dmlops_end node;
+            dmlops_end_at_node(state, at, &node);
+            run->ends[0] = node.label;
+            dmlops_report(run, "DML-GRAPH-slot-range", place, members[1], "%m is %i; %1 has %i %s", (int64_t)slot, (int64_t)count, output ? "outputs" : "inputs");
+        }
+    }
+}
+
+/* Checks whether every edge of a type joins things that exist. */
+DMLOPS_CALLED void dmlops_judge_indices(dmlops_graph_run* state, int64_t type) {
+    dmlops_run* run = &state->run;
+    const DML_GRAPH_DESC* graph = state->graph;
+    const dmlops_edge_list* list = &dmlops_edge_lists[type - 1];
+    UINT count;
+    const DML_GRAPH_EDGE_DESC* edges = dmlops_edges_of(graph, type, &count);
+    if (edges == NULL && count > 0) {
+        dmlops_report(run, "DML-GRAPH-required", NULL, list->name, "%m is absent; the graph needs it");
+        return;
+    }
+    for (UINT i = 0; i < count; ++i) {
+        const dmlops_place place = {NULL, list->name, (int64_t)i};
+        const int64_t own = dmlops_enum(&edges[i].Type);
+        dmlops_edge edge;
+        if (own != type) {
+            dmlops_report(run, "DML-GRAPH-edge-type", &place, "Type", "%m is %e; it must be %e", dmlops_names_GRAPH_EDGE_TYPE, own, dmlops_names_GRAPH_EDGE_TYPE, type);
+            continue;
+        }
+        if (edges[i].Desc == NULL) {
+            dmlops_report(run, "DML-GRAPH-required", &place, "Desc", "%m is absent; the graph needs it");
+            continue;
+        }
+        edge = dmlops_edge_of(&edges[i], type);
+        if (type == 1) {
+            if (edge.from_node >= graph->InputCount) {
+                dmlops_report(run, "DML-GRAPH-input-range", &place, list->members[0], "%m is %i; the graph has %i inputs", (int64_t)edge.from_node, (int64_t)graph->InputCount);
+            }
+        } else {
+            dmlops_judge_slot_index(state, &place, &list->members[0], edge.from_node, edge.from_slot, 1);
+        }
+        if (type == 2) {
+            if (edge.to_node >= graph->OutputCount) {
+                dmlops_report(run, "DML-GRAPH-output-range", &place, list->members[2], "%m is %i; the graph has %i outputs", (int64_t)edge.to_node, (int64_t)graph->OutputCount);
+            }
+        } else {
+            dmlops_judge_slot_index(state, &place, &list->members[2], edge.to_node, edge.to_slot, 0);
+        }
+    }
+}
+
+/* Slots. From here on, all indices are in range, except those of slots of a node whose slots are unknown, which has
+   none: its `fed` and `read` are empty. */
+
+static inline UINT* dmlops_counter(UINT* counters, const size_t* first, UINT at, UINT slot) {
+    return slot < first[at + 1] - first[at] ? &counters[first[at] + slot] : NULL;
+}
+
+/* Reports an edge's end at a tensor that is absent. */
+static inline void dmlops_judge_present(dmlops_graph_run* state, UINT at, int output, UINT slot) {
+    dmlops_run* run = &state->run;
+    if (state->valid[at]) {
+        dmlops_end end;
+        dmlops_end_at(state, at, output, slot, &end);
+        if (end.slot.tensor == NULL) {
+            run->ends[0] = end.label;
+            dmlops_report(run, "DML-GRAPH-slot-present", end.place, NULL, "%1 is absent, and an edge joins it");
+        }
+    }
+}
+
+/* Counts the edges of slots, and checks that their tensors are there. */
+static inline void dmlops_judge_ends(dmlops_graph_run* state, int64_t type) {
+    UINT count;
+    const DML_GRAPH_EDGE_DESC* edges = dmlops_edges_of(state->graph, type, &count);
+    for (UINT i = 0; i < count; ++i) {
+        const dmlops_edge edge = dmlops_edge_of(&edges[i], type);
+        if (type != 1) {
+            UINT* counter = dmlops_counter(state->read, state->first_output, edge.from_node, edge.from_slot);
+            if (counter != NULL) {
+                ++*counter;
+                dmlops_judge_present(state, edge.from_node, 1, edge.from_slot);
+            }
+        }
+        if (type != 2) {
+            UINT* counter = dmlops_counter(state->fed, state->first_input, edge.to_node, edge.to_slot);
+            if (counter != NULL) {
+                ++*counter;
+                dmlops_judge_present(state, edge.to_node, 0, edge.to_slot);
+            }
+        }
+    }
+}
+
+/* Reports the tensors that a node reads to which not exactly one edge leads. */
+static inline void dmlops_judge_connections(dmlops_graph_run* state, size_t at) {
+    dmlops_run* run = &state->run;
+    for (size_t i = state->first_input[at]; i < state->first_input[at + 1]; ++i) {
+        if (state->fed[i] != 1) {
+            dmlops_end end;
+            dmlops_end_at(state, at, 0, i - state->first_input[at], &end);
+            run->ends[0] = end.label;
+            if (end.slot.tensor == NULL) {
+                continue;
+            }
+            if (state->fed[i] == 0) {
+                dmlops_report(run, "DML-GRAPH-input-connected", end.place, NULL, "%1 has no edge; %s reads it", dmlops_operator_name(dmlops_enum(&state->operators[at]->Type)));
+            } else {
+                dmlops_report(run, "DML-GRAPH-input-once", end.place, NULL, "%1 has %i edges; it must have one", (int64_t)state->fed[i]);
+            }
+        }
+    }
+}
+
+/* Pairs of tensors. */
+
+static inline void dmlops_judge_pair(
+    dmlops_run* run, const dmlops_pair_rule* rules, size_t count, const uint8_t* code, const void* pair,
+    const dmlops_end* first, const dmlops_end* second, int advice) {
+    const dmlops_writer other = first->slot.member == NULL ? DMLOPS_OPERATOR_WRITER : DMLOPS_CONSTANT_WRITER;
+    for (size_t i = 0; i < count; ++i) {
+        const dmlops_pair_rule* rule = &rules[i];
+        dmlops_program program;
+        if (rule->advice != advice || rule->writer == other) {
+            continue;
+        }
+        dmlops_start(&program, code, rule->start, pair, run->level);
+        if (dmlops_fails(&program)) {
+            run->ends[0] = first->label;
+            run->ends[1] = second->label;
+            dmlops_report(run, rule->id, rule->end ? second->place : first->place, rule->field, rule->format, &program);
+        }
+    }
+}
+
+/* Checks tensors that intermediate edges join, or gives advice on them. */
+DMLOPS_CALLED void dmlops_judge_edges(dmlops_graph_run* state, int advice) {
+    UINT count;
+    const DML_GRAPH_EDGE_DESC* edges = dmlops_edges_of(state->graph, 3, &count);
+    for (UINT i = 0; i < count; ++i) {
+        const dmlops_edge edge = dmlops_edge_of(&edges[i], 3);
+        dmlops_end from;
+        dmlops_end to;
+        if (!state->valid[edge.from_node] || !state->valid[edge.to_node]) {
+            continue;
+        }
+        dmlops_end_at(state, edge.from_node, 1, edge.from_slot, &from);
+        dmlops_end_at(state, edge.to_node, 0, edge.to_slot, &to);
+        if (from.slot.tensor != NULL && to.slot.tensor != NULL) {
+            const dmlops_edge_pair pair = {&from.desc, &to.desc};
+            dmlops_judge_pair(
+                &state->run, dmlops_edge_rules, sizeof dmlops_edge_rules / sizeof *dmlops_edge_rules,
+                dmlops_edge_code, &pair, &from, &to, advice);
+        }
+    }
+}
+
+/* Checks tensors that read the same input of the graph: each against the first one. */
+static inline void dmlops_judge_inputs(dmlops_graph_run* state) {
+    UINT count;
+    const DML_GRAPH_EDGE_DESC* edges = dmlops_edges_of(state->graph, 1, &count);
+    for (UINT i = 0; i < count; ++i) {
+        const dmlops_edge edge = dmlops_edge_of(&edges[i], 1);
+        UINT* reader = &state->readers[edge.from_node];
+        dmlops_end one;
+        dmlops_end other;
+        if (!state->valid[edge.to_node]) {
+            continue;
+        }
+        dmlops_end_at(state, edge.to_node, 0, edge.to_slot, &other);
+        if (other.slot.tensor == NULL) {
+            continue;
+        }
+        if (*reader == 0) {
+            *reader = i + 1;
+        } else {
+            const dmlops_edge first = dmlops_edge_of(&edges[*reader - 1], 1);
+            dmlops_input_pair pair;
+            dmlops_end_at(state, first.to_node, 0, first.to_slot, &one);
+            pair.One = &one.desc;
+            pair.Other = &other.desc;
+            if (first.to_node != edge.to_node || first.to_slot != edge.to_slot) {
+                dmlops_judge_pair(
+                    &state->run, dmlops_input_rules, sizeof dmlops_input_rules / sizeof *dmlops_input_rules,
+                    dmlops_input_code, &pair, &one, &other, 0);
+            }
+        }
+    }
+}
+
+/* The whole graph. */
+
+/* Orders the nodes, each after all that read what it writes; how many are in the order, which leaves out those from which
+   a cycle is reached. (A counting sort of the edges, then Kahn's algorithm from the last nodes: each edge is followed once,
+   when the node that it leads to is taken.) */
+DMLOPS_CALLED UINT dmlops_order_nodes(dmlops_graph_run* state) {
+    const UINT nodes = state->graph->NodeCount;
+    UINT count;
+    UINT taken = 0;
+    const DML_GRAPH_EDGE_DESC* edges = dmlops_edges_of(state->graph, 3, &count);
+    size_t* first = state->first_edge;
+    memset(first, 0, sizeof *first * ((size_t)nodes + 1));
+    memset(state->waiting, 0, sizeof *state->waiting * nodes);
+    for (UINT i = 0; i < count; ++i) {
+        const dmlops_edge edge = dmlops_edge_of(&edges[i], 3);
+        ++first[edge.to_node + (size_t)1];
+        ++state->waiting[edge.from_node];
+    }
+    for (UINT at = 0; at < nodes; ++at) {
+        first[at + (size_t)1] += first[at];
+    }
+    for (UINT i = count; i-- > 0;) { /* moves each end to a start */
+        const dmlops_edge edge = dmlops_edge_of(&edges[i], 3);
+        state->edges[--first[edge.to_node + (size_t)1]] = edge.from_node;
+    }
+    for (UINT at = 0; at < nodes; ++at) {
+        first[at] = first[at + (size_t)1];
+        if (state->waiting[at] == 0) {
+            state->order[taken++] = at;
+        }
+    }
+    first[nodes] = count;
+    for (UINT i = 0; i < taken; ++i) {
+        const UINT at = state->order[i];
+        for (size_t edge = first[at]; edge < first[at + (size_t)1]; ++edge) {
+            const UINT writer = state->edges[edge];
+            if (--state->waiting[writer] == 0) {
+                state->order[taken++] = writer;
+            }
+        }
+    }
+    return taken;
+}
+
+/* Reports one cycle, if there is any. */
+static inline void dmlops_judge_cycle(dmlops_graph_run* state) {
+    dmlops_run* run = &state->run;
+    const UINT nodes = state->graph->NodeCount;
+    UINT count;
+    const DML_GRAPH_EDGE_DESC* edges = dmlops_edges_of(state->graph, 3, &count);
+    char choices[DMLOPS_MESSAGE_SIZE];
+    dmlops_text text;
+    dmlops_end node;
+    UINT at = 0;
+    UINT least;
+    int shown = 0;
+    if (dmlops_order_nodes(state) == nodes) {
+        return;
+    }
+    for (UINT i = count; i-- > 0;) { /* the first such edge of each node stays */
+        const dmlops_edge edge = dmlops_edge_of(&edges[i], 3);
+        if (state->waiting[edge.to_node] != 0) {
+            state->following[edge.from_node] = edge.to_node;
+        }
+    }
+    while (state->waiting[at] == 0) {
+        ++at;
+    }
+    for (UINT i = 0; i < nodes; ++i) { /* after so many steps, it is in a cycle */
+        at = state->following[at];
+    }
+    least = at;
+    for (UINT next = state->following[at]; next != at; next = state->following[next]) {
+        least = next < least ? next : least;
+    }
+    text.first = choices;
+    text.size = sizeof choices;
+    text.length = 0;
+    at = least;
+    do {
+        dmlops_end_at_node(state, at, &node);
+        dmlops_put(&text, shown > 0 ? " -> " : "");
+        dmlops_put_place(&text, node.label);
+        at = state->following[at];
+        ++shown;
+    } while (at != least && shown < 8);
+    dmlops_end_at_node(state, least, &node);
+    dmlops_put(&text, " -> ");
+    if (shown < 8) {
+        dmlops_put_place(&text, node.label);
+    } else {
+        dmlops_put(&text, "...");
+    }
+    run->ends[0] = node.label;
+    dmlops_report(run, "DML-GRAPH-acyclic", node.place, NULL, "%1 is in a cycle: %s", choices);
+}
+
+/* Advice on nodes on which no output depends, and on outputs of other nodes that nothing reads. */
+static inline void dmlops_advise_on_nodes(dmlops_graph_run* state) {
+    dmlops_run* run = &state->run;
+    const DML_GRAPH_DESC* graph = state->graph;
+    const UINT taken = dmlops_order_nodes(state);
+    memset(state->live, 0, graph->NodeCount);
+    for (UINT i = 0; i < graph->OutputEdgeCount; ++i) {
+        state->live[dmlops_edge_of(&graph->OutputEdges[i], 2).from_node] = 1;
+    }
+    for (UINT i = 0; i < taken; ++i) {
+        const UINT at = state->order[i];
+        for (size_t edge = state->first_edge[at]; state->live[at] && edge < state->first_edge[at + (size_t)1]; ++edge) {
+            state->live[state->edges[edge]] = 1;
+        }
+    }
+    for (size_t at = 0; at < graph->NodeCount; ++at) {
+        dmlops_end end;
+        if (!state->live[at]) {
+            dmlops_end_at_node(state, at, &end);
+            run->ends[0] = end.label;
+            dmlops_report(run, "DML-GRAPH-dead-node", end.place, NULL, "no output of the graph depends on %1");
+            continue;
+        }
+        for (size_t i = state->first_output[at]; i < state->first_output[at + 1]; ++i) {
+            if (state->read[i] == 0) {
+                dmlops_end_at(state, at, 1, i - state->first_output[at], &end);
+                if (end.slot.tensor != NULL && !end.slot.optional) {
+                    run->ends[0] = end.label;
+                    dmlops_report(run, "DML-GRAPH-output-connected", end.place, NULL, "%1 has no edge; %s writes it", dmlops_operator_name(dmlops_enum(&state->operators[at]->Type)));
+                }
+            }
+        }
+    }
+}
+
+/* Advice on the outputs and inputs of the graph. */
+static inline void dmlops_advise_on_ends(dmlops_graph_run* state) {
+    dmlops_run* run = &state->run;
+    const DML_GRAPH_DESC* graph = state->graph;
+    for (UINT i = 0; i < graph->OutputEdgeCount; ++i) {
+        ++state->fed_outputs[dmlops_edge_of(&graph->OutputEdges[i], 2).to_node];
+    }
+    for (UINT at = 0; at < graph->OutputCount; ++at) {
+        const dmlops_place place = {NULL, "Outputs", (int64_t)at};
+        run->ends[0] = &place;
+        if (state->fed_outputs[at] == 0) {
+            dmlops_report(run, "DML-GRAPH-output-fed", &place, NULL, "%1 has no edge, so nothing writes it");
+        } else if (state->fed_outputs[at] > 1) {
+            dmlops_report(run, "DML-GRAPH-output-fed-once", &place, NULL, "%1 has %i edges; it should have one", (int64_t)state->fed_outputs[at]);
+        }
+    }
+    for (UINT at = 0; at < graph->InputCount; ++at) {
+        const dmlops_place place = {NULL, "Inputs", (int64_t)at};
+        run->ends[0] = &place;
+        if (state->readers[at] == 0) {
+            dmlops_report(run, "DML-GRAPH-input-unread", &place, NULL, "nothing reads %1, which must be bound all the same");
+        }
+    }
+}
+
+/* Checks a graph: first nodes, then the indices of edges, then what the edges join. */
+DMLOPS_CALLED void dmlops_judge_graph(
+    dmlops_graph_run* state, const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators,
+    DML_FEATURE_LEVEL level, void* work, dmlops_violation* out, size_t capacity) {
+    dmlops_run* run = &state->run;
+    size_t before;
+    dmlops_begin_graph(run, level, out, capacity);
+    state->graph = graph;
+    state->operators = operators;
+    state->level = level;
+    if (dmlops_name(dmlops_names_FEATURE_LEVEL, run->level) == NULL) {
+        dmlops_report(run, "DML-OPERATOR-feature-level", NULL, "level", "feature level %i does not exist", run->level);
+        return;
+    }
+    if (graph == NULL) {
+        dmlops_report(run, "DML-GRAPH-required", NULL, "graph", "%m is absent; the graph needs it");
+        return;
+    }
+    if (run->level < 0x2100) {
+        dmlops_report(run, "DML-GRAPH-since", NULL, "Nodes", "%s needs feature level %s; the requested level is %s", "a graph", "2.1", dmlops_name(dmlops_names_FEATURE_LEVEL, run->level));
+        return;
+    }
+    if (graph->Nodes == NULL && graph->NodeCount > 0) {
+        dmlops_report(run, "DML-GRAPH-required", NULL, "Nodes", "%m is absent; the graph needs it");
+        return;
+    }
+    dmlops_lay_out(
+        state, (char*)work, dmlops_all_slots(graph, operators, 0), dmlops_all_slots(graph, operators, 1));
+    state->first_input[0] = state->first_output[0] = 0;
+    for (size_t at = 0; at < graph->NodeCount; ++at) {
+        state->first_input[at + 1] = state->first_input[at] + dmlops_node_slots(graph, operators, at, 0);
+        state->first_output[at + 1] = state->first_output[at] + dmlops_node_slots(graph, operators, at, 1);
+        dmlops_judge_node(state, at);
+    }
+    memset(state->fed, 0, sizeof *state->fed * state->first_input[graph->NodeCount]);
+    memset(state->read, 0, sizeof *state->read * state->first_output[graph->NodeCount]);
+    memset(state->readers, 0, sizeof *state->readers * graph->InputCount);
+    memset(state->fed_outputs, 0, sizeof *state->fed_outputs * graph->OutputCount);
+    before = run->count;
+    for (int64_t type = 1; type <= 3; ++type) {
+        dmlops_judge_indices(state, type);
+    }
+    if (run->count > before) {
+        return;
+    }
+    for (int64_t type = 1; type <= 3; ++type) {
+        dmlops_judge_ends(state, type);
+    }
+    for (size_t at = 0; at < graph->NodeCount; ++at) {
+        dmlops_judge_connections(state, at);
+    }
+    dmlops_judge_edges(state, 0);
+    dmlops_judge_inputs(state);
+    dmlops_judge_cycle(state);
+}
+
+static inline size_t dmlops_validate_graph(
+    const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, DML_FEATURE_LEVEL level, void* work,
+    dmlops_violation* out, size_t capacity) {
+    dmlops_graph_run state;
+    dmlops_judge_graph(&state, graph, operators, level, work, out, capacity);
+    return state.run.count;
+}
+
+static inline size_t dmlops_advise_on_graph(
+    const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, DML_FEATURE_LEVEL level, void* work,
+    dmlops_violation* out, size_t capacity) {
+    dmlops_graph_run state;
+    dmlops_judge_graph(&state, graph, operators, level, work, NULL, 0);
+    if (state.run.count > 0) {
+        return 0;
+    }
+    dmlops_begin_graph(&state.run, level, out, capacity);
+    for (size_t at = 0; at < graph->NodeCount; ++at) {
+        const DML_OPERATOR_DESC* desc = dmlops_node_desc(graph, operators, at);
+        if (desc != NULL) {
+            dmlops_judge_operator(&state, dmlops_advise, desc, at);
+        }
+    }
+    dmlops_advise_on_nodes(&state);
+    dmlops_advise_on_ends(&state);
+    dmlops_judge_edges(&state, 1);
+    return state.run.count;
+}
+
+static inline DML_FEATURE_LEVEL dmlops_min_feature_level_of_graph(
+    const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, void* work) {
+    size_t i = sizeof dmlops_names_FEATURE_LEVEL / sizeof *dmlops_names_FEATURE_LEVEL - 1; /* newest first */
+    while (i-- > 0) {
+        const DML_FEATURE_LEVEL level = (DML_FEATURE_LEVEL)dmlops_names_FEATURE_LEVEL[i].value;
+        if (dmlops_validate_graph(graph, operators, level, work, NULL, 0) == 0) {
+            return level;
+        }
+    }
+    return (DML_FEATURE_LEVEL)0;
 }
 
 #ifdef DMLOPS_DISPATCH

@@ -732,6 +732,46 @@ NO_COUNTERPARTS = Counterparts((), (), {}, {}, {}, (), {}, {})
 
 
 @dataclass(frozen=True)
+class EdgeRule:
+    """A rule on the two tensors of an edge, which starts at a node of type `writer`; None for any."""
+
+    rule: Rule
+    writer: Literal["operator", "constant"] | None
+
+
+@dataclass(frozen=True)
+class BrokenGraph:
+    """How an example breaks a rule at a feature level: what stands at each path instead."""
+
+    rule: Rule
+    level: FeatureLevel
+    changes: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Graphs:
+    """The rules of graphs, which exist from `since` on and can have constants from `constants_since` on.
+
+    `checks` are rules without conditions, which outputs check in their own ways. In a condition on an edge,
+    the tensors are From and To; in one on an input of the graph, One and Other. `example` is a valid graph.
+    """
+
+    page: str
+    since: FeatureLevel
+    constants_since: FeatureLevel
+    checks: tuple[Rule, ...]
+    definitions: tuple[Definition, ...]
+    edges: tuple[EdgeRule, ...]
+    inputs: tuple[Rule, ...]
+    example: Mapping[str, object]
+    broken: tuple[BrokenGraph, ...]
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return (*self.checks, *(one.rule for one in self.edges), *self.inputs)
+
+
+@dataclass(frozen=True)
 class Registry:
     """The complete registry. Sequences have a fixed order: levels ascending, operators by value."""
 
@@ -746,6 +786,7 @@ class Registry:
     operator_rules: tuple[Rule, ...]  # for every operator: DML-OPERATOR-...
     hints: Mapping[str, Message]  # for mistakes that are the same with every operator
     tensor: TensorRules  # for every tensor of every operator: DML-TENSOR-...
+    graphs: Graphs = field(repr=False)  # DML-GRAPH-...; no operator depends on them
     operators: tuple[Operator, ...]
     errata: tuple[Erratum, ...]  # those that concern no single operator
     counterparts: Counterparts

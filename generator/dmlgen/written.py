@@ -338,6 +338,69 @@ class Rules(Record):
     tensor: TensorRules
 
 
+# specs/graphs.yaml
+
+Broken: TypeAlias = Annotated[
+    Mapping[Annotated[str, Pattern(r"[A-Za-z0-9.\[\]]+", "a path, as in Nodes[0].name")], Node],
+    "How the example breaks the rule: what stands at each path instead. null removes an entry.",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphRule(Record):
+    """What all rules of graphs have in common."""
+
+    id: RuleId
+    summary: Text
+    source: Source
+    advice: Annotated[bool, "Whether a graph that breaks the rule is nevertheless valid."] = False
+    broken: Broken = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphCheck(GraphRule):
+    """A rule that needs more of a graph than two tensors, which each output checks in its own way."""
+
+    message: MessageText
+    form: Literal["abi"] | None = None
+    broken_by: Annotated[
+        Text, "Shipping callers that break what the page says, and where; such a rule is advice."
+    ] = NO_TEXT
+    at: Annotated[Level, "The feature level at which the example breaks the rule."] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairRule(GraphRule):
+    """A rule on two tensors that a graph joins."""
+
+    require: Expression
+    says: Annotated[
+        Template, "The message; an expression in braces stands for its value, a tensor for its path."
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EdgeRule(PairRule):
+    """A rule on the tensors From and To that an intermediate edge joins."""
+
+    from_: (
+        Annotated[Literal["operator", "constant"], "Limits the rule to edges from nodes of this type."] | None
+    ) = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graphs(Record):
+    """Rules of graphs, and a valid graph, whose operators and edges are given by their ABI indices."""
+
+    page: Page
+    graph: Annotated[tuple[GraphCheck, ...], Size(1)]
+    let: Let = field(default_factory=dict)
+    edge: tuple[EdgeRule, ...]
+    input: tuple[PairRule, ...]
+    example: Node
+    errata: Errata = ()
+
+
 # specs/identifiers.yaml
 
 
@@ -809,6 +872,7 @@ class General:
     enums: Enums
     structs: Structs
     rules: Rules
+    graphs: Graphs
     identifiers: Identifiers
 
 
@@ -819,6 +883,7 @@ FILES: Mapping[str, type] = {
     "enums": Enums,
     "structs": Structs,
     "rules": Rules,
+    "graphs": Graphs,
     "identifiers": Identifiers,
     "operator": Operator,
     "definitions": Definitions,

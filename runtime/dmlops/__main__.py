@@ -19,6 +19,7 @@ from .completion import SHELLS, Words, script, words_of
 from .enums import NEWEST
 from .errors import JsonError
 from .explain import explain, explain_rule
+from .graph import command as graph_command
 from .marking import printed
 from .quoting import nearest, printable, shown
 from .reading import Entry, entries
@@ -32,6 +33,7 @@ examples:
   dmlops show gather elements                  an operator; names work in any spelling
   dmlops support GEMM --build 22621            what a Windows build supports
   dmlops diff-levels 5.0 6.4                   what the levels above 5.0 added
+  dmlops graph explain graph.json              the same for graphs; see dmlops graph --help
   dmlops rule DML-GEMM-inner-size              a rule and its source
   eval "$(dmlops completion bash)"             completion in this shell
 
@@ -134,6 +136,7 @@ def _parser() -> argparse.ArgumentParser:
     one = command("rule", _rule, "Show what a rule requires, and its source")
     one.add_argument("identifier", metavar="ID", help="such as DML-GEMM-inner-size")
     _json(one)
+    graph_command.add(command)
     onnx_command.add(command)
     verify_command.add(command)
     one = command("schema", _schema, "Print a JSON Schema of descriptions, for editors")

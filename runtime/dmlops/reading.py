@@ -18,14 +18,14 @@ LONGEST_LINE = 1 << 24  # bytes; a description takes a few hundred
 
 @dataclass(frozen=True)
 class Entry:
-    """One description in a file: its id, and its JSON value or the reason why there is none."""
+    """A JSON value in a file: its id, and the value or the reason why there is none."""
 
     identity: Any
     value: Any
     error: JsonError | None = None
 
     def description(self) -> Description:
-        """The description; raises JsonError if it cannot be read."""
+        """The description that it is; raises JsonError if it is none."""
         if self.error is not None:
             raise self.error
         return from_json(self.value)
@@ -33,6 +33,15 @@ class Entry:
 
 def entries(file: BinaryIO) -> Iterator[Entry]:
     """The descriptions of a file, in order; those of a model have their names as ids."""
+    for entry in values(file):
+        if is_model(entry.value):
+            yield from (Entry(name, one) for name, one in dispatchables(entry.value))
+        else:
+            yield entry
+
+
+def values(file: BinaryIO) -> Iterator[Entry]:
+    """The JSON values of a file, in order."""
     for text in _texts(file):
         try:
             if text is None:
@@ -41,13 +50,10 @@ def entries(file: BinaryIO) -> Iterator[Entry]:
         except JsonError as error:
             yield Entry(None, None, error)
             continue
-        if is_model(value):
-            yield from (Entry(name, one) for name, one in dispatchables(value))
-        else:
-            identity = value.pop("id", None) if isinstance(value, dict) else None
-            if isinstance(value, dict):
-                value.pop("$schema", None)  # used by editors
-            yield Entry(identity, value)
+        identity = value.pop("id", None) if isinstance(value, dict) else None
+        if isinstance(value, dict):
+            value.pop("$schema", None)  # used by editors
+        yield Entry(identity, value)
 
 
 def _texts(file: BinaryIO) -> Iterator[bytes | None]:

@@ -9,6 +9,7 @@ Descriptions are typed, validated for every feature level, read from JSON, and e
     desc.min_feature_level()           # which feature level it needs
     dmlops.closest(desc, "6.4")        # the closest valid description
     dmlops.reference.run(desc, {...})  # what it computes
+    dmlops.Graph.from_json(...)        # several of them, compiled into one
 """
 
 from importlib import import_module as _import_module
@@ -61,6 +62,7 @@ if _TYPE_CHECKING:
     from . import onnx as onnx
     from . import reference as reference
     from . import registry as registry
+    from .graph import Graph as Graph
     from .mending import Change as Change
     from .mending import Closest as Closest
     from .mending import closest as closest
@@ -285,6 +287,7 @@ if _TYPE_CHECKING:
 _LAZY = {
     "Change": ".mending",
     "Closest": ".mending",
+    "Graph": ".graph",
     "abi": ".abi",
     "closest": ".mending",
     "counterparts": ".counterparts",
@@ -476,6 +479,7 @@ __all__ = [  # noqa: RUF022 -- operators in the order of the header
     "Change",
     "Closest",
     "Description",
+    "Graph",
     "InvalidDescription",
     "JsonError",
     "Support",

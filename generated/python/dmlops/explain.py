@@ -51,11 +51,17 @@ def explain_rule(rule: RuleText, style: Style = PLAIN) -> str:
         style.strong(rule.id),
         f"    {rule.text}",
         *(f"    {formula}" for formula in rule.formulas),
-        f"Operator: {rule.operator or 'all'}, from feature level {rule.since}{until}.",
+        f"{_scope(rule)}, from feature level {rule.since}{until}.",
         f"Source: {_SOURCES[rule.source]}.",
         *([f"Page: {rule.page}"] if rule.page is not None else []),
     ]
     return "\n".join(lines)
+
+
+def _scope(rule: RuleText) -> str:
+    if rule.id.startswith("DML-GRAPH-"):
+        return "Graphs"
+    return f"Operator: {rule.operator or 'all'}"
 
 
 def _listed(violations: Sequence[Violation], style: Style) -> Iterator[str]:

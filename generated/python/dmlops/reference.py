@@ -3,7 +3,8 @@
 """The reference: what operators compute, in NumPy. It is slow, simple, and exact in its data types.
 
 Arrays are logical: shaped as the tensor's Sizes, typed as its DataType, with 4-bit types unpacked to 8 bits.
-For a member that is an array of tensors, pass a list; for an absent optional tensor, nothing.
+For a member that is an array of tensors, pass a list; for an absent optional tensor, nothing. The inputs and
+outputs of a graph are given by their names.
 """
 
 from __future__ import annotations
@@ -18,16 +19,21 @@ from .compute import computation
 from .description import Description
 from .enums import FeatureLevel
 from .errors import InvalidDescription
+from .graph import Graph
+from .graph.running import run as run_graph
 from .plain import is_a
 from .quoting import shown
 
 
-def run(desc: Description, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The output tensors of an operator, as new arrays; inputs are only read.
+def run(desc: Description | Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The output tensors of an operator or a graph, as new arrays; inputs are only read.
 
-    Raises InvalidDescription, ValueError for arrays that do not fit the description, NotImplementedError if
-    the registry does not define the operator's computation, and TypeError if `desc` is not a description.
+    Raises InvalidDescription, ValueError for an invalid graph and for arrays that do not fit the description,
+    NotImplementedError if the registry does not define the operator's computation, and TypeError if `desc` is
+    not a description.
     """
+    if isinstance(desc, Graph):
+        return run_graph(desc, inputs, run)
     if not is_a(desc, Description):
         raise TypeError(f"{shown(desc)} is not an operator description")
     violations = desc.validate(max(FeatureLevel))

@@ -31,7 +31,11 @@ def differences(old: Specs, new: Specs) -> Iterator[Change]:
     values = renamed_values(was, now)
     yield from general_changes(sides, values)
     yield from identifier_changes(sides)
-    for rules, new_rules in ((was.operator_rules, now.operator_rules), (was.tensor.rules, now.tensor.rules)):
+    for rules, new_rules in (
+        (was.operator_rules, now.operator_rules),
+        (was.tensor.rules, now.tensor.rules),
+        (was.graphs.rules, now.graphs.rules),
+    ):
         yield from rule_changes(sides, Rules(rules, Meaning(values)), Rules(new_rules, Meaning({})))
     yield from operator_changes(sides, values)
     yield from counterpart_changes(sides)

@@ -11,6 +11,7 @@ from dmlgen.outputs import (
     coverage,
     definition,
     description_schema,
+    graphs,
     hlsl,
     language,
     matrix,
@@ -29,7 +30,7 @@ def render_all(
     `known` are matrices, by path, that need no new search for cases.
     """
     outputs: dict[str, bytes] = {}
-    languages = (python, description_schema, counterparts, compute, definition, c, hlsl, language)
+    languages = (python, description_schema, counterparts, compute, definition, c, hlsl, language, graphs)
     for output in languages:
         progress.say(f"rendering: {len(outputs)} files so far")
         outputs.update(output.render(registry, templates))

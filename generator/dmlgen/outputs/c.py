@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from dmlgen.message import SHOWN
-from dmlgen.outputs import c_dispatch
+from dmlgen.outputs import c_dispatch, c_graphs
 from dmlgen.outputs.c_layout import POINTER_SIZES, layout
 from dmlgen.outputs.c_program import (
     ENTRY,
@@ -70,8 +70,9 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     dispatch = c_dispatch.dispatches(registry, plans, {name: one.shader for name, one in found.items()})
     dispatch_functions = {name for one in found.values() for name in one.shader.functions}
     lists = [longest_list(registry.tensor.rules), *(one.longest_list for one in operators)]
+    pairs = c_graphs.pairs_views(registry)
     general = (*registry.operator_rules, *(rule for rule in registry.tensor.rules if not rule.checks))
-    of_all = texts((*registry.operator_rules, *registry.tensor.rules))
+    of_all = texts((*registry.operator_rules, *registry.tensor.rules, *registry.graphs.rules))
     header = templates.render(
         "c/dmlops.h.j2",
         number_types=[
@@ -101,12 +102,18 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         functions=functions,
         dispatch_functions=dispatch_functions - functions,
         **_encoding(),
-        lists=max(1, tensor_code.lists, *(one.lists for one in operators)),
+        lists=max(1, tensor_code.lists, *(one.lists for one in operators), *(one.lists for one in pairs)),
         flags=[enum.name for enum in registry.enums.values() if enum.flags],
         tensor_fields=[member.name for member in registry.structs[TENSOR].members],
         most_members=max(len(operator.members) for operator in registry.operators),
         most_outputs=max(len(operator.outputs) for operator in registry.operators),
         longest_desc=max(layout(registry, one, POINTER_SIZES[0]).size for one in registry.operators),
+        graph_rules={rule.slug: rule for rule in registry.graphs.checks},
+        graph_pairs=pairs,
+        graph_values=c_graphs.values(registry),
+        graph_since=registry.graphs.since,
+        graph_constants_since=registry.graphs.constants_since,
+        graph_cycle=c_graphs.SHOWN_OF_CYCLE,
         hints=registry.hints,
         newest=registry.levels[-1].value,
         dispatch=dispatch,

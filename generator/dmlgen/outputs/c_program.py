@@ -154,12 +154,17 @@ class Program:
             if isinstance(part, str):
                 format_ += part.replace("%", "%%")
             elif isinstance(part, ir.Tensor):
-                format_ += "%p"
+                format_ += self.path(part)
             else:
                 format_ += "%v"
                 self._value(part)
                 self._end_line()
         return format_
+
+    def path(self, tensor: ir.Tensor) -> str:
+        """The conversion for the path of a tensor: that of the only one."""
+        del tensor
+        return "%p"
 
     def _value(self, node: ir.Expr) -> None:
         kind = node.type.kind

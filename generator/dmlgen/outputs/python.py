@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dmlgen.banner import head
 from dmlgen.expr.printer import SOURCE
 from dmlgen.outputs import dxdispatch
 from dmlgen.outputs.parts import parts
+from dmlgen.outputs.python_graphs import graphs_view
 from dmlgen.outputs.python_operators import OPERATOR, operator_view
 from dmlgen.outputs.python_rules import used_definitions
 from dmlgen.outputs.python_tensor import TENSOR, tensor_view
 from dmlgen.outputs.render import Templates, plain_files
 from dmlgen.project import LICENSE, RUNTIME
-from dmlgen.registry import Operator, Registry, Rule, Struct
+from dmlgen.registry import Definition, Operator, Registry, Rule, Struct
 from dmlgen.sentence import sentence
 from dmlgen.show import condition_text
 from dmlgen.text import Text
@@ -64,8 +66,13 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         "registry": {"structs": _structs(registry)},
         "make": {"functions": [one.make for one in found.values()]},
         "structs": {"structs": _values(registry)},
+        "graph/rules": {"graphs": graphs_view(registry)},
         "rule_texts": {
-            "rules": [_rule_texts(registry, None, templates), *(one.rule_texts for one in found.values())]
+            "rules": [
+                _rule_texts(registry, None, templates),
+                _graph_texts(registry, templates),
+                *(one.rule_texts for one in found.values()),
+            ]
         },
         "tensor": {"tensor": tensor_view(registry)},
         "tensor_rules": {"tensor": tensor_view(registry)},
@@ -96,13 +103,29 @@ def _rule_texts(registry: Registry, operator: Operator | None, templates: Templa
     general = (*registry.operator_rules, *registry.tensor.rules)
     return templates.text(
         f"{_PACKAGE}/rule_texts_of.j2",
-        operator=operator,
-        texts=[_rule_text(registry, rule, operator) for rule in (operator.rules if operator else general)],
+        owner="" if operator is None else operator.name,
+        page=(operator.page or "") if operator else "",
+        start=registry.levels[0] if operator is None else operator.since,
+        texts=[
+            _rule_text(rule, operator.definitions if operator else registry.tensor.definitions)
+            for rule in (operator.rules if operator else general)
+        ],
     )
 
 
-def _rule_text(registry: Registry, rule: Rule, operator: Operator | None) -> RuleText:
-    definitions = operator.definitions if operator is not None else registry.tensor.definitions
+def _graph_texts(registry: Registry, templates: Templates) -> str:
+    """The texts of the rules of graphs."""
+    graphs = registry.graphs
+    return templates.text(
+        f"{_PACKAGE}/rule_texts_of.j2",
+        owner="",
+        page=graphs.page,
+        start=graphs.since,
+        texts=[_rule_text(rule, graphs.definitions) for rule in graphs.rules],
+    )
+
+
+def _rule_text(rule: Rule, definitions: Sequence[Definition]) -> RuleText:
     used = used_definitions(definitions, [part for check in rule.checks for part in check.read])
     named = [f"{definition.name} = {SOURCE.print(definition.value)}" for definition in used]
     return RuleText(rule, sentence(rule), (*map(condition_text, rule.checks), *named))

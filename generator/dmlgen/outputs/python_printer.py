@@ -92,7 +92,7 @@ class PythonPrinter(Printer):
 
     def _shown(self, node: ir.Expr) -> str:
         if isinstance(node, ir.Tensor):
-            return "path"
+            return f"{python_variable(node.name)}.label" if node.name else "path"
         text = self.print(node)
         match node.type.kind:
             case "enum":

@@ -20,6 +20,7 @@ from dmlgen.resolve.counterparts import FILES as INTERFACE_FILES
 from dmlgen.resolve.counterparts import resolve_counterparts
 from dmlgen.resolve.faults import Faults, fault
 from dmlgen.resolve.general import General
+from dmlgen.resolve.graphs import resolve_graphs
 from dmlgen.resolve.merge import merged
 from dmlgen.resolve.operators import erratum, resolve_operator
 from dmlgen.resolve.rules import tensor_rules
@@ -56,12 +57,13 @@ def load_registry(specs: Path, memory: Memory | None = None) -> Registry:
                 sources.read(path)
     if len(files) < len(general_names) or 0 < len(others) < len(INTERFACE_FILES):
         faults.stop()
-    general, tensor = None, None
+    general, tensor, graphs = None, None, None
     with faults:
         whole = written.General(**files)
         general = General(whole)
         tensor = tensor_rules(general, whole.rules.tensor)
-    if general is None or tensor is None:
+        graphs = resolve_graphs(general, whole.graphs)
+    if general is None or tensor is None or graphs is None:
         raise SpecError(faults)
     operators = sources.resolved(general, faults)
     faults += _clashes(operators)
@@ -81,6 +83,7 @@ def load_registry(specs: Path, memory: Memory | None = None) -> Registry:
         hints=general.hints,
         operator_rules=general.operator_rules,
         tensor=tensor,
+        graphs=graphs,
         operators=tuple(by_name.values()),
         errata=tuple(erratum(item) for file in files.values() for item in getattr(file, "errata", ())),
         counterparts=counterparts,
@@ -101,8 +104,8 @@ def _document(type_: type[T], read: Read, path: Path) -> T:
 class _Operators:
     """The operators' files, read and then resolved, or recalled.
 
-    An operator depends on its file and that file's path, the general files except the list of identifiers,
-    and the shared files.
+    An operator depends on its file and that file's path, the general files except the list of identifiers
+    and the rules of graphs, and the shared files.
     """
 
     def __init__(self, specs: Path, read: Read, memory: Memory) -> None:
@@ -111,7 +114,8 @@ class _Operators:
         self._known: Mapping[str, Operator] = memory.recall("operators")
         self._digests: dict[Path, str] = {}
         self._written: dict[Path, written.Operator] = {}
-        general = [specs / f"{one.name}.yaml" for one in fields(written.General) if one.name != "identifiers"]
+        names = [one.name for one in fields(written.General) if one.name not in ("identifiers", "graphs")]
+        general = [specs / f"{name}.yaml" for name in names]
         self._common = ""
         for path in (*general, *sorted((specs / "shared").rglob("*.yaml"))):
             with suppress(SpecError):  # it is reported where the file is used

@@ -84,8 +84,11 @@ def wording(
     )
 
 
-def template(node: Scalar[str] | None, scope: Scope) -> tuple[Part, ...]:
-    """A text in which expressions in braces stand for their values; () if there is no text."""
+def template(node: Scalar[str] | None, scope: Scope, paths: bool = False) -> tuple[Part, ...]:
+    """A text in which expressions in braces stand for their values; () if there is no text.
+
+    With `paths`, a tensor stands for its path.
+    """
     if node is None:
         return ()
     text, parts, start = node.value.rstrip(), list[Part](), 0
@@ -94,7 +97,7 @@ def template(node: Scalar[str] | None, scope: Scope) -> tuple[Part, ...]:
             raise fault(node.at(match.start()), "message", "unmatched brace")
         offset = match.start(1)
         value = parse(match[1], scope, lambda i, offset=offset: node.at(offset + i))  # type: ignore[misc]
-        if value.type.kind not in SHOWN:
+        if value.type.kind not in SHOWN and not (paths and isinstance(value, ir.Tensor)):
             raise fault(node.at(offset), "message", f"a {value.type} cannot be shown in a message")
         parts += [folded(text[start : match.start()]), value]
         start = match.end()

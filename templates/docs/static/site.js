@@ -60,8 +60,9 @@ function entriesOf(index) {
     const whole = split.map((name) => name.join(""));
     entries.push({ kind, weight, title, url, text, whole, name: [...split.flat(), ...whole], rest: words(rest) });
   };
-  const operatorName = (number) => (number < 0 ? "every operator" : index.operators[number][0]);
-  const page = (number) => (number < 0 ? "general.html" : `operators/${operatorName(number).toLowerCase()}.html`);
+  const general = { "-1": ["every operator", "general.html"], "-2": ["graphs", "graphs.html"] };
+  const operatorName = (number) => general[number]?.[0] ?? index.operators[number][0];
+  const page = (number) => general[number]?.[1] ?? `operators/${operatorName(number).toLowerCase()}.html`;
   index.operators.forEach(([name, since, summary, alias], number) => {
     add("operator", 1.6, name, page(number), `since ${since}. ${summary}`, alias ? [name, alias] : [name], summary);
   });

@@ -10,6 +10,7 @@ from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS
 from dmlgen.outputs import c, counterparts, definition, hlsl, python
 from dmlgen.outputs.c_types import c_type
+from dmlgen.outputs.docs import graphs as drawn
 from dmlgen.outputs.docs import interface, search, support
 from dmlgen.outputs.docs.formula import code
 from dmlgen.outputs.docs.operator import INTERFACES, Operators, lets_of, rule_view
@@ -102,6 +103,7 @@ class _Site:
         self._add(
             "rules.html", "rules", "All rules", words,
             general=[(rule, sentence(rule)) for rule in general], own=own,
+            graphs=[(rule, sentence(rule)) for rule in registry.graphs.rules],
         )  # fmt: skip
         self._add(
             "general.html",
@@ -111,6 +113,18 @@ class _Site:
             operators=[rule_view(rule, (), examples) for rule in registry.operator_rules],
             tensors=[rule_view(rule, definitions, examples) for rule in registry.tensor.rules],
             lets=lets_of(definitions),
+        )
+        definitions = registry.graphs.definitions
+        self._add(
+            "graphs.html",
+            "graphs",
+            "Graphs",
+            "DML_GRAPH_DESC CompileGraph edges nodes constants cycle",
+            rules=[rule_view(rule, definitions, {}) for rule in registry.graphs.rules],
+            lets=lets_of(definitions),
+            drawing=drawn.drawing(registry.graphs.example),
+            box_width=drawn.WIDTH,
+            box_height=drawn.HEIGHT,
         )
         self._counterparts()
         words = "errors in the documentation contradictions wrong pages"

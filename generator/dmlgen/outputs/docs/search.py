@@ -33,7 +33,8 @@ def index(registry: Registry, pages: Sequence[Entry], elsewhere: Sequence[Entry]
                     places.append(len(rules))
             rules.append((number, rule.id, sentence(rule).plain))
 
-    add(-1, (*registry.operator_rules, *registry.tensor.rules))
+    add(-1, (*registry.operator_rules, *registry.tensor.rules))  # rules of no operator are of a page
+    add(-2, registry.graphs.rules)
     for number, operator in enumerate(registry.operators):
         for member in operator.members:
             members.setdefault(member.name, []).append(number)

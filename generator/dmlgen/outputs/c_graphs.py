@@ -1,0 +1,84 @@
+"""The part of the C header that checks graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dmlgen.expr import ir
+from dmlgen.outputs.c_program import Program
+from dmlgen.outputs.c_rules import Code, ProgramView
+from dmlgen.registry import EdgeRule, Registry
+
+SHOWN_OF_CYCLE = 8  # most nodes of a cycle that a message lists, as in Python
+
+
+@dataclass(frozen=True)
+class PairRuleView:
+    """A condition on two tensors: the start of its program, its message, the field of the tensor `end`."""
+
+    id: str
+    field: str
+    format: str
+    start: int
+    end: int
+    writer: str
+    advice: bool
+
+
+@dataclass(frozen=True)
+class PairsView:
+    """The rules on two tensors with these names, and their programs."""
+
+    name: str
+    tensors: tuple[str, str]
+    programs: tuple[ProgramView, ...]
+    rules: tuple[PairRuleView, ...]
+    lists: int
+
+
+class _Program(Program):
+    """A program on two tensors, whose paths messages show as %1 and %2."""
+
+    tensors: tuple[str, str]
+
+    def path(self, tensor: ir.Tensor) -> str:
+        return f"%{self.tensors.index(tensor.name) + 1}"
+
+
+class _Code(Code):
+    def __init__(self, registry: Registry, tensors: tuple[str, str]) -> None:
+        super().__init__(registry, None)
+        self._tensors = tensors
+
+    def _program(self) -> Program:
+        program = _Program(self._registry, None, self._name)
+        program.tensors = self._tensors
+        return program
+
+
+def pairs_views(registry: Registry) -> tuple[PairsView, ...]:
+    """The rules on the tensors of an edge, and on those that read the same input of a graph."""
+    inputs = [EdgeRule(rule, None) for rule in registry.graphs.inputs]
+    return (
+        _pairs(registry, "edge", ("From", "To"), registry.graphs.edges),
+        _pairs(registry, "input", ("One", "Other"), inputs),
+    )
+
+
+def _pairs(registry: Registry, name: str, tensors: tuple[str, str], rules: Sequence[EdgeRule]) -> PairsView:
+    code = _Code(registry, tensors)
+    views: list[PairRuleView] = []
+    for one in rules:
+        for check in one.rule.checks:
+            start, format_ = code.check(one.rule, check)
+            tensor, _, field = check.member.partition(".")
+            end, writer = tensors.index(tensor), one.writer or "any"
+            views.append(PairRuleView(one.rule.id, field, format_, start, end, writer, one.rule.advice))
+    return PairsView(name, tensors, tuple(code.programs), tuple(views), code.lists)
+
+
+def values(registry: Registry) -> dict[str, int]:
+    """The types of nodes and of edges."""
+    enums = (registry.enums["GRAPH_NODE_TYPE"], registry.enums["GRAPH_EDGE_TYPE"])
+    return {entry.name: entry.value for enum in enums for entry in enum.entries}

@@ -1,0 +1,100 @@
+"""The rules of graphs in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dmlgen.expr import ir
+from dmlgen.names import field_local, python_variable
+from dmlgen.outputs.python_printer import PythonPrinter
+from dmlgen.outputs.python_rules import (
+    Assignments,
+    CheckView,
+    RuleView,
+    assignments_of,
+    constants_of,
+    parts_of,
+    rule_view,
+    used_definitions,
+)
+from dmlgen.registry import EdgeRule, Registry, Stage
+
+_TOTAL = "TotalTensorSizeInBytes"  # in Python it can be absent, and follows from the rest then
+
+
+@dataclass(frozen=True)
+class PairsView:
+    """A function that checks two tensors: its name, theirs, its variables, and the rules."""
+
+    name: str
+    summary: str
+    tensors: tuple[str, str]
+    fields: Assignments
+    assignments: Assignments
+    rules: tuple[RuleView, ...]
+
+
+@dataclass(frozen=True)
+class GraphsView:
+    functions: tuple[PairsView, ...]
+    constants: Assignments
+
+
+def graphs_view(registry: Registry) -> GraphsView:
+    graphs = registry.graphs
+    printer = PythonPrinter(registry, None, Stage.VALUES)
+
+    def pairs(name: str, summary: str, tensors: tuple[str, str], rules: Sequence[EdgeRule]) -> PairsView:
+        parts = [part for one in rules for check in one.rule.checks for part in parts_of(check)]
+        definitions = used_definitions(graphs.definitions, parts)
+        read = dict.fromkeys(
+            (node.tensor.name, node.name)
+            for part in (*parts, *(one.value for one in definitions))
+            for node in ir.walk(part)
+            if isinstance(node, ir.Field)
+        )
+        return PairsView(
+            name,
+            summary,
+            (python_variable(tensors[0]), python_variable(tensors[1])),
+            tuple((field_local(*one), _read(*one)) for one in read),
+            assignments_of(printer, definitions),
+            tuple(_placed(rule_view(one.rule, printer), one.writer) for one in rules),
+        )
+
+    edges = [one for one in graphs.edges if not one.rule.advice]
+    advice = [one for one in graphs.edges if one.rule.advice]
+    inputs = [EdgeRule(rule, None) for rule in graphs.inputs]
+    functions = (
+        pairs("check_edge", "Checks the tensors that an edge joins.", ("From", "To"), edges),
+        pairs("advise_on_edge", "Advice on the tensors that an edge joins.", ("From", "To"), advice),
+        pairs(
+            "check_input", "Checks two tensors that read the same input of a graph.", ("One", "Other"), inputs
+        ),
+    )
+    return GraphsView(functions, constants_of(printer))
+
+
+def _read(tensor: str, field: str) -> str:
+    """A field of a slot's tensor."""
+    return f"{python_variable(tensor)}.given.{'size_in_bytes' if field == _TOTAL else field}"
+
+
+def _placed(rule: RuleView, writer: str | None) -> RuleView:
+    """The rule on slots, which have paths and tensors; it applies if the first is of a node of this type."""
+    guard = {"operator": "not from_.is_constant and ", "constant": "from_.is_constant and "}.get(
+        writer or "", ""
+    )
+
+    def path(member: str) -> str:
+        tensor, _, field = member.strip('"').partition(".")
+        return (
+            f'f"{{{python_variable(tensor)}.path}}.{field}"' if field else f"{python_variable(tensor)}.path"
+        )
+
+    def placed(one: CheckView) -> CheckView:
+        failure = f"({one.failure})" if guard and " or " in one.failure else one.failure
+        return replace(one, failure=f"{guard}{failure}", member=path(one.member))
+
+    return replace(rule, checks=tuple(map(placed, rule.checks)))

@@ -1,0 +1,174 @@
+"""`dmlops graph`: checks, shows, converts and computes graphs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from ..answers import UNREADABLE
+from ..arguments import known_level
+from ..enums import NEWEST, FeatureLevel
+from ..errors import InvalidDescription, JsonError
+from ..quoting import shown
+from ..reading import Entry
+from ..terminal import style_for
+from ..violation import Violation
+from .drawing import dot, mermaid
+from .explaining import explain, level_text, node_level
+from .files import graphs
+from .json_form import from_json
+from .listing import listed
+from .model import Graph
+
+FORMS: dict[str, Callable[[Graph], str]] = {
+    "text": lambda graph: "\n".join(listed(graph)),
+    "json": lambda graph: json.dumps(graph.to_json()),
+    "mermaid": mermaid,
+    "dot": dot,
+}
+
+
+def add(added: Callable[..., argparse.ArgumentParser]) -> None:
+    """Adds the command to those of `dmlops`; `added` adds a command by name, function and summary."""
+    parser = added("graph", lambda options: options.act(options), "Check, show, convert or compute graphs")
+    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
+
+    def action(name: str, act: Callable[[argparse.Namespace], int], summary: str) -> argparse.ArgumentParser:
+        one: argparse.ArgumentParser = actions.add_parser(name, help=summary, description=f"{summary}.")
+        one.add_argument(
+            "file", metavar="FILE", help="graphs in JSON, one a line or a single one; - is standard input"
+        )
+        one.set_defaults(act=act)
+        return one
+
+    def leveled(one: argparse.ArgumentParser) -> argparse.ArgumentParser:
+        help_ = f"a feature level (default: {NEWEST})"
+        one.add_argument("--level", "--feature-level", type=known_level, default=NEWEST, help=help_)
+        return one
+
+    one = leveled(action("validate", _validate, "Check graphs and print one JSON result per line"))
+    one.add_argument("--json", action="store_true", help="what it prints anyway")
+    leveled(action("explain", _explain, "Explain what is wrong with graphs, and how to fix them"))
+    action("infer", _infer, "Fill in the tensors that follow from others")
+    one = action("level", _level, "Show which feature level graphs need, and for which nodes")
+    one.add_argument("--json", action="store_true", help="print JSON, one line per graph")
+    for name, default, summary in (
+        ("show", "text", "Show graphs"),
+        ("convert", "json", "Print graphs in another form"),
+    ):
+        one = action(name, _show, summary)
+        one.add_argument("--to", choices=FORMS, default=default, help=f"the form (default: {default})")
+    one = action("run", _run, "Compute a graph in NumPy, or on Vulkan")
+    one.add_argument(
+        "--inputs", metavar="NPZ", required=True, help="the inputs by name, as numpy.savez writes them"
+    )
+    one.add_argument("--outputs", metavar="NPZ", help="where to write the outputs by name")
+    one.add_argument("--gpu", action="store_true", help="run the shaders instead of the reference")
+
+
+def judged(entry: Entry, at: FeatureLevel) -> dict[str, Any]:
+    """The violations and the advice for a graph at a feature level, and the level that it needs."""
+    violations: list[Violation] = []
+    advice: list[Violation] = []
+    needed: FeatureLevel | None = None
+    try:
+        graph = _graph(entry)
+        violations, advice, needed = graph.validate(at), graph.advice(at), graph.min_feature_level()
+    except JsonError as error:
+        violations = [Violation(UNREADABLE, error.path, error.reason)]
+    return {
+        "id": entry.identity,
+        "ok": not violations,
+        "violations": [asdict(one) for one in violations],
+        "advice": [asdict(one) for one in advice],
+        "min_feature_level": None if needed is None else str(needed),
+    }
+
+
+def _graph(entry: Entry) -> Graph:
+    """The graph of an entry; raises JsonError if it is none."""
+    if entry.error is not None:
+        raise entry.error
+    return entry.value if isinstance(entry.value, Graph) else from_json(entry.value)
+
+
+def _validate(options: argparse.Namespace) -> int:
+    clean = True
+    for entry in graphs(options.file):
+        answer = judged(entry, options.level)
+        clean &= answer["ok"]
+        print(json.dumps(answer))
+    return 0 if clean else 1
+
+
+def _texts(options: argparse.Namespace, text: Callable[[Graph], tuple[str, bool]]) -> int:
+    """Prints a text for each graph; the exit status."""
+    clean = True
+    for number, entry in enumerate(graphs(options.file)):
+        if number:
+            print()
+        if entry.identity is not None:
+            print(f"[{shown(entry.identity).strip(chr(34))}]")
+        try:
+            told, good = text(_graph(entry))
+        except JsonError as error:
+            told, good = f"Not a valid graph: {error}", False
+        print(told)
+        clean &= good
+    return 0 if clean else 1
+
+
+def _explain(options: argparse.Namespace) -> int:
+    return _texts(options, lambda graph: explain(graph, options.level, style_for(sys.stdout)))
+
+
+def _infer(options: argparse.Namespace) -> int:
+    def text(graph: Graph) -> tuple[str, bool]:
+        try:
+            return json.dumps(graph.infer().to_json()), True
+        except InvalidDescription as error:
+            return f"Its tensors cannot be inferred: {error}", False
+
+    return _texts(options, text)
+
+
+def _level(options: argparse.Namespace) -> int:
+    def text(graph: Graph) -> tuple[str, bool]:
+        needed = graph.min_feature_level()
+        if not options.json:
+            return level_text(graph), needed is not None
+        levels = [node_level(graph, at) for at in range(len(graph.nodes))]
+        nodes = [None if one is None else str(one) for one in levels]
+        answer = {"min_feature_level": None if needed is None else str(needed), "nodes": nodes}
+        return json.dumps(answer), needed is not None
+
+    return _texts(options, text)
+
+
+def _show(options: argparse.Namespace) -> int:
+    return _texts(options, lambda graph: (FORMS[options.to](graph), True))
+
+
+def _run(options: argparse.Namespace) -> int:
+    import numpy as np
+
+    from .. import gpu, reference
+    from .running import run
+
+    with np.load(options.inputs, allow_pickle=False) as file:
+        inputs = dict(file)
+
+    def text(graph: Graph) -> tuple[str, bool]:
+        try:
+            outputs = run(graph, inputs, gpu.run) if options.gpu else reference.run(graph, inputs)
+        except (ValueError, NotImplementedError) as error:
+            return f"It cannot be computed: {error}", False
+        if options.outputs:
+            np.savez(options.outputs, **outputs)
+        return "\n".join(f"{name}: {one.dtype} {one.shape}\n{one}" for name, one in outputs.items()), True
+
+    return _texts(options, text)

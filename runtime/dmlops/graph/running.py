@@ -1,0 +1,102 @@
+"""Computes a graph, operator by operator.
+
+The two tensors of an edge are the same bytes, which the operators can read differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ..description import Description
+from ..tensor import TensorDesc
+from .model import Graph
+from .ordering import order
+
+Run = Callable[[Description, Mapping[str, Any]], dict[str, Any]]
+
+
+def run(graph: Graph, inputs: Mapping[str, Any], operator: Run) -> dict[str, Any]:
+    """The outputs of a graph by name, for arrays by name; "input0" or "output0" if it has no name.
+
+    `operator` computes one. Raises ValueError for a graph that is invalid at the newest level, for a constant
+    whose data is unknown, and for arrays that are missing or do not fit.
+    """
+    violations = graph.validate()
+    if violations:
+        raise ValueError(f"invalid graph: {'; '.join(map(str, violations))}")
+    values: dict[tuple[int, int], tuple[Any, TensorDesc | None]] = {}  # inputs are outputs of node -1
+    for at, name in enumerate(graph.inputs):
+        values[-1, at] = (_given(inputs, name or f"input{at}"), None)
+    sources = {(edge.ToNodeIndex, edge.ToNodeInputIndex): edge[:2] for edge in graph.intermediate_edges}
+    sources |= {(at, slot): (-1, number) for number, at, slot in graph.input_edges}
+    for at in reversed(order(graph)[0]):
+        node, of_node = graph.nodes[at], graph.slots[at]
+        assert of_node is not None, "the graph is valid"
+        if node.desc is None:
+            values[at, 0] = (_constant(graph, at), None)
+            continue
+        arrays: dict[str, Any] = {}
+        for number, slot in enumerate(of_node.inputs):
+            if slot.tensor is not None:
+                array = _read(*values[sources[at, number]], slot.tensor, slot.label)
+                if slot.entry is None:
+                    arrays[slot.member] = array
+                else:
+                    arrays.setdefault(slot.member, []).append(array)
+        results = operator(node.desc, arrays)
+        for number, slot in enumerate(of_node.outputs):
+            if slot.tensor is not None:
+                result = results[slot.member]
+                values[at, number] = (result if slot.entry is None else result[slot.entry], slot.tensor)
+    names = [name or f"output{at}" for at, name in enumerate(graph.outputs)]
+    return {names[number]: values[at, slot][0] for at, slot, number in graph.output_edges}
+
+
+def _given(inputs: Mapping[str, Any], name: str) -> Any:
+    if name not in inputs:
+        raise ValueError(f"{name} is missing from the inputs")
+    return inputs[name]
+
+
+def _constant(graph: Graph, at: int) -> np.ndarray:
+    node = graph.nodes[at]
+    if node.data is None:
+        raise ValueError(f"the data of the constant {node.label(at)} is unknown")
+    return np.frombuffer(node.data, np.uint8)
+
+
+def _read(array: Any, written_as: TensorDesc | None, tensor: TensorDesc, label: str) -> Any:
+    """A tensor's array, from what was written; nothing but bytes, or an input, if `written_as` is None."""
+    if written_as is None and isinstance(array, np.ndarray) and array.dtype == tensor.DataType.numpy:
+        if array.shape == tensor.Sizes:
+            return array
+    elif written_as is not None and _is_same(written_as, tensor):
+        return array
+    if tensor.DataType.bits < 8 or (written_as is not None and written_as.DataType.bits < 8):
+        raise NotImplementedError(f"{label} reads elements of less than 8 bits in another form")
+    buffer = np.zeros(tensor.size_in_bytes, np.uint8)
+    if written_as is None:
+        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        if data.size > buffer.size:
+            raise ValueError(f"{label} has {buffer.size} bytes; {data.size} are given")
+        buffer[: data.size] = data
+    else:
+        _view(buffer, written_as)[...] = array
+    return np.array(_view(buffer, tensor))
+
+
+def _is_same(one: TensorDesc, other: TensorDesc) -> bool:
+    alike = one.DataType == other.DataType and one.Sizes == other.Sizes
+    return alike and one.element_strides == other.element_strides
+
+
+def _view(buffer: np.ndarray, tensor: TensorDesc) -> np.ndarray:
+    """A tensor's elements in its bytes, which reach to the end of the last element."""
+    data_type = tensor.DataType.numpy
+    elements = buffer[: buffer.size // data_type.itemsize * data_type.itemsize].view(data_type)
+    strides = [stride * data_type.itemsize for stride in tensor.element_strides]
+    return as_strided(elements, tensor.Sizes, strides)

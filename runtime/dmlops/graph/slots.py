@@ -1,0 +1,86 @@
+"""The tensors of a node in the order in which edges count them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..description import Description
+from ..enums import TensorDataType
+from ..tensor import ABSENT, TensorDesc
+
+if TYPE_CHECKING:
+    from .model import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A tensor of a node, which can be absent: a member, or an entry of one that is an array.
+
+    `at` is the node's position in the graph. The output of a constant has no member, and a tensor without
+    data type and sizes, whose TotalTensorSizeInBytes is the constant's DataSize.
+    """
+
+    node: Node
+    at: int
+    member: str
+    entry: int | None
+    tensor: TensorDesc | None
+    is_optional: bool
+
+    @property
+    def is_constant(self) -> bool:
+        return not self.member
+
+    @property
+    def given(self) -> TensorDesc:
+        """The tensor, or one without dimensions if it is absent."""
+        return self.tensor or ABSENT
+
+    @property
+    def name(self) -> str:
+        """The member, with the index of an entry."""
+        return self.member if self.entry is None else f"{self.member}[{self.entry}]"
+
+    @property
+    def path(self) -> str:
+        return self._below(f"Nodes[{self.at}]")
+
+    @property
+    def label(self) -> str:
+        """The path with the node's name."""
+        return self._below(self.node.label(self.at))
+
+    def _below(self, node: str) -> str:
+        return f"{node}.{self.name}" if self.member else node
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """What edges can join to a node. All absent tensors count, and all entries of arrays."""
+
+    inputs: tuple[Slot, ...]
+    outputs: tuple[Slot, ...]
+
+
+def slots(node: Node, at: int) -> Slots | None:
+    """The slots of a node; None if its description has members of the wrong type."""
+    desc = node.desc
+    if desc is None:
+        tensor = TensorDesc(TensorDataType.UNKNOWN, (), TotalTensorSizeInBytes=node.size)
+        return Slots((), (Slot(node, at, "", None, tensor, True),))
+    if desc._state:
+        return None
+    return Slots(tuple(_of_role(node, desc, at, "input")), tuple(_of_role(node, desc, at, "output")))
+
+
+def _of_role(node: Node, desc: Description, at: int, role: str) -> list[Slot]:
+    found: list[Slot] = []
+    for member in desc.MEMBERS:
+        if member.role == role:
+            value = getattr(desc, member.name)
+            if not member.count:
+                found.append(Slot(node, at, member.name, None, value, member.optional))
+            elif value is not None:
+                found += (Slot(node, at, member.name, i, one, member.optional) for i, one in enumerate(value))
+    return found

@@ -1,0 +1,194 @@
+"""Graphs as the structs of the ABI, and what the C header (tests/c/graphs.c) says of them.
+
+    python tests/c_graphs.py [COUNT]
+
+Compares C with Python on random graphs, and prints those for which the two differ.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from c_library import ROOT, Violations
+from c_runner import build
+from dmlops import Description, FeatureLevel, Graph, GraphEdgeType, GraphNodeType, Violation
+from random_graphs import random_graphs
+
+Pointer = ctypes.c_void_p
+MOST = 64  # violations that the library tells
+
+
+class Struct(ctypes.Structure):
+    """A struct that keeps alive what it points to."""
+
+    alive: tuple[Any, ...] = ()
+
+
+class Typed(Struct):
+    """DML_GRAPH_NODE_DESC and DML_GRAPH_EDGE_DESC."""
+
+    _fields_ = (("Type", ctypes.c_uint32), ("Desc", Pointer))
+
+
+class OperatorNode(Struct):
+    _fields_ = (("Operator", Pointer), ("Name", ctypes.c_char_p))
+
+
+class ConstantNode(Struct):
+    _fields_ = (("Data", Pointer), ("DataSize", ctypes.c_size_t), ("Name", ctypes.c_char_p))
+
+
+class Whole(Struct):
+    """DML_GRAPH_DESC, and beside it the descriptions of its operators."""
+
+    _fields_ = (
+        ("InputCount", ctypes.c_uint32),
+        ("OutputCount", ctypes.c_uint32),
+        ("NodeCount", ctypes.c_uint32),
+        ("Nodes", Pointer),
+        ("InputEdgeCount", ctypes.c_uint32),
+        ("InputEdges", Pointer),
+        ("OutputEdgeCount", ctypes.c_uint32),
+        ("OutputEdges", Pointer),
+        ("IntermediateEdgeCount", ctypes.c_uint32),
+        ("IntermediateEdges", Pointer),
+    )
+    nodes: Any
+    edges: dict[str, Any]
+    operators: Any
+
+
+def as_c(graph: Graph) -> Whole:
+    """The structs of a graph; ValueError for a description that C structs cannot hold."""
+    descs = [None if node.desc is None else node.desc.to_ctypes() for node in graph.nodes]
+    nodes = [_node(node) for node in graph.nodes]
+    whole = Whole(len(graph.inputs), len(graph.outputs), len(nodes))
+    whole.nodes = (Typed * len(nodes))(*nodes)
+    whole.Nodes = ctypes.addressof(whole.nodes)
+    whole.operators = (Pointer * len(nodes))(
+        *(None if one is None else ctypes.addressof(one) for one in descs)
+    )
+    kept: list[Any] = [descs, nodes]
+    whole.edges = {}
+    for name, type_, edges in (
+        ("InputEdges", GraphEdgeType.INPUT, graph.input_edges),
+        ("OutputEdges", GraphEdgeType.OUTPUT, graph.output_edges),
+        ("IntermediateEdges", GraphEdgeType.INTERMEDIATE, graph.intermediate_edges),
+    ):
+        indices = [(ctypes.c_uint32 * 6)(*edge) for edge in edges]  # the indices, and a Name
+        typed: Sequence[Typed] = [Typed(type_, ctypes.addressof(one)) for one in indices]
+        whole.edges[name] = (Typed * len(typed))(*typed)
+        setattr(whole, name, ctypes.addressof(whole.edges[name]))
+        setattr(whole, f"{name.removesuffix('s')}Count", len(typed))
+        kept.append(indices)
+    whole.alive = tuple(kept)
+    return whole
+
+
+def _node(node: Any) -> Typed:
+    name = node.name.encode() or None
+    desc = OperatorNode(1, name) if node.desc is not None else ConstantNode(None, node.size, name)
+    type_ = GraphNodeType.OPERATOR if node.desc is not None else GraphNodeType.CONSTANT
+    typed = Typed(type_, ctypes.addressof(desc))
+    typed.alive = (desc, name)
+    return typed
+
+
+class Library:
+    """The header, compiled into a library that stops at the first undefined act."""
+
+    def __init__(self, folder: Path, header: Path = ROOT / "generated/include/dmlops.h") -> None:
+        options = ("-O2", "-fPIC", "-shared", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
+        library = ctypes.CDLL(str(build(header, "graphs.c", folder / "graphs.so", "gcc", *options)))
+        self._judge, self._lowest, self._slots = (
+            library.judge_graph,
+            library.lowest_of_graph,
+            library.slots_of,
+        )
+        self._judge.argtypes = (Pointer, Pointer, ctypes.c_uint32, ctypes.c_int)
+        self._judge.restype = ctypes.c_char_p
+        self._lowest.argtypes = (Pointer, Pointer)
+        self._slots.argtypes = (Pointer, ctypes.c_int, ctypes.c_size_t)
+        self._slots.restype = ctypes.c_char_p
+
+    def judge(self, graph: Whole, level: FeatureLevel, advice: bool) -> Violations:
+        """The violations, or the advice, at a feature level."""
+        lines = self._judge(ctypes.addressof(graph), graph.operators, level, advice).decode().splitlines()
+        return [(rule, member, message) for rule, member, message in (line.split("\t") for line in lines)]
+
+    def lowest(self, graph: Whole) -> int:
+        """The lowest feature level that accepts a graph; 0 for none."""
+        return int(self._lowest(ctypes.addressof(graph), graph.operators))
+
+    def slots(self, desc: Description, outputs: bool, capacity: int) -> list[str]:
+        described = desc.to_ctypes()
+        lines: list[str] = self._slots(ctypes.addressof(described), outputs, capacity).decode().splitlines()
+        return lines
+
+
+LEVELS = (FeatureLevel("2.0"), FeatureLevel("5.0"), *[max(FeatureLevel)] * 6)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What Python and C say of a graph: violations, then advice, then the lowest level."""
+
+    graph: Graph
+    python: tuple[Violations, int]
+    c: tuple[Violations, int]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both say the same; C cuts what is longer than its buffers."""
+        if self.python[1] != self.c[1] or len(self.python[0]) != len(self.c[0]):
+            return False
+        pairs = zip(self.python[0], self.c[0], strict=True)
+        return all(a[:2] == b[:2] and _is_cut(a[2], b[2]) for a, b in pairs)
+
+
+def _is_cut(whole: str, text: str) -> bool:
+    return whole == text or (text.endswith("...") and whole.startswith(text[:-3]))
+
+
+def compare(count: int, library: Library, seed: int = 1) -> Iterator[Comparison]:
+    """What the two say of random graphs that C structs can hold."""
+    for number, graph in enumerate(islice(random_graphs(seed), count)):
+        level = LEVELS[number % len(LEVELS)]
+        try:
+            whole = as_c(graph)
+        except ValueError:
+            continue
+        found = (*_tuples(graph.validate(level)), *_tuples(graph.advice(level)))
+        lowest = (graph.min_feature_level() or 0) if number % 16 == 0 else 0
+        in_c = (*library.judge(whole, level, False), *library.judge(whole, level, True))
+        if len(found) <= MOST:
+            lowest_in_c = library.lowest(whole) if number % 16 == 0 else 0
+            yield Comparison(graph, (list(found), int(lowest)), (list(in_c), lowest_in_c))
+
+
+def _tuples(found: Sequence[Violation]) -> Violations:
+    return [(one.rule, one.member, one.message) for one in found]
+
+
+def main(count: int) -> int:
+    """Compares; 1 when something differs."""
+    differing = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for one in compare(count, Library(Path(folder)), seed=2):
+            if not one.agrees:
+                differing += 1
+                print(json.dumps({"graph": one.graph.to_json(), "python": one.python, "c": one.c}))
+    print(f"{count} graphs, {differing} differ", file=sys.stderr)
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000))
