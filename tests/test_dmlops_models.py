@@ -81,18 +81,73 @@ def test_infinity_has_a_name() -> None:
 @pytest.mark.parametrize(
     ("value", "where", "says"),
     [
-        ({**ADD1, "descr": {}}, "descr", "did you mean desc?"),
+        ({"type": ADD1["type"], "descr": {}}, "descr", "did you mean desc?"),
+        ({"type": ADD1["type"], "AT": 1, "Bee": 2}, "AT", "Bee is unknown, too"),
         ({"type": ADD1["type"], **ADD1["desc"], "CTensor": PLAIN}, "CTensor", "unknown member"),
         (fused({"Type": "ACTIVATION_ELU", "Alfa": 1}), "desc.FusedActivation.Alfa", "did you mean Alpha?"),
-        (fused({**ELU, "bindings": {}}), "desc.FusedActivation.bindings", "unknown member"),
         ({"type": ADD1["type"]}, "desc", "expected an object"),
-        ({**ADD1, "Type": ADD1["type"]}, "Type", "unknown member"),
     ],
 )
 def test_typing_errors_are_still_found(value: Any, where: str, says: str) -> None:
     with pytest.raises(dmlops.JsonError) as caught:
         dmlops.from_json(value)
     assert caught.value.path == where and says in caught.value.reason
+
+
+BESIDE = {"DmlCompileType": "DmlCompileGraph", "executionFlags": [], "bindings": {}, "note": "any text"}
+
+
+@pytest.mark.parametrize("value", [{**ADD1, **BESIDE}, fused({**ELU, **BESIDE})])
+def test_what_stands_beside_desc_is_ignored_as_in_dxdispatch(value: Any) -> None:
+    assert dmlops.from_json(value).validate() == []
+
+
+ABS = """// a comment before it
+{
+  "type": "DML_OPERATOR_ELEMENT_WISE_ABS", /* and
+  one within, with a quote: " */
+  "desc": {
+    "InputTensor": {"DataType": "FLOAT32", "Sizes": [4, ] },  // commas, too
+    "OutputTensor": {"DataType": "FLOAT32", "Sizes": [4]},
+  },
+  "note": "// no comment, /* nor this, ]",
+}
+anything may follow here
+"""
+
+
+def rules_of(text: bytes) -> list[list[tuple[str, str]]]:
+    """The violations of each description in a file: rule and message."""
+    _, out, err = run("validate", "-", given=text)
+    assert err == ""
+    return [
+        [(one["rule"], one["message"]) for one in json.loads(line)["violations"]] for line in out.splitlines()
+    ]
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_json_is_read_as_dxdispatch_reads_it(ending: str) -> None:
+    assert rules_of(ABS.replace("\n", ending).encode()) == [[]]
+    line = json.dumps(json.loads(json.dumps(ADD1)))
+    assert rules_of(f"{line[:-1]},}} // first\n{line}\n".encode()) == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (ABS.replace('"desc"', "desc"), "at line 5, column 3"),  # counted with the comments
+        (ABS.replace("[4]", "[4,,]"), "line 7"),
+        (ABS.replace("anything", "{\n}\n"), "Extra data"),
+        (ABS[: ABS.index('"desc"')], "not valid JSON"),
+        ("{ /* " + "/*" * 50_000, "not valid JSON"),
+        ("[" + '"' * 50_001 + ",/*" * 50_000, "not valid JSON"),
+        ("\x08\x09\n\x0a\0pytorch\n{}\n{}\n", "binary"),
+    ],
+)
+def test_a_file_that_is_no_json_is_one_error(text: str, says: str) -> None:
+    ((rule, message),) = rules_of(text.encode())[0]
+    assert len(rules_of(text.encode())) == 1
+    assert rule == "DML-JSON" and says in message
 
 
 MODEL: dict[str, Any] = {
@@ -103,6 +158,8 @@ MODEL: dict[str, Any] = {
         "shader": {"type": "hlsl", "sourcePath": "add.hlsl", "compiler": "dxc"},
         "network": {"type": "ONNX", "sourcePath": "add.onnx"},
         "graph": {"type": "dmlSerializedGraph", "sourcePath": "graph.bin"},
+        "other graph": {"type": "DML_GRAPH_DESC", "sourcePath": "graph.bin"},
+        "flat buffer": {"type": "fb", "sourcePath": "x.dmlgraph"},
         "gather": changed("desc.Axis", 2),
         "nothing": 7,
     },

@@ -112,7 +112,6 @@ def test_spellings_that_json_takes(value: dict[str, Any]) -> None:
         {"type": "ELEMENT_WISE_ABS", "desc": {**ABS, "InputTensor": {"DataType": "FLOAT32"}}},
         {"type": "ELEMENT_WISE_ABS", "desc": {**ABS, "InputTensor": {**TENSOR, "DataType": "FLOAT"}}},
         {"type": "ELEMENT_WISE_ABS", "desc": {**ABS, "ScaleBias": {"Scale": 1}}},
-        {"type": "ELEMENT_WISE_ABS", "desc": ABS, "Desc": ABS},
     ],
 )
 def test_what_is_no_description(value: dict[str, Any]) -> None:

@@ -33,8 +33,9 @@ OPERATOR_PREFIX = "DML_OPERATOR_"
 
 _FIELDS = {field.name: field for field in STRUCTS["DML_BUFFER_TENSOR_DESC"]}
 _OF_DISPATCHABLES = ("bindings", "dmlCompileType", "executionFlags")  # how DxDispatch runs it
-_OTHER_DISPATCHABLES = ("hlsl", "onnx", "dmlserializedgraph")
+_OTHER_DISPATCHABLES = ("hlsl", "onnx", "dmlserializedgraph", "dml_graph_desc", "fb")
 _NOT_FINITE = {"nan", "inf", "-inf"}
+_MOST_UNKNOWN = 10  # unknown members that one message lists
 _DIGITS = re.compile("-?[0-9]{16,20}")
 
 
@@ -78,8 +79,7 @@ def _description(value: Any, path: str, also: Iterable[str] = ()) -> Description
     described = operator(known_as)
     names = [member.name for member in described.MEMBERS]
     outside = [type_name, *also]
-    if desc_name in value:
-        _object(value, path, [*outside, desc_name])
+    if desc_name in value:  # what else stands beside it, DxDispatch ignores
         members = _object(value[desc_name], desc_path, names)
     elif value.keys() <= set(outside) and not path:
         raise WrongType(desc_path, None, "an object")
@@ -256,9 +256,11 @@ def _object(value: Any, path: str, names: Iterable[str]) -> Mapping[str, Any]:
     """A JSON object with no names but these."""
     given = _mapping(value, path)
     known = list(names)
-    for name in given:
-        if name not in known:
-            raise JsonError(_below(path, cut(name)), f"unknown member{nearest(name, known)}")
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        first, *others = unknown[:_MOST_UNKNOWN]
+        also = (f"; {cut(name)} is unknown, too{nearest(name, known)}" for name in others)
+        raise JsonError(_below(path, cut(first)), f"unknown member{nearest(first, known)}{''.join(also)}")
     return given
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NoReturn
@@ -59,14 +60,17 @@ def values(file: BinaryIO) -> Iterator[Entry]:
 
 
 def _texts(file: BinaryIO) -> Iterator[bytes | None]:
-    """The JSON texts of a file: its lines, or the whole file if the first line is only the start of a text.
+    """The JSON texts of a file: its lines, or the whole file if its first line is not a text of its own.
 
-    A line that is too long gives None.
+    A line that is too long gives None. Of a binary file, the first line stands for all.
     """
     lines = _lines(file)
     start: list[bytes] = []
     size, begun = 0, False
     for line in lines:
+        if line is not None and not begun and _is_binary(line):
+            yield line
+            return
         if line is None or size > LONGEST_LINE or not (begun or line.isspace() or _begins(line)):
             yield from start
             yield line
@@ -76,14 +80,20 @@ def _texts(file: BinaryIO) -> Iterator[bytes | None]:
         begun = begun or not line.isspace()
     else:
         whole = b"".join(start)
-        one_text = begun and (_is_json(whole) or not any(line.startswith(b"{") for line in start[1:]))
+        of_lines = any(line.startswith(b"{") and line.strip() != b"{" for line in start[1:])
+        one_text = begun and (_is_json(whole) or not of_lines)
         yield from [whole] if one_text else start
     yield from lines
 
 
 def _begins(line: bytes) -> bool:
-    """Whether a line starts a JSON text without ending it."""
-    return line.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[") and not _is_json(line)
+    """Whether a line starts a JSON text, or a comment before one, without ending it."""
+    first = line.removeprefix(codecs.BOM_UTF8).lstrip()[:1]
+    return first in (b"{", b"[", b"/") and not _is_json(line)
+
+
+def _is_binary(line: bytes) -> bool:
+    return not line.startswith(b"{") and _CONTROL.search(line) is not None
 
 
 def _is_json(text: bytes) -> bool:
@@ -106,14 +116,14 @@ def _lines(file: BinaryIO) -> Iterator[bytes | None]:
 
 
 def _parse(text: bytes) -> Any:
-    """A JSON value; JsonError for anything that is not strict JSON."""
+    """A JSON value, read as DxDispatch reads it; JsonError for anything else.
+
+    DxDispatch allows comments, commas before a closing bracket, and lines of any text after the value.
+    """
+    if _is_binary(text):
+        raise JsonError("", "not JSON but a binary file")
     try:
-        return json.loads(
-            text.decode("utf-8-sig"),
-            object_pairs_hook=_unique,
-            parse_constant=_no_constant,
-            parse_float=_finite,
-        )
+        return _value(text.decode("utf-8-sig"))
     except JsonError:
         raise
     except RecursionError:
@@ -126,6 +136,32 @@ def _parse(text: bytes) -> Any:
         ) from None
     except ValueError:  # Python rejects integers of thousands of digits
         raise JsonError("", "an integer has too many digits") from None
+
+
+def _value(text: str) -> Any:
+    decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+    try:
+        return decoder.decode(text)
+    except json.JSONDecodeError:
+        bare = _NO_JSON.sub(_blank, text)
+        value, end = decoder.raw_decode(bare, len(bare) - len(bare.lstrip()))
+        same_line, *others = bare[end:].splitlines() or [""]
+        if same_line.strip() or any(line.startswith("{") for line in others):
+            raise json.JSONDecodeError("Extra data", text, end) from None
+        return value
+
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # no JSON text has these bytes
+_COMMENT = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
+_NO_JSON = re.compile(
+    rf"""(?P<string>"(?:[^"\\]|\\.)*+(?:"|\\?\Z))|{_COMMENT}|,(?=(?:\s|{_COMMENT})*+[\]}}])""", re.DOTALL
+)
+"""Strings, which stay, comments, and commas before a bracket. What is not closed reaches to the end."""
+
+
+def _blank(found: re.Match[str]) -> str:
+    """Spaces in place of a comment or a comma, so that all else keeps its line and column."""
+    return found[0] if found["string"] else re.sub(r"[^\n]", " ", found[0])
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
