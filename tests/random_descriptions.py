@@ -117,7 +117,7 @@ def _invented(
             types = [type_, type_, type_, *(row.types if row else ())]
             return _tensor(choice, sizes, choice.choice(types))
         if member.type == "OPERATOR_DESC":
-            return _invented_form(choice, choice.choice(list(described.FUSABLE)), level)
+            return _invented_activation(choice, choice.choice(list(described.FUSABLE)), level)
         if member.type in ENUMS:
             return choice.choice([*ENUMS[member.type], *ENUMS[member.type], *NUMBER]).real
         if f"DML_{member.type}" in STRUCTS and not member.typed_by:
@@ -129,6 +129,16 @@ def _invented(
         return one()
     length = choice.choice((1, 2, 3) if member.type == "tensor" else (len(sizes), max(len(sizes) - 2, 0), 2))
     return [one() for _ in range(length)]
+
+
+def _invented_activation(choice: Random, name: str, level: FeatureLevel) -> Form:
+    """The same, mostly without tensors, as they are when fused; sometimes without another member."""
+    form = _invented_form(choice, name, level)
+    left_out = [one.name for one in _described(name).MEMBERS if one.type == "tensor"]
+    if choice.random() < 0.1:
+        left_out = sorted(form["desc"])
+        left_out.remove(choice.choice(left_out))
+    return {**form, "desc": {name: one for name, one in form["desc"].items() if name not in left_out}}
 
 
 def _tensor(choice: Random, sizes: Sequence[int], type_: TensorDataType) -> Form:

@@ -79,7 +79,8 @@ def unbroken(name: str) -> set[str]:
         found.add("DML-OPERATOR-since")
     if not types & set(REGISTRY.enums):
         found.add("DML-OPERATOR-enum-value")
-    if not any(member.count for member in operator.members):
+    fused = [REGISTRY.operator[one] for one in REGISTRY.fusable(operator) if "OPERATOR_DESC" in types]
+    if not any(member.count for one in (operator, *fused) for member in one.members):
         found.add("DML-OPERATOR-array-length")
     if "SCALAR_UNION" not in types:
         found.add("DML-OPERATOR-scalar-range")

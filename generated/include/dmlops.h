@@ -5561,15 +5561,103 @@ static const dmlops_enumeration dmlops_enumerations[] = {
     {"DML_GRAPH_NODE_TYPE", dmlops_names_GRAPH_NODE_TYPE},
 };
 
-/* The fused activations that an operator accepts, and since which level; terminated by type 0. */
+/* The fused activations that an operator accepts, since which level, and the sizes of their descriptions; terminated by
+   type 0. */
 typedef struct dmlops_activation {
     uint16_t type;
     uint16_t since;
+    uint16_t size;
 } dmlops_activation;
 
-static const dmlops_activation dmlops_activations_0[] = { {8, 0x6000},  {35, 0x1000},  {37, 0x1000},  {38, 0x1000},  {39, 0x1000},  {40, 0x1000},  {43, 0x1000},  {44, 0x1000},  {45, 0x1000},  {46, 0x1000},  {47, 0x1000},  {49, 0x1000},  {50, 0x1000},  {51, 0x1000},  {52, 0x1000},  {90, 0x2000},  {128, 0x3000},  {157, 0x5100},  {0, 0}};
-static const dmlops_activation dmlops_activations_1[] = { {8, 0x6000},  {35, 0x1000},  {37, 0x1000},  {38, 0x1000},  {39, 0x1000},  {40, 0x1000},  {43, 0x1000},  {44, 0x1000},  {45, 0x1000},  {46, 0x1000},  {47, 0x1000},  {48, 0x6100},  {49, 0x1000},  {50, 0x1000},  {51, 0x1000},  {52, 0x1000},  {90, 0x2000},  {128, 0x3000},  {157, 0x5100},  {158, 0x6100},  {0, 0}};
-static const dmlops_activation dmlops_activations_2[] = { {35, 0x1000},  {37, 0x1000},  {38, 0x1000},  {39, 0x1000},  {40, 0x1000},  {43, 0x1000},  {44, 0x1000},  {45, 0x1000},  {46, 0x1000},  {47, 0x1000},  {49, 0x1000},  {50, 0x1000},  {51, 0x1000},  {52, 0x1000},  {90, 0x2000},  {128, 0x3000},  {157, 0x5100},  {0, 0}};
+static const dmlops_activation dmlops_activations_0[] = {
+    {8, 0x6000, sizeof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC)},
+    {35, 0x1000, sizeof(DML_ACTIVATION_ELU_OPERATOR_DESC)},
+    {37, 0x1000, sizeof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC)},
+    {38, 0x1000, sizeof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC)},
+    {39, 0x1000, sizeof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC)},
+    {40, 0x1000, sizeof(DML_ACTIVATION_LINEAR_OPERATOR_DESC)},
+    {43, 0x1000, sizeof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC)},
+    {44, 0x1000, sizeof(DML_ACTIVATION_RELU_OPERATOR_DESC)},
+    {45, 0x1000, sizeof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC)},
+    {46, 0x1000, sizeof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC)},
+    {47, 0x1000, sizeof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC)},
+    {49, 0x1000, sizeof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC)},
+    {50, 0x1000, sizeof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC)},
+    {51, 0x1000, sizeof(DML_ACTIVATION_TANH_OPERATOR_DESC)},
+    {52, 0x1000, sizeof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC)},
+    {90, 0x2000, sizeof(DML_ACTIVATION_SHRINK_OPERATOR_DESC)},
+    {128, 0x3000, sizeof(DML_ACTIVATION_CELU_OPERATOR_DESC)},
+    {157, 0x5100, sizeof(DML_ACTIVATION_GELU_OPERATOR_DESC)},
+    {0, 0, 0},
+};
+static const dmlops_activation dmlops_activations_1[] = {
+    {8, 0x6000, sizeof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC)},
+    {35, 0x1000, sizeof(DML_ACTIVATION_ELU_OPERATOR_DESC)},
+    {37, 0x1000, sizeof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC)},
+    {38, 0x1000, sizeof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC)},
+    {39, 0x1000, sizeof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC)},
+    {40, 0x1000, sizeof(DML_ACTIVATION_LINEAR_OPERATOR_DESC)},
+    {43, 0x1000, sizeof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC)},
+    {44, 0x1000, sizeof(DML_ACTIVATION_RELU_OPERATOR_DESC)},
+    {45, 0x1000, sizeof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC)},
+    {46, 0x1000, sizeof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC)},
+    {47, 0x1000, sizeof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC)},
+    {48, 0x6100, sizeof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC)},
+    {49, 0x1000, sizeof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC)},
+    {50, 0x1000, sizeof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC)},
+    {51, 0x1000, sizeof(DML_ACTIVATION_TANH_OPERATOR_DESC)},
+    {52, 0x1000, sizeof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC)},
+    {90, 0x2000, sizeof(DML_ACTIVATION_SHRINK_OPERATOR_DESC)},
+    {128, 0x3000, sizeof(DML_ACTIVATION_CELU_OPERATOR_DESC)},
+    {157, 0x5100, sizeof(DML_ACTIVATION_GELU_OPERATOR_DESC)},
+    {158, 0x6100, sizeof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC)},
+    {0, 0, 0},
+};
+static const dmlops_activation dmlops_activations_2[] = {
+    {35, 0x1000, sizeof(DML_ACTIVATION_ELU_OPERATOR_DESC)},
+    {37, 0x1000, sizeof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC)},
+    {38, 0x1000, sizeof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC)},
+    {39, 0x1000, sizeof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC)},
+    {40, 0x1000, sizeof(DML_ACTIVATION_LINEAR_OPERATOR_DESC)},
+    {43, 0x1000, sizeof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC)},
+    {44, 0x1000, sizeof(DML_ACTIVATION_RELU_OPERATOR_DESC)},
+    {45, 0x1000, sizeof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC)},
+    {46, 0x1000, sizeof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC)},
+    {47, 0x1000, sizeof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC)},
+    {49, 0x1000, sizeof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC)},
+    {50, 0x1000, sizeof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC)},
+    {51, 0x1000, sizeof(DML_ACTIVATION_TANH_OPERATOR_DESC)},
+    {52, 0x1000, sizeof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC)},
+    {90, 0x2000, sizeof(DML_ACTIVATION_SHRINK_OPERATOR_DESC)},
+    {128, 0x3000, sizeof(DML_ACTIVATION_CELU_OPERATOR_DESC)},
+    {157, 0x5100, sizeof(DML_ACTIVATION_GELU_OPERATOR_DESC)},
+    {0, 0, 0},
+};
+/* Room for the description of any of them. */
+typedef union dmlops_activation_desc {
+    const void* pointer;
+    DML_ELEMENT_WISE_CLIP_OPERATOR_DESC element_wise_clip;
+    DML_ACTIVATION_ELU_OPERATOR_DESC activation_elu;
+    DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC activation_hard_sigmoid;
+    DML_ACTIVATION_IDENTITY_OPERATOR_DESC activation_identity;
+    DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC activation_leaky_relu;
+    DML_ACTIVATION_LINEAR_OPERATOR_DESC activation_linear;
+    DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC activation_parametric_softplus;
+    DML_ACTIVATION_RELU_OPERATOR_DESC activation_relu;
+    DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC activation_scaled_elu;
+    DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC activation_scaled_tanh;
+    DML_ACTIVATION_SIGMOID_OPERATOR_DESC activation_sigmoid;
+    DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC activation_softplus;
+    DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC activation_softsign;
+    DML_ACTIVATION_TANH_OPERATOR_DESC activation_tanh;
+    DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC activation_thresholded_relu;
+    DML_ACTIVATION_SHRINK_OPERATOR_DESC activation_shrink;
+    DML_ACTIVATION_CELU_OPERATOR_DESC activation_celu;
+    DML_ACTIVATION_GELU_OPERATOR_DESC activation_gelu;
+    DML_ACTIVATION_SOFTMAX_OPERATOR_DESC activation_softmax;
+    DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC activation_softmax1;
+} dmlops_activation_desc;
+
 static const dmlops_activation* const dmlops_activation_lists[] = {dmlops_activations_0, dmlops_activations_1, dmlops_activations_2, NULL};
 
 /* What a tensor supports since a feature level: a bit mask of dimension counts, and an index into dmlops_type_lists. If
@@ -5760,8 +5848,8 @@ struct dmlops_run;
 struct dmlops_operator;
 
 /* A line of a rule and the function that checks it. `reads` is the position of the list of members that it reads in the
-   operator's code. Rules that concern no tensor, `alone`, also apply to fused activations; those that limit the count
-   of an array and concern no output, `limits`, are checked before outputs are inferred. */
+   operator's code. Those that also apply to a fused activation are `fused`; those that limit the count of an
+   array and concern no output, `limits`, are checked before outputs are inferred. */
 typedef struct dmlops_rule {
     const char* id;
     void (*judge)(
@@ -5770,7 +5858,7 @@ typedef struct dmlops_rule {
     uint16_t start;      /* of the program, for dmlops_by_program */
     uint16_t reads;
     uint8_t operands[2]; /* the program's phrase; else the two members that a shared function compares */
-    uint8_t alone;
+    uint8_t fused;
     uint8_t limits;
 } dmlops_rule;
 
@@ -7455,7 +7543,7 @@ static inline void dmlops_required(dmlops_run* run, const dmlops_member* member)
     }
     if (dmlops_address(run->description, member) == NULL) {
         if (!member->optional && count > 0) {
-            dmlops_report(run, "DML-OPERATOR-required", NULL, member->name, "%m is absent; %s needs it", dmlops_operator_name(run->op->type));
+            dmlops_report(run, "DML-OPERATOR-required", run->outer, member->name, "%m is absent; %s needs it", dmlops_operator_name(run->op->type));
         }
     } else if (member->kind == DMLOPS_TENSOR) {
         dmlops_judge_tensors(run, DMLOPS_REQUIRED, member);
@@ -7472,22 +7560,39 @@ static inline void dmlops_required(dmlops_run* run, const dmlops_member* member)
 }
 
 /* DML-OPERATOR-enum-value */
-static inline void dmlops_enum_value(dmlops_run* run, const dmlops_member* member, const void* description) {
+static inline void dmlops_enum_value(dmlops_run* run, const dmlops_member* member) {
     const dmlops_enumeration* enumeration = &dmlops_enumerations[member->detail];
-    const int64_t value = dmlops_enum((const char*)description + member->offset);
+    const int64_t value = dmlops_enum((const char*)run->description + member->offset);
     if (dmlops_name(enumeration->values, value) == NULL) {
         dmlops_report(run, "DML-OPERATOR-enum-value", run->outer, member->name, "%m is %i; it must be a value of %s", value, enumeration->name);
     }
 }
 
-/* DML-OPERATOR-fused-activation, DML-OPERATOR-fused-activation-tensors, and the
-   rules of the activation that concern no tensor */
+/* Both of the above; a fused activation has no tensors. */
+DMLOPS_CALLED void dmlops_judge_attributes(dmlops_run* run) {
+    const dmlops_member* members = run->op->members;
+    const size_t count = run->op->member_count;
+    for (size_t i = 0; i < count; ++i) {
+        if (run->outer == NULL || members[i].kind != DMLOPS_TENSOR) {
+            dmlops_required(run, &members[i]);
+        }
+    }
+    for (size_t i = 0; i < count; ++i) {
+        if (members[i].kind == DMLOPS_ENUM) {
+            dmlops_enum_value(run, &members[i]);
+        }
+    }
+}
+
+/* DML-OPERATOR-fused-activation, DML-OPERATOR-fused-activation-tensors, and what
+   is wrong with members of the activation */
 static inline void dmlops_fused_activation(
     dmlops_run* run, const dmlops_member* member, const dmlops_place* place, const DML_OPERATOR_DESC* activation) {
     const dmlops_activation* taken = dmlops_activation_lists[member->detail];
     const int64_t type = dmlops_enum(&activation->Type);
     const dmlops_operator* op;
-    int i;
+    const dmlops_operator* outer = run->op;
+    const void* description = run->description;
     while (taken->type != 0 && taken->type != type) {
         ++taken;
     }
@@ -7507,24 +7612,19 @@ static inline void dmlops_fused_activation(
     if (activation->Desc == NULL) {
         return;
     }
-    for (i = 0; i < op->member_count; ++i) {
+    for (int i = 0; i < op->member_count; ++i) {
         const dmlops_member* inner = &op->members[i];
         if (inner->kind == DMLOPS_TENSOR && dmlops_address(activation->Desc, inner) != NULL) {
             dmlops_report(run, "DML-OPERATOR-fused-activation-tensors", place, inner->name, "%m is given; a fused activation takes no tensors of its own");
         }
     }
     run->outer = place;
-    for (i = 0; i < op->member_count; ++i) {
-        if (op->members[i].kind == DMLOPS_ENUM) {
-            dmlops_enum_value(run, &op->members[i], activation->Desc);
-        }
-    }
-    for (i = 0; i < op->firsts[DMLOPS_STAGE_ADVICE]; ++i) {
-        if (op->rules[i].alone) {
-            op->rules[i].judge(run, op, &op->rules[i], activation->Desc);
-        }
-    }
+    run->op = op;
+    run->description = activation->Desc;
+    dmlops_judge_attributes(run);
     run->outer = NULL;
+    run->op = outer;
+    run->description = description;
 }
 
 static inline void dmlops_fused_activations(dmlops_run* run, const dmlops_member* member) {
@@ -7540,14 +7640,7 @@ static inline void dmlops_fused_activations(dmlops_run* run, const dmlops_member
 DMLOPS_CALLED void dmlops_judge_members(dmlops_run* run) {
     const dmlops_member* members = run->op->members;
     const size_t count = run->op->member_count;
-    for (size_t i = 0; i < count; ++i) {
-        dmlops_required(run, &members[i]);
-    }
-    for (size_t i = 0; i < count; ++i) {
-        if (members[i].kind == DMLOPS_ENUM) {
-            dmlops_enum_value(run, &members[i], run->description);
-        }
-    }
+    dmlops_judge_attributes(run);
     for (size_t i = 0; i < count; ++i) {
         if (members[i].kind == DMLOPS_ACTIVATION) {
             dmlops_fused_activations(run, &members[i]);
@@ -8988,21 +9081,21 @@ static const dmlops_rule dmlops_convolution_rules[] = {
     {"DML-CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
     {"DML-CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-CONVOLUTION-dimension-count", dmlops_by_program, 14, 9, {0, 0}, 0, 1},
+    {"DML-CONVOLUTION-dimension-count", dmlops_by_program, 14, 9, {0, 0}, 1, 1},
     {"DML-CONVOLUTION-group-count-range", dmlops_by_program, 35, 32, {1, 0}, 1, 0},
     {"DML-CONVOLUTION-strides-range", dmlops_by_program, 45, 42, {2, 0}, 1, 0},
     {"DML-CONVOLUTION-dilations-range", dmlops_by_program, 68, 65, {3, 0}, 1, 0},
     {"DML-CONVOLUTION-same-type", dmlops_same_DataType, 0, 88, {1, 0}, 0, 0},
     {"DML-CONVOLUTION-same-type", dmlops_same_DataType, 0, 88, {2, 0}, 0, 0},
     {"DML-CONVOLUTION-same-type", dmlops_same_DataType, 0, 88, {3, 0}, 0, 0},
-    {"DML-CONVOLUTION-filter-groups", dmlops_by_program, 102, 97, {4, 0}, 0, 0},
-    {"DML-CONVOLUTION-input-channels", dmlops_by_program, 126, 117, {5, 0}, 0, 0},
-    {"DML-CONVOLUTION-input-channels", dmlops_by_program, 163, 117, {6, 0}, 0, 0},
-    {"DML-CONVOLUTION-filter-fits", dmlops_by_program, 226, 187, {7, 0}, 0, 0},
-    {"DML-CONVOLUTION-bias-sizes", dmlops_by_program, 358, 331, {8, 0}, 0, 0},
+    {"DML-CONVOLUTION-filter-groups", dmlops_by_program, 102, 97, {4, 0}, 1, 0},
+    {"DML-CONVOLUTION-input-channels", dmlops_by_program, 126, 117, {5, 0}, 1, 0},
+    {"DML-CONVOLUTION-input-channels", dmlops_by_program, 163, 117, {6, 0}, 1, 0},
+    {"DML-CONVOLUTION-filter-fits", dmlops_by_program, 226, 187, {7, 0}, 1, 0},
+    {"DML-CONVOLUTION-bias-sizes", dmlops_by_program, 358, 331, {8, 0}, 1, 0},
     {"DML-CONVOLUTION-output-batches", dmlops_by_program, 412, 407, {9, 0}, 0, 0},
-    {"DML-CONVOLUTION-output-channels", dmlops_by_program, 436, 427, {10, 0}, 0, 0},
-    {"DML-CONVOLUTION-output-channels", dmlops_by_program, 460, 427, {11, 0}, 0, 0},
+    {"DML-CONVOLUTION-output-channels", dmlops_by_program, 436, 427, {10, 0}, 1, 0},
+    {"DML-CONVOLUTION-output-channels", dmlops_by_program, 460, 427, {11, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_gemm_members[] = {
@@ -9100,8 +9193,8 @@ static const dmlops_rule dmlops_gemm_rules[] = {
     {"DML-GEMM-same-type", dmlops_same_DataType, 0, 9, {2, 0}, 0, 0},
     {"DML-GEMM-same-type", dmlops_same_DataType, 0, 9, {3, 0}, 0, 0},
     {"DML-GEMM-batch-sizes", dmlops_by_program, 23, 18, {0, 0}, 0, 0},
-    {"DML-GEMM-inner-size", dmlops_by_program, 72, 49, {1, 0}, 0, 0},
-    {"DML-GEMM-output-sizes", dmlops_by_program, 166, 127, {2, 0}, 0, 0},
+    {"DML-GEMM-inner-size", dmlops_by_program, 72, 49, {1, 0}, 1, 0},
+    {"DML-GEMM-output-sizes", dmlops_by_program, 166, 127, {2, 0}, 1, 0},
     {"DML-GEMM-same-sizes", dmlops_same_Sizes, 0, 207, {2, 3}, 0, 0},
     {"DML-GEMM-channel-limit", dmlops_by_program, 215, 212, {3, 0}, 0, 0},
 };
@@ -9199,10 +9292,10 @@ static const dmlops_phrase dmlops_reduce_phrases[] = {
 static const uint16_t dmlops_reduce_conditions[] = {194, 200, 214, 224, 232, 238, 244, 252};
 static const dmlops_rule dmlops_reduce_rules[] = {
     {"DML-REDUCE-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 1}, 0, 0},
-    {"DML-REDUCE-axes-range", dmlops_by_program, 54, 49, {1, 0}, 0, 0},
-    {"DML-REDUCE-same-type", dmlops_by_program, 122, 115, {2, 0}, 0, 0},
-    {"DML-REDUCE-output-sizes", dmlops_by_program, 179, 143, {3, 0}, 0, 0},
-    {"DML-REDUCE-axis-count", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
+    {"DML-REDUCE-axes-range", dmlops_by_program, 54, 49, {1, 0}, 1, 0},
+    {"DML-REDUCE-same-type", dmlops_by_program, 122, 115, {2, 0}, 1, 0},
+    {"DML-REDUCE-output-sizes", dmlops_by_program, 179, 143, {3, 0}, 1, 0},
+    {"DML-REDUCE-axis-count", dmlops_by_program, 10, 5, {0, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_average_pooling_members[] = {
@@ -9330,13 +9423,13 @@ static const dmlops_phrase dmlops_average_pooling_phrases[] = {
 };
 static const dmlops_rule dmlops_average_pooling_rules[] = {
     {"DML-AVERAGE_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
+    {"DML-AVERAGE_POOLING-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
     {"DML-AVERAGE_POOLING-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-AVERAGE_POOLING-window-size-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-AVERAGE_POOLING-same-type", dmlops_same_DataType, 0, 74, {1, 0}, 0, 0},
     {"DML-AVERAGE_POOLING-output-batches-channels", dmlops_by_program, 216, 211, {4, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING-window-fits", dmlops_by_program, 116, 79, {3, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING-windows-within", dmlops_by_program, 250, 239, {5, 0}, 0, 0},
+    {"DML-AVERAGE_POOLING-window-fits", dmlops_by_program, 116, 79, {3, 0}, 1, 0},
+    {"DML-AVERAGE_POOLING-windows-within", dmlops_by_program, 250, 239, {5, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_lp_pooling_members[] = {
@@ -9474,14 +9567,14 @@ static const dmlops_phrase dmlops_lp_pooling_phrases[] = {
 };
 static const dmlops_rule dmlops_lp_pooling_rules[] = {
     {"DML-LP_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-LP_POOLING-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
+    {"DML-LP_POOLING-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
     {"DML-LP_POOLING-p-range", dmlops_by_program, 345, 342, {6, 0}, 1, 0},
     {"DML-LP_POOLING-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-LP_POOLING-window-size-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-LP_POOLING-same-type", dmlops_same_DataType, 0, 74, {1, 0}, 0, 0},
     {"DML-LP_POOLING-output-batches-channels", dmlops_by_program, 216, 211, {4, 0}, 0, 0},
-    {"DML-LP_POOLING-window-fits", dmlops_by_program, 116, 79, {3, 0}, 0, 0},
-    {"DML-LP_POOLING-windows-within", dmlops_by_program, 250, 239, {5, 0}, 0, 0},
+    {"DML-LP_POOLING-window-fits", dmlops_by_program, 116, 79, {3, 0}, 1, 0},
+    {"DML-LP_POOLING-windows-within", dmlops_by_program, 250, 239, {5, 0}, 1, 0},
     {"DML-LP_POOLING-float16-overflow", dmlops_by_program, 355, 352, {7, 0}, 0, 0},
 };
 
@@ -9610,13 +9703,13 @@ static const dmlops_phrase dmlops_max_pooling_phrases[] = {
 };
 static const dmlops_rule dmlops_max_pooling_rules[] = {
     {"DML-MAX_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-MAX_POOLING-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
+    {"DML-MAX_POOLING-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
     {"DML-MAX_POOLING-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-MAX_POOLING-window-size-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-MAX_POOLING-same-type", dmlops_same_DataType, 0, 74, {1, 0}, 0, 0},
     {"DML-MAX_POOLING-output-batches-channels", dmlops_by_program, 216, 211, {4, 0}, 0, 0},
-    {"DML-MAX_POOLING-window-fits", dmlops_by_program, 116, 79, {3, 0}, 0, 0},
-    {"DML-MAX_POOLING-windows-within", dmlops_by_program, 250, 239, {5, 0}, 0, 0},
+    {"DML-MAX_POOLING-window-fits", dmlops_by_program, 116, 79, {3, 0}, 1, 0},
+    {"DML-MAX_POOLING-windows-within", dmlops_by_program, 250, 239, {5, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_roi_pooling_members[] = {
@@ -9681,10 +9774,10 @@ static const dmlops_rule dmlops_roi_pooling_rules[] = {
     {"DML-ROI_POOLING-roi-shape", dmlops_by_program, 10, 7, {0, 0}, 0, 0},
     {"DML-ROI_POOLING-roi-shape", dmlops_by_program, 19, 7, {1, 0}, 0, 0},
     {"DML-ROI_POOLING-roi-shape", dmlops_by_program, 28, 7, {2, 0}, 0, 0},
-    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 51, 37, {3, 0}, 0, 0},
-    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 66, 37, {4, 0}, 0, 0},
-    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 81, 37, {5, 0}, 0, 0},
-    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 94, 37, {6, 0}, 0, 0},
+    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 51, 37, {3, 0}, 1, 0},
+    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 66, 37, {4, 0}, 1, 0},
+    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 81, 37, {5, 0}, 1, 0},
+    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 94, 37, {6, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_slice_members[] = {
@@ -9743,10 +9836,10 @@ static const dmlops_phrase dmlops_slice_phrases[] = {
 };
 static const dmlops_rule dmlops_slice_rules[] = {
     {"DML-SLICE-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-SLICE-dimension-count", dmlops_by_program, 15, 10, {0, 0}, 0, 1},
+    {"DML-SLICE-dimension-count", dmlops_by_program, 15, 10, {0, 0}, 1, 1},
     {"DML-SLICE-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-SLICE-slice-bounds", dmlops_by_program, 35, 26, {1, 0}, 0, 0},
-    {"DML-SLICE-output-sizes", dmlops_by_program, 118, 113, {2, 0}, 0, 0},
+    {"DML-SLICE-slice-bounds", dmlops_by_program, 35, 26, {1, 0}, 1, 0},
+    {"DML-SLICE-output-sizes", dmlops_by_program, 118, 113, {2, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_cast_members[] = {
@@ -9843,10 +9936,10 @@ static const dmlops_phrase dmlops_split_phrases[] = {
 static const dmlops_rule dmlops_split_rules[] = {
     {"DML-SPLIT-same-rank", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
     {"DML-SPLIT-output-count-range", dmlops_by_program, 63, 60, {2, 0}, 1, 0},
-    {"DML-SPLIT-axis-range", dmlops_by_program, 75, 70, {3, 0}, 0, 0},
+    {"DML-SPLIT-axis-range", dmlops_by_program, 75, 70, {3, 0}, 1, 0},
     {"DML-SPLIT-same-type", dmlops_by_program, 34, 29, {1, 0}, 0, 0},
-    {"DML-SPLIT-output-sizes-off-axis", dmlops_by_program, 121, 114, {4, 0}, 0, 0},
-    {"DML-SPLIT-axis-size", dmlops_by_program, 170, 163, {5, 0}, 0, 0},
+    {"DML-SPLIT-output-sizes-off-axis", dmlops_by_program, 121, 114, {4, 0}, 1, 0},
+    {"DML-SPLIT-axis-size", dmlops_by_program, 170, 163, {5, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_join_members[] = {
@@ -9945,11 +10038,11 @@ static const dmlops_phrase dmlops_join_phrases[] = {
 static const dmlops_rule dmlops_join_rules[] = {
     {"DML-JOIN-same-rank", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
     {"DML-JOIN-input-count-range", dmlops_by_program, 32, 29, {1, 0}, 1, 0},
-    {"DML-JOIN-axis-range", dmlops_by_program, 44, 39, {2, 0}, 0, 0},
+    {"DML-JOIN-axis-range", dmlops_by_program, 44, 39, {2, 0}, 1, 0},
     {"DML-JOIN-input-types", dmlops_by_program, 86, 83, {3, 0}, 0, 0},
     {"DML-JOIN-output-type", dmlops_by_program, 123, 118, {4, 0}, 0, 0},
-    {"DML-JOIN-input-sizes-off-axis", dmlops_by_program, 147, 142, {5, 0}, 0, 0},
-    {"DML-JOIN-output-sizes", dmlops_by_program, 205, 198, {6, 0}, 0, 0},
+    {"DML-JOIN-input-sizes-off-axis", dmlops_by_program, 147, 142, {5, 0}, 1, 0},
+    {"DML-JOIN-output-sizes", dmlops_by_program, 205, 198, {6, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_padding_members[] = {
@@ -10005,11 +10098,11 @@ static const dmlops_phrase dmlops_padding_phrases[] = {
 };
 static const dmlops_rule dmlops_padding_rules[] = {
     {"DML-PADDING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-PADDING-dimension-count", dmlops_by_program, 15, 10, {0, 0}, 0, 1},
+    {"DML-PADDING-dimension-count", dmlops_by_program, 15, 10, {0, 0}, 1, 1},
     {"DML-PADDING-padding-mode-symmetric", dmlops_by_program, 29, 26, {1, 0}, 1, 0},
     {"DML-PADDING-padding-mode-wrap", dmlops_by_program, 49, 26, {2, 0}, 1, 0},
     {"DML-PADDING-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-PADDING-output-sizes", dmlops_by_program, 78, 69, {3, 0}, 0, 0},
+    {"DML-PADDING-output-sizes", dmlops_by_program, 78, 69, {3, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_value_scale_2d_members[] = {
@@ -10039,7 +10132,7 @@ static const dmlops_phrase dmlops_value_scale_2d_phrases[] = {
 static const dmlops_rule dmlops_value_scale_2d_rules[] = {
     {"DML-VALUE_SCALE_2D-channel-count-values", dmlops_by_program, 3, 0, {0, 0}, 1, 1},
     {"DML-VALUE_SCALE_2D-same-type", dmlops_same_DataType, 0, 12, {1, 0}, 0, 0},
-    {"DML-VALUE_SCALE_2D-channel-count", dmlops_by_program, 22, 17, {1, 0}, 0, 0},
+    {"DML-VALUE_SCALE_2D-channel-count", dmlops_by_program, 22, 17, {1, 0}, 1, 0},
     {"DML-VALUE_SCALE_2D-same-sizes", dmlops_same_Sizes, 0, 35, {1, 0}, 0, 0},
 };
 
@@ -10093,7 +10186,7 @@ static const dmlops_rule dmlops_upsample_2d_rules[] = {
     {"DML-UPSAMPLE_2D-scale-size", dmlops_by_program, 13, 10, {0, 0}, 1, 0},
     {"DML-UPSAMPLE_2D-scale-size", dmlops_by_program, 20, 10, {1, 0}, 1, 0},
     {"DML-UPSAMPLE_2D-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-UPSAMPLE_2D-output-sizes", dmlops_by_program, 34, 27, {2, 0}, 0, 0},
+    {"DML-UPSAMPLE_2D-output-sizes", dmlops_by_program, 34, 27, {2, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_gather_members[] = {
@@ -10171,12 +10264,12 @@ static const dmlops_phrase dmlops_gather_phrases[] = {
 static const dmlops_rule dmlops_gather_rules[] = {
     {"DML-GATHER-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-GATHER-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-GATHER-axis-range", dmlops_by_program, 12, 7, {0, 0}, 0, 0},
-    {"DML-GATHER-index-dimensions-range", dmlops_by_program, 56, 51, {1, 0}, 0, 0},
+    {"DML-GATHER-axis-range", dmlops_by_program, 12, 7, {0, 0}, 1, 0},
+    {"DML-GATHER-index-dimensions-range", dmlops_by_program, 56, 51, {1, 0}, 1, 0},
     {"DML-GATHER-same-type", dmlops_same_DataType, 0, 95, {2, 0}, 0, 0},
-    {"DML-GATHER-indices-leading-ones", dmlops_by_program, 105, 100, {2, 0}, 0, 0},
-    {"DML-GATHER-output-rank", dmlops_by_program, 160, 126, {3, 0}, 0, 0},
-    {"DML-GATHER-output-sizes", dmlops_by_program, 198, 187, {4, 0}, 0, 0},
+    {"DML-GATHER-indices-leading-ones", dmlops_by_program, 105, 100, {2, 0}, 1, 0},
+    {"DML-GATHER-output-rank", dmlops_by_program, 160, 126, {3, 0}, 1, 0},
+    {"DML-GATHER-output-sizes", dmlops_by_program, 198, 187, {4, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_space_to_depth_members[] = {
@@ -10229,8 +10322,8 @@ static const dmlops_phrase dmlops_space_to_depth_phrases[] = {
 static const dmlops_rule dmlops_space_to_depth_rules[] = {
     {"DML-SPACE_TO_DEPTH-block-size-range", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
     {"DML-SPACE_TO_DEPTH-same-type", dmlops_same_DataType, 0, 10, {1, 0}, 0, 0},
-    {"DML-SPACE_TO_DEPTH-blocks-divide", dmlops_by_program, 20, 15, {1, 0}, 0, 0},
-    {"DML-SPACE_TO_DEPTH-output-sizes", dmlops_by_program, 48, 41, {2, 0}, 0, 0},
+    {"DML-SPACE_TO_DEPTH-blocks-divide", dmlops_by_program, 20, 15, {1, 0}, 1, 0},
+    {"DML-SPACE_TO_DEPTH-output-sizes", dmlops_by_program, 48, 41, {2, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_depth_to_space_members[] = {
@@ -10283,8 +10376,8 @@ static const dmlops_phrase dmlops_depth_to_space_phrases[] = {
 static const dmlops_rule dmlops_depth_to_space_rules[] = {
     {"DML-DEPTH_TO_SPACE-block-size-range", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
     {"DML-DEPTH_TO_SPACE-same-type", dmlops_same_DataType, 0, 10, {1, 0}, 0, 0},
-    {"DML-DEPTH_TO_SPACE-channels-divisible", dmlops_by_program, 20, 15, {1, 0}, 0, 0},
-    {"DML-DEPTH_TO_SPACE-output-sizes", dmlops_by_program, 54, 47, {2, 0}, 0, 0},
+    {"DML-DEPTH_TO_SPACE-channels-divisible", dmlops_by_program, 20, 15, {1, 0}, 1, 0},
+    {"DML-DEPTH_TO_SPACE-output-sizes", dmlops_by_program, 54, 47, {2, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_tile_members[] = {
@@ -10333,10 +10426,10 @@ static const dmlops_phrase dmlops_tile_phrases[] = {
 };
 static const dmlops_rule dmlops_tile_rules[] = {
     {"DML-TILE-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-TILE-repeats-count", dmlops_by_program, 15, 10, {0, 0}, 0, 1},
+    {"DML-TILE-repeats-count", dmlops_by_program, 15, 10, {0, 0}, 1, 1},
     {"DML-TILE-repeats-range", dmlops_by_program, 29, 26, {1, 0}, 1, 0},
     {"DML-TILE-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-TILE-output-sizes", dmlops_by_program, 56, 49, {2, 0}, 0, 0},
+    {"DML-TILE-output-sizes", dmlops_by_program, 56, 49, {2, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_top_k_members[] = {
@@ -10409,13 +10502,13 @@ static const dmlops_phrase dmlops_top_k_phrases[] = {
 static const dmlops_rule dmlops_top_k_rules[] = {
     {"DML-TOP_K-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-TOP_K-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-TOP_K-axis-range", dmlops_by_program, 12, 7, {0, 0}, 0, 0},
+    {"DML-TOP_K-axis-range", dmlops_by_program, 12, 7, {0, 0}, 1, 0},
     {"DML-TOP_K-k-positive", dmlops_by_program, 54, 51, {1, 0}, 1, 0},
     {"DML-TOP_K-same-type", dmlops_same_DataType, 0, 61, {1, 0}, 0, 0},
-    {"DML-TOP_K-k-range", dmlops_by_program, 73, 66, {2, 0}, 0, 0},
-    {"DML-TOP_K-output-value-sizes", dmlops_by_program, 118, 109, {4, 0}, 0, 0},
-    {"DML-TOP_K-output-index-sizes", dmlops_by_program, 151, 142, {5, 0}, 0, 0},
-    {"DML-TOP_K-k-below-size", dmlops_by_program, 91, 66, {3, 0}, 0, 0},
+    {"DML-TOP_K-k-range", dmlops_by_program, 73, 66, {2, 0}, 1, 0},
+    {"DML-TOP_K-output-value-sizes", dmlops_by_program, 118, 109, {4, 0}, 1, 0},
+    {"DML-TOP_K-output-index-sizes", dmlops_by_program, 151, 142, {5, 0}, 1, 0},
+    {"DML-TOP_K-k-below-size", dmlops_by_program, 91, 66, {3, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_batch_normalization_members[] = {
@@ -10537,8 +10630,8 @@ static const dmlops_rule dmlops_batch_normalization_rules[] = {
     {"DML-BATCH_NORMALIZATION-variance-broadcast", dmlops_by_program, 66, 61, {1, 0}, 0, 0},
     {"DML-BATCH_NORMALIZATION-scale-broadcast", dmlops_by_program, 101, 96, {2, 0}, 0, 0},
     {"DML-BATCH_NORMALIZATION-bias-broadcast", dmlops_by_program, 136, 131, {3, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION-mean-not-spatial", dmlops_by_program, 173, 166, {4, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION-variance-not-spatial", dmlops_by_program, 227, 220, {5, 0}, 0, 0},
+    {"DML-BATCH_NORMALIZATION-mean-not-spatial", dmlops_by_program, 173, 166, {4, 0}, 1, 0},
+    {"DML-BATCH_NORMALIZATION-variance-not-spatial", dmlops_by_program, 227, 220, {5, 0}, 1, 0},
     {"DML-BATCH_NORMALIZATION-same-sizes", dmlops_same_Sizes, 0, 274, {5, 0}, 0, 0},
     {"DML-BATCH_NORMALIZATION-float16-overflow", dmlops_by_program, 282, 279, {6, 0}, 0, 0},
 };
@@ -10660,7 +10753,7 @@ static const dmlops_phrase dmlops_lp_normalization_phrases[] = {
 };
 static const dmlops_rule dmlops_lp_normalization_rules[] = {
     {"DML-LP_NORMALIZATION-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-LP_NORMALIZATION-axis-range", dmlops_by_program, 20, 15, {0, 0}, 0, 0},
+    {"DML-LP_NORMALIZATION-axis-range", dmlops_by_program, 20, 15, {0, 0}, 1, 0},
     {"DML-LP_NORMALIZATION-p-values", dmlops_by_program, 62, 59, {1, 0}, 1, 0},
     {"DML-LP_NORMALIZATION-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
     {"DML-LP_NORMALIZATION-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
@@ -11000,8 +11093,8 @@ static const dmlops_rule dmlops_rnn_rules[] = {
     {"DML-RNN-input-shape", dmlops_by_program, 162, 159, {8, 0}, 0, 0},
     {"DML-RNN-recurrence-shape", dmlops_by_program, 174, 171, {9, 0}, 0, 0},
     {"DML-RNN-recurrence-shape", dmlops_by_program, 191, 171, {10, 0}, 0, 0},
-    {"DML-RNN-direction-count", dmlops_by_program, 228, 218, {11, 0}, 0, 0},
-    {"DML-RNN-direction-count", dmlops_by_program, 246, 218, {12, 0}, 0, 0},
+    {"DML-RNN-direction-count", dmlops_by_program, 228, 218, {11, 0}, 1, 0},
+    {"DML-RNN-direction-count", dmlops_by_program, 246, 218, {12, 0}, 1, 0},
     {"DML-RNN-weight-shape", dmlops_by_program, 271, 264, {13, 0}, 0, 0},
     {"DML-RNN-weight-shape", dmlops_by_program, 280, 264, {14, 0}, 0, 0},
     {"DML-RNN-weight-shape", dmlops_by_program, 295, 264, {15, 0}, 0, 0},
@@ -11485,8 +11578,8 @@ static const dmlops_rule dmlops_lstm_rules[] = {
     {"DML-LSTM-input-shape", dmlops_by_program, 162, 159, {8, 0}, 0, 0},
     {"DML-LSTM-recurrence-shape", dmlops_by_program, 174, 171, {9, 0}, 0, 0},
     {"DML-LSTM-recurrence-shape", dmlops_by_program, 191, 171, {10, 0}, 0, 0},
-    {"DML-LSTM-direction-count", dmlops_by_program, 228, 218, {11, 0}, 0, 0},
-    {"DML-LSTM-direction-count", dmlops_by_program, 246, 218, {12, 0}, 0, 0},
+    {"DML-LSTM-direction-count", dmlops_by_program, 228, 218, {11, 0}, 1, 0},
+    {"DML-LSTM-direction-count", dmlops_by_program, 246, 218, {12, 0}, 1, 0},
     {"DML-LSTM-weight-shape", dmlops_by_program, 271, 264, {13, 0}, 0, 0},
     {"DML-LSTM-weight-shape", dmlops_by_program, 280, 264, {14, 0}, 0, 0},
     {"DML-LSTM-weight-shape", dmlops_by_program, 295, 264, {15, 0}, 0, 0},
@@ -11866,8 +11959,8 @@ static const dmlops_rule dmlops_gru_rules[] = {
     {"DML-GRU-input-shape", dmlops_by_program, 162, 159, {8, 0}, 0, 0},
     {"DML-GRU-recurrence-shape", dmlops_by_program, 174, 171, {9, 0}, 0, 0},
     {"DML-GRU-recurrence-shape", dmlops_by_program, 191, 171, {10, 0}, 0, 0},
-    {"DML-GRU-direction-count", dmlops_by_program, 228, 218, {11, 0}, 0, 0},
-    {"DML-GRU-direction-count", dmlops_by_program, 246, 218, {12, 0}, 0, 0},
+    {"DML-GRU-direction-count", dmlops_by_program, 228, 218, {11, 0}, 1, 0},
+    {"DML-GRU-direction-count", dmlops_by_program, 246, 218, {12, 0}, 1, 0},
     {"DML-GRU-weight-shape", dmlops_by_program, 271, 264, {13, 0}, 0, 0},
     {"DML-GRU-weight-shape", dmlops_by_program, 280, 264, {14, 0}, 0, 0},
     {"DML-GRU-weight-shape", dmlops_by_program, 295, 264, {15, 0}, 0, 0},
@@ -12255,15 +12348,15 @@ static const dmlops_phrase dmlops_max_pooling1_phrases[] = {
 };
 static const dmlops_rule dmlops_max_pooling1_rules[] = {
     {"DML-MAX_POOLING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-MAX_POOLING1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
+    {"DML-MAX_POOLING1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
     {"DML-MAX_POOLING1-indices-rank", dmlops_same_DimensionCount, 0, 342, {2, 0}, 0, 0},
     {"DML-MAX_POOLING1-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-MAX_POOLING1-window-size-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-MAX_POOLING1-same-type", dmlops_same_DataType, 0, 74, {1, 0}, 0, 0},
     {"DML-MAX_POOLING1-output-batches-channels", dmlops_by_program, 216, 211, {4, 0}, 0, 0},
     {"DML-MAX_POOLING1-indices-sizes", dmlops_same_Sizes, 0, 347, {2, 1}, 0, 0},
-    {"DML-MAX_POOLING1-window-fits", dmlops_by_program, 116, 79, {3, 0}, 0, 0},
-    {"DML-MAX_POOLING1-windows-within", dmlops_by_program, 250, 239, {5, 0}, 0, 0},
+    {"DML-MAX_POOLING1-window-fits", dmlops_by_program, 116, 79, {3, 0}, 1, 0},
+    {"DML-MAX_POOLING1-windows-within", dmlops_by_program, 250, 239, {5, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_max_unpooling_members[] = {
@@ -12340,13 +12433,13 @@ static const dmlops_rule dmlops_scatter_elements_rules[] = {
     {"DML-SCATTER_ELEMENTS-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-SCATTER_ELEMENTS-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
     {"DML-SCATTER_ELEMENTS-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-SCATTER_ELEMENTS-axis-range", dmlops_by_program, 14, 9, {0, 0}, 0, 0},
+    {"DML-SCATTER_ELEMENTS-axis-range", dmlops_by_program, 14, 9, {0, 0}, 1, 0},
     {"DML-SCATTER_ELEMENTS-same-type", dmlops_same_DataType, 0, 53, {2, 0}, 0, 0},
     {"DML-SCATTER_ELEMENTS-same-type", dmlops_same_DataType, 0, 53, {3, 0}, 0, 0},
-    {"DML-SCATTER_ELEMENTS-indices-within", dmlops_by_program, 67, 60, {1, 0}, 0, 0},
+    {"DML-SCATTER_ELEMENTS-indices-within", dmlops_by_program, 67, 60, {1, 0}, 1, 0},
     {"DML-SCATTER_ELEMENTS-updates-sizes", dmlops_same_Sizes, 0, 125, {2, 1}, 0, 0},
     {"DML-SCATTER_ELEMENTS-output-sizes", dmlops_same_Sizes, 0, 130, {3, 0}, 0, 0},
-    {"DML-SCATTER_ELEMENTS-indices-sizes", dmlops_by_program, 96, 60, {2, 0}, 0, 0},
+    {"DML-SCATTER_ELEMENTS-indices-sizes", dmlops_by_program, 96, 60, {2, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_one_hot_members[] = {
@@ -12398,10 +12491,10 @@ static const dmlops_phrase dmlops_one_hot_phrases[] = {
 static const dmlops_rule dmlops_one_hot_rules[] = {
     {"DML-ONE_HOT-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-ONE_HOT-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ONE_HOT-axis-range", dmlops_by_program, 12, 7, {0, 0}, 0, 0},
+    {"DML-ONE_HOT-axis-range", dmlops_by_program, 12, 7, {0, 0}, 1, 0},
     {"DML-ONE_HOT-same-type", dmlops_same_DataType, 0, 51, {2, 1}, 0, 0},
     {"DML-ONE_HOT-values-element-count", dmlops_by_program, 59, 56, {1, 0}, 0, 0},
-    {"DML-ONE_HOT-indices-sizes", dmlops_by_program, 75, 68, {2, 0}, 0, 0},
+    {"DML-ONE_HOT-indices-sizes", dmlops_by_program, 75, 68, {2, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_resample_members[] = {
@@ -12441,7 +12534,7 @@ static const dmlops_phrase dmlops_resample_phrases[] = {
 };
 static const dmlops_rule dmlops_resample_rules[] = {
     {"DML-RESAMPLE-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-RESAMPLE-scale-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
+    {"DML-RESAMPLE-scale-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
     {"DML-RESAMPLE-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE-same-type", dmlops_same_DataType, 0, 76, {1, 0}, 0, 0},
     {"DML-RESAMPLE-scales-positive", dmlops_by_program, 50, 21, {2, 0}, 1, 0},
@@ -12594,7 +12687,7 @@ static const dmlops_phrase dmlops_fill_value_constant_phrases[] = {
     {"ValueDataType", "ValueDataType is %v; it must equal OutputTensor.DataType, %v"},
 };
 static const dmlops_rule dmlops_fill_value_constant_rules[] = {
-    {"DML-FILL_VALUE_CONSTANT-value-data-type", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
+    {"DML-FILL_VALUE_CONSTANT-value-data-type", dmlops_by_program, 5, 0, {0, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_fill_value_sequence_members[] = {
@@ -12614,7 +12707,7 @@ static const dmlops_phrase dmlops_fill_value_sequence_phrases[] = {
     {"ValueDataType", "ValueDataType is %v; it must equal OutputTensor.DataType, %v"},
 };
 static const dmlops_rule dmlops_fill_value_sequence_rules[] = {
-    {"DML-FILL_VALUE_SEQUENCE-value-data-type", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
+    {"DML-FILL_VALUE_SEQUENCE-value-data-type", dmlops_by_program, 5, 0, {0, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_cumulative_summation_members[] = {
@@ -12642,7 +12735,7 @@ static const dmlops_phrase dmlops_cumulative_summation_phrases[] = {
 };
 static const dmlops_rule dmlops_cumulative_summation_rules[] = {
     {"DML-CUMULATIVE_SUMMATION-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-CUMULATIVE_SUMMATION-axis-range", dmlops_by_program, 20, 15, {0, 0}, 0, 0},
+    {"DML-CUMULATIVE_SUMMATION-axis-range", dmlops_by_program, 20, 15, {0, 0}, 1, 0},
     {"DML-CUMULATIVE_SUMMATION-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
     {"DML-CUMULATIVE_SUMMATION-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
 };
@@ -12692,10 +12785,10 @@ static const dmlops_phrase dmlops_reverse_subsequences_phrases[] = {
 static const dmlops_rule dmlops_reverse_subsequences_rules[] = {
     {"DML-REVERSE_SUBSEQUENCES-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-REVERSE_SUBSEQUENCES-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-REVERSE_SUBSEQUENCES-axis-range", dmlops_by_program, 12, 7, {0, 0}, 0, 0},
+    {"DML-REVERSE_SUBSEQUENCES-axis-range", dmlops_by_program, 12, 7, {0, 0}, 1, 0},
     {"DML-REVERSE_SUBSEQUENCES-same-type", dmlops_same_DataType, 0, 51, {2, 0}, 0, 0},
-    {"DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes", dmlops_by_program, 63, 56, {1, 0}, 0, 0},
-    {"DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size", dmlops_by_program, 97, 92, {2, 0}, 0, 0},
+    {"DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes", dmlops_by_program, 63, 56, {1, 0}, 1, 0},
+    {"DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size", dmlops_by_program, 97, 92, {2, 0}, 1, 0},
     {"DML-REVERSE_SUBSEQUENCES-same-sizes", dmlops_same_Sizes, 0, 111, {2, 0}, 0, 0},
 };
 
@@ -12738,9 +12831,9 @@ static const dmlops_phrase dmlops_gather_elements_phrases[] = {
 static const dmlops_rule dmlops_gather_elements_rules[] = {
     {"DML-GATHER_ELEMENTS-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-GATHER_ELEMENTS-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-GATHER_ELEMENTS-axis-range", dmlops_by_program, 12, 7, {0, 0}, 0, 0},
+    {"DML-GATHER_ELEMENTS-axis-range", dmlops_by_program, 12, 7, {0, 0}, 1, 0},
     {"DML-GATHER_ELEMENTS-same-type", dmlops_same_DataType, 0, 51, {2, 0}, 0, 0},
-    {"DML-GATHER_ELEMENTS-indices-sizes", dmlops_by_program, 63, 56, {1, 0}, 0, 0},
+    {"DML-GATHER_ELEMENTS-indices-sizes", dmlops_by_program, 63, 56, {1, 0}, 1, 0},
     {"DML-GATHER_ELEMENTS-output-sizes", dmlops_same_Sizes, 0, 92, {2, 1}, 0, 0},
 };
 
@@ -12856,16 +12949,16 @@ static const dmlops_phrase dmlops_gather_nd_phrases[] = {
 static const dmlops_rule dmlops_gather_nd_rules[] = {
     {"DML-GATHER_ND-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-GATHER_ND-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-GATHER_ND-input-dimension-count-range", dmlops_by_program, 12, 7, {0, 0}, 0, 0},
-    {"DML-GATHER_ND-input-dimension-count-range", dmlops_by_program, 19, 7, {1, 0}, 0, 0},
-    {"DML-GATHER_ND-indices-dimension-count-range", dmlops_by_program, 63, 58, {2, 0}, 0, 0},
-    {"DML-GATHER_ND-indices-dimension-count-range", dmlops_by_program, 70, 58, {3, 0}, 0, 0},
+    {"DML-GATHER_ND-input-dimension-count-range", dmlops_by_program, 12, 7, {0, 0}, 1, 0},
+    {"DML-GATHER_ND-input-dimension-count-range", dmlops_by_program, 19, 7, {1, 0}, 1, 0},
+    {"DML-GATHER_ND-indices-dimension-count-range", dmlops_by_program, 63, 58, {2, 0}, 1, 0},
+    {"DML-GATHER_ND-indices-dimension-count-range", dmlops_by_program, 70, 58, {3, 0}, 1, 0},
     {"DML-GATHER_ND-same-type", dmlops_same_DataType, 0, 109, {2, 0}, 0, 0},
-    {"DML-GATHER_ND-input-leading-ones", dmlops_by_program, 126, 114, {4, 0}, 0, 0},
-    {"DML-GATHER_ND-indices-leading-ones", dmlops_by_program, 159, 147, {5, 0}, 0, 0},
-    {"DML-GATHER_ND-index-tuple-size", dmlops_by_program, 193, 180, {6, 0}, 0, 0},
-    {"DML-GATHER_ND-output-rank", dmlops_by_program, 249, 211, {7, 0}, 0, 0},
-    {"DML-GATHER_ND-output-sizes", dmlops_by_program, 276, 265, {8, 0}, 0, 0},
+    {"DML-GATHER_ND-input-leading-ones", dmlops_by_program, 126, 114, {4, 0}, 1, 0},
+    {"DML-GATHER_ND-indices-leading-ones", dmlops_by_program, 159, 147, {5, 0}, 1, 0},
+    {"DML-GATHER_ND-index-tuple-size", dmlops_by_program, 193, 180, {6, 0}, 1, 0},
+    {"DML-GATHER_ND-output-rank", dmlops_by_program, 249, 211, {7, 0}, 1, 0},
+    {"DML-GATHER_ND-output-sizes", dmlops_by_program, 276, 265, {8, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_scatter_nd_members[] = {
@@ -12989,17 +13082,17 @@ static const dmlops_rule dmlops_scatter_nd_rules[] = {
     {"DML-SCATTER_ND-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-SCATTER_ND-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
     {"DML-SCATTER_ND-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-SCATTER_ND-input-dimension-count-range", dmlops_by_program, 14, 9, {0, 0}, 0, 0},
-    {"DML-SCATTER_ND-input-dimension-count-range", dmlops_by_program, 21, 9, {1, 0}, 0, 0},
-    {"DML-SCATTER_ND-indices-dimension-count-range", dmlops_by_program, 65, 60, {2, 0}, 0, 0},
-    {"DML-SCATTER_ND-indices-dimension-count-range", dmlops_by_program, 72, 60, {3, 0}, 0, 0},
+    {"DML-SCATTER_ND-input-dimension-count-range", dmlops_by_program, 14, 9, {0, 0}, 1, 0},
+    {"DML-SCATTER_ND-input-dimension-count-range", dmlops_by_program, 21, 9, {1, 0}, 1, 0},
+    {"DML-SCATTER_ND-indices-dimension-count-range", dmlops_by_program, 65, 60, {2, 0}, 1, 0},
+    {"DML-SCATTER_ND-indices-dimension-count-range", dmlops_by_program, 72, 60, {3, 0}, 1, 0},
     {"DML-SCATTER_ND-same-type", dmlops_same_DataType, 0, 111, {2, 0}, 0, 0},
     {"DML-SCATTER_ND-same-type", dmlops_same_DataType, 0, 111, {3, 0}, 0, 0},
-    {"DML-SCATTER_ND-input-leading-ones", dmlops_by_program, 130, 118, {4, 0}, 0, 0},
-    {"DML-SCATTER_ND-indices-leading-ones", dmlops_by_program, 163, 151, {5, 0}, 0, 0},
-    {"DML-SCATTER_ND-index-tuple-size", dmlops_by_program, 197, 184, {6, 0}, 0, 0},
-    {"DML-SCATTER_ND-updates-rank", dmlops_by_program, 253, 215, {7, 0}, 0, 0},
-    {"DML-SCATTER_ND-updates-sizes", dmlops_by_program, 280, 269, {8, 0}, 0, 0},
+    {"DML-SCATTER_ND-input-leading-ones", dmlops_by_program, 130, 118, {4, 0}, 1, 0},
+    {"DML-SCATTER_ND-indices-leading-ones", dmlops_by_program, 163, 151, {5, 0}, 1, 0},
+    {"DML-SCATTER_ND-index-tuple-size", dmlops_by_program, 197, 184, {6, 0}, 1, 0},
+    {"DML-SCATTER_ND-updates-rank", dmlops_by_program, 253, 215, {7, 0}, 1, 0},
+    {"DML-SCATTER_ND-updates-sizes", dmlops_by_program, 280, 269, {8, 0}, 1, 0},
     {"DML-SCATTER_ND-output-sizes", dmlops_same_Sizes, 0, 349, {3, 0}, 0, 0},
 };
 
@@ -13153,7 +13246,7 @@ static const dmlops_phrase dmlops_max_pooling2_phrases[] = {
 };
 static const dmlops_rule dmlops_max_pooling2_rules[] = {
     {"DML-MAX_POOLING2-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-MAX_POOLING2-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
+    {"DML-MAX_POOLING2-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
     {"DML-MAX_POOLING2-indices-rank", dmlops_same_DimensionCount, 0, 370, {2, 0}, 0, 0},
     {"DML-MAX_POOLING2-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-MAX_POOLING2-window-size-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
@@ -13161,8 +13254,8 @@ static const dmlops_rule dmlops_max_pooling2_rules[] = {
     {"DML-MAX_POOLING2-same-type", dmlops_same_DataType, 0, 97, {1, 0}, 0, 0},
     {"DML-MAX_POOLING2-output-batches-channels", dmlops_by_program, 244, 239, {5, 0}, 0, 0},
     {"DML-MAX_POOLING2-indices-sizes", dmlops_same_Sizes, 0, 375, {2, 1}, 0, 0},
-    {"DML-MAX_POOLING2-window-fits", dmlops_by_program, 165, 102, {4, 0}, 0, 0},
-    {"DML-MAX_POOLING2-windows-within", dmlops_by_program, 278, 267, {6, 0}, 0, 0},
+    {"DML-MAX_POOLING2-window-fits", dmlops_by_program, 165, 102, {4, 0}, 1, 0},
+    {"DML-MAX_POOLING2-windows-within", dmlops_by_program, 278, 267, {6, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_slice1_members[] = {
@@ -13241,12 +13334,12 @@ static const dmlops_phrase dmlops_slice1_phrases[] = {
 };
 static const dmlops_rule dmlops_slice1_rules[] = {
     {"DML-SLICE1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-SLICE1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
+    {"DML-SLICE1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
     {"DML-SLICE1-window-sizes-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-SLICE1-strides-range", dmlops_by_program, 47, 44, {2, 0}, 1, 0},
     {"DML-SLICE1-same-type", dmlops_same_DataType, 0, 67, {1, 0}, 0, 0},
-    {"DML-SLICE1-window-bounds", dmlops_by_program, 79, 72, {3, 0}, 0, 0},
-    {"DML-SLICE1-output-sizes", dmlops_by_program, 140, 133, {4, 0}, 0, 0},
+    {"DML-SLICE1-window-bounds", dmlops_by_program, 79, 72, {3, 0}, 1, 0},
+    {"DML-SLICE1-output-sizes", dmlops_by_program, 140, 133, {4, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_top_k1_members[] = {
@@ -13320,13 +13413,13 @@ static const dmlops_phrase dmlops_top_k1_phrases[] = {
 static const dmlops_rule dmlops_top_k1_rules[] = {
     {"DML-TOP_K1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-TOP_K1-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-TOP_K1-axis-range", dmlops_by_program, 12, 7, {0, 0}, 0, 0},
+    {"DML-TOP_K1-axis-range", dmlops_by_program, 12, 7, {0, 0}, 1, 0},
     {"DML-TOP_K1-k-positive", dmlops_by_program, 54, 51, {1, 0}, 1, 0},
     {"DML-TOP_K1-same-type", dmlops_same_DataType, 0, 61, {1, 0}, 0, 0},
-    {"DML-TOP_K1-k-range", dmlops_by_program, 73, 66, {2, 0}, 0, 0},
-    {"DML-TOP_K1-output-value-sizes", dmlops_by_program, 118, 109, {4, 0}, 0, 0},
-    {"DML-TOP_K1-output-index-sizes", dmlops_by_program, 151, 142, {5, 0}, 0, 0},
-    {"DML-TOP_K1-k-below-size", dmlops_by_program, 91, 66, {3, 0}, 0, 0},
+    {"DML-TOP_K1-k-range", dmlops_by_program, 73, 66, {2, 0}, 1, 0},
+    {"DML-TOP_K1-output-value-sizes", dmlops_by_program, 118, 109, {4, 0}, 1, 0},
+    {"DML-TOP_K1-output-index-sizes", dmlops_by_program, 151, 142, {5, 0}, 1, 0},
+    {"DML-TOP_K1-k-below-size", dmlops_by_program, 91, 66, {3, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_depth_to_space1_members[] = {
@@ -13380,8 +13473,8 @@ static const dmlops_phrase dmlops_depth_to_space1_phrases[] = {
 static const dmlops_rule dmlops_depth_to_space1_rules[] = {
     {"DML-DEPTH_TO_SPACE1-block-size-range", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
     {"DML-DEPTH_TO_SPACE1-same-type", dmlops_same_DataType, 0, 10, {1, 0}, 0, 0},
-    {"DML-DEPTH_TO_SPACE1-channels-divisible", dmlops_by_program, 20, 15, {1, 0}, 0, 0},
-    {"DML-DEPTH_TO_SPACE1-output-sizes", dmlops_by_program, 54, 47, {2, 0}, 0, 0},
+    {"DML-DEPTH_TO_SPACE1-channels-divisible", dmlops_by_program, 20, 15, {1, 0}, 1, 0},
+    {"DML-DEPTH_TO_SPACE1-output-sizes", dmlops_by_program, 54, 47, {2, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_space_to_depth1_members[] = {
@@ -13435,8 +13528,8 @@ static const dmlops_phrase dmlops_space_to_depth1_phrases[] = {
 static const dmlops_rule dmlops_space_to_depth1_rules[] = {
     {"DML-SPACE_TO_DEPTH1-block-size-range", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
     {"DML-SPACE_TO_DEPTH1-same-type", dmlops_same_DataType, 0, 10, {1, 0}, 0, 0},
-    {"DML-SPACE_TO_DEPTH1-blocks-divide", dmlops_by_program, 20, 15, {1, 0}, 0, 0},
-    {"DML-SPACE_TO_DEPTH1-output-sizes", dmlops_by_program, 48, 41, {2, 0}, 0, 0},
+    {"DML-SPACE_TO_DEPTH1-blocks-divide", dmlops_by_program, 20, 15, {1, 0}, 1, 0},
+    {"DML-SPACE_TO_DEPTH1-output-sizes", dmlops_by_program, 48, 41, {2, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_mean_variance_normalization1_members[] = {
@@ -13552,7 +13645,7 @@ static const dmlops_rule dmlops_mean_variance_normalization1_rules[] = {
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 110, {3, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-required", dmlops_by_program, 214, 209, {4, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", dmlops_by_program, 232, 209, {5, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", dmlops_by_program, 49, 44, {1, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", dmlops_by_program, 49, 44, {1, 0}, 1, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-type", dmlops_same_DataType, 0, 119, {1, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-type", dmlops_same_DataType, 0, 119, {2, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-type", dmlops_same_DataType, 0, 119, {3, 0}, 0, 0},
@@ -13561,8 +13654,8 @@ static const dmlops_rule dmlops_mean_variance_normalization1_rules[] = {
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes", dmlops_same_Sizes, 0, 204, {3, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", dmlops_by_program, 255, 250, {6, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", dmlops_by_program, 298, 293, {7, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow", dmlops_by_program, 341, 336, {8, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", dmlops_by_program, 5, 0, {0, 0}, 1, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow", dmlops_by_program, 341, 336, {8, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_resample1_members[] = {
@@ -13604,7 +13697,7 @@ static const dmlops_phrase dmlops_resample1_phrases[] = {
 };
 static const dmlops_rule dmlops_resample1_rules[] = {
     {"DML-RESAMPLE1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-RESAMPLE1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
+    {"DML-RESAMPLE1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
     {"DML-RESAMPLE1-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE1-same-type", dmlops_same_DataType, 0, 76, {1, 0}, 0, 0},
     {"DML-RESAMPLE1-scales-positive", dmlops_by_program, 50, 21, {2, 0}, 1, 0},
@@ -14150,7 +14243,7 @@ static const dmlops_phrase dmlops_convolution_integer_phrases[] = {
     {"OutputTensor.Sizes", "OutputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[0], %v"},
 };
 static const dmlops_rule dmlops_convolution_integer_rules[] = {
-    {"DML-CONVOLUTION_INTEGER-dimension-count", dmlops_by_program, 5, 0, {0, 0}, 0, 1},
+    {"DML-CONVOLUTION_INTEGER-dimension-count", dmlops_by_program, 5, 0, {0, 0}, 1, 1},
     {"DML-CONVOLUTION_INTEGER-group-count-range", dmlops_by_program, 26, 23, {1, 0}, 1, 0},
     {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 424, {2, 0}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 424, {4, 0}, 0, 0},
@@ -14159,9 +14252,9 @@ static const dmlops_rule dmlops_convolution_integer_rules[] = {
     {"DML-CONVOLUTION_INTEGER-dilations-range", dmlops_by_program, 59, 56, {3, 0}, 1, 0},
     {"DML-CONVOLUTION_INTEGER-same-type-input-zero-point", dmlops_same_DataType, 0, 79, {1, 0}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", dmlops_same_DataType, 0, 84, {3, 2}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-filter-groups", dmlops_by_program, 94, 89, {4, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-input-channels", dmlops_by_program, 116, 109, {5, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-filter-fits", dmlops_by_program, 209, 144, {6, 0}, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-filter-groups", dmlops_by_program, 94, 89, {4, 0}, 1, 0},
+    {"DML-CONVOLUTION_INTEGER-input-channels", dmlops_by_program, 116, 109, {5, 0}, 1, 0},
+    {"DML-CONVOLUTION_INTEGER-filter-fits", dmlops_by_program, 209, 144, {6, 0}, 1, 0},
     {"DML-CONVOLUTION_INTEGER-input-zero-point-sizes", dmlops_by_program, 290, 287, {7, 0}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", dmlops_by_program, 319, 309, {8, 0}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", dmlops_by_program, 356, 309, {9, 0}, 0, 0},
@@ -14407,7 +14500,7 @@ static const dmlops_phrase dmlops_quantized_linear_convolution_phrases[] = {
     {"OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v] is %v; it must equal 1"},
 };
 static const dmlops_rule dmlops_quantized_linear_convolution_rules[] = {
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", dmlops_by_program, 5, 0, {0, 0}, 0, 1},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", dmlops_by_program, 5, 0, {0, 0}, 1, 1},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range", dmlops_by_program, 26, 23, {1, 0}, 1, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 424, {3, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 424, {6, 0}, 0, 0},
@@ -14416,9 +14509,9 @@ static const dmlops_rule dmlops_quantized_linear_convolution_rules[] = {
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range", dmlops_by_program, 59, 56, {3, 0}, 1, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", dmlops_same_DataType, 0, 79, {2, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", dmlops_same_DataType, 0, 84, {5, 3}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", dmlops_by_program, 94, 89, {4, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels", dmlops_by_program, 116, 109, {5, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", dmlops_by_program, 209, 144, {6, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", dmlops_by_program, 94, 89, {4, 0}, 1, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels", dmlops_by_program, 116, 109, {5, 0}, 1, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", dmlops_by_program, 209, 144, {6, 0}, 1, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes", dmlops_by_program, 290, 287, {7, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", dmlops_by_program, 319, 309, {8, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", dmlops_by_program, 356, 309, {9, 0}, 0, 0},
@@ -14742,13 +14835,13 @@ static const dmlops_phrase dmlops_average_pooling_grad_phrases[] = {
 };
 static const dmlops_rule dmlops_average_pooling_grad_rules[] = {
     {"DML-AVERAGE_POOLING_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING_GRAD-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
+    {"DML-AVERAGE_POOLING_GRAD-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
     {"DML-AVERAGE_POOLING_GRAD-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-AVERAGE_POOLING_GRAD-window-size-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-AVERAGE_POOLING_GRAD-same-type", dmlops_same_DataType, 0, 74, {1, 0}, 0, 0},
     {"DML-AVERAGE_POOLING_GRAD-batches-channels", dmlops_by_program, 216, 211, {4, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING_GRAD-window-fits", dmlops_by_program, 116, 79, {3, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING_GRAD-windows-within", dmlops_by_program, 250, 239, {5, 0}, 0, 0},
+    {"DML-AVERAGE_POOLING_GRAD-window-fits", dmlops_by_program, 116, 79, {3, 0}, 1, 0},
+    {"DML-AVERAGE_POOLING_GRAD-windows-within", dmlops_by_program, 250, 239, {5, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_max_pooling_grad_members[] = {
@@ -14887,7 +14980,7 @@ static const dmlops_phrase dmlops_max_pooling_grad_phrases[] = {
 static const dmlops_rule dmlops_max_pooling_grad_rules[] = {
     {"DML-MAX_POOLING_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-MAX_POOLING_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-MAX_POOLING_GRAD-dimension-count", dmlops_by_program, 12, 7, {0, 0}, 0, 1},
+    {"DML-MAX_POOLING_GRAD-dimension-count", dmlops_by_program, 12, 7, {0, 0}, 1, 1},
     {"DML-MAX_POOLING_GRAD-strides-range", dmlops_by_program, 33, 30, {1, 0}, 1, 0},
     {"DML-MAX_POOLING_GRAD-window-size-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
     {"DML-MAX_POOLING_GRAD-dilations-range", dmlops_by_program, 79, 76, {3, 0}, 1, 0},
@@ -14895,8 +14988,8 @@ static const dmlops_rule dmlops_max_pooling_grad_rules[] = {
     {"DML-MAX_POOLING_GRAD-same-type", dmlops_same_DataType, 0, 99, {2, 0}, 0, 0},
     {"DML-MAX_POOLING_GRAD-same-sizes", dmlops_same_Sizes, 0, 106, {2, 0}, 0, 0},
     {"DML-MAX_POOLING_GRAD-batches-channels", dmlops_by_program, 253, 248, {5, 0}, 0, 0},
-    {"DML-MAX_POOLING_GRAD-window-fits", dmlops_by_program, 174, 111, {4, 0}, 0, 0},
-    {"DML-MAX_POOLING_GRAD-windows-within", dmlops_by_program, 287, 276, {6, 0}, 0, 0},
+    {"DML-MAX_POOLING_GRAD-window-fits", dmlops_by_program, 174, 111, {4, 0}, 1, 0},
+    {"DML-MAX_POOLING_GRAD-windows-within", dmlops_by_program, 287, 276, {6, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_random_generator_members[] = {
@@ -15048,7 +15141,7 @@ static const dmlops_phrase dmlops_resample_grad_phrases[] = {
 };
 static const dmlops_rule dmlops_resample_grad_rules[] = {
     {"DML-RESAMPLE_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-RESAMPLE_GRAD-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
+    {"DML-RESAMPLE_GRAD-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
     {"DML-RESAMPLE_GRAD-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE_GRAD-same-type", dmlops_same_DataType, 0, 76, {1, 0}, 0, 0},
     {"DML-RESAMPLE_GRAD-scales-positive", dmlops_by_program, 50, 21, {2, 0}, 1, 0},
@@ -15133,12 +15226,12 @@ static const dmlops_phrase dmlops_slice_grad_phrases[] = {
 };
 static const dmlops_rule dmlops_slice_grad_rules[] = {
     {"DML-SLICE_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-SLICE_GRAD-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
+    {"DML-SLICE_GRAD-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
     {"DML-SLICE_GRAD-window-sizes-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-SLICE_GRAD-strides-range", dmlops_by_program, 47, 44, {2, 0}, 1, 0},
     {"DML-SLICE_GRAD-same-type", dmlops_same_DataType, 0, 67, {1, 0}, 0, 0},
-    {"DML-SLICE_GRAD-window-bounds", dmlops_by_program, 79, 72, {3, 0}, 0, 0},
-    {"DML-SLICE_GRAD-input-gradient-sizes", dmlops_by_program, 140, 133, {4, 0}, 0, 0},
+    {"DML-SLICE_GRAD-window-bounds", dmlops_by_program, 79, 72, {3, 0}, 1, 0},
+    {"DML-SLICE_GRAD-input-gradient-sizes", dmlops_by_program, 140, 133, {4, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_adam_optimizer_members[] = {
@@ -15243,9 +15336,9 @@ static const dmlops_phrase dmlops_argmin_phrases[] = {
 };
 static const dmlops_rule dmlops_argmin_rules[] = {
     {"DML-ARGMIN-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ARGMIN-axes-range", dmlops_by_program, 54, 49, {1, 0}, 0, 0},
-    {"DML-ARGMIN-output-sizes", dmlops_by_program, 151, 115, {2, 0}, 0, 0},
-    {"DML-ARGMIN-axis-count", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
+    {"DML-ARGMIN-axes-range", dmlops_by_program, 54, 49, {1, 0}, 1, 0},
+    {"DML-ARGMIN-output-sizes", dmlops_by_program, 151, 115, {2, 0}, 1, 0},
+    {"DML-ARGMIN-axis-count", dmlops_by_program, 10, 5, {0, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_argmax_members[] = {
@@ -15303,9 +15396,9 @@ static const dmlops_phrase dmlops_argmax_phrases[] = {
 };
 static const dmlops_rule dmlops_argmax_rules[] = {
     {"DML-ARGMAX-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ARGMAX-axes-range", dmlops_by_program, 54, 49, {1, 0}, 0, 0},
-    {"DML-ARGMAX-output-sizes", dmlops_by_program, 151, 115, {2, 0}, 0, 0},
-    {"DML-ARGMAX-axis-count", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
+    {"DML-ARGMAX-axes-range", dmlops_by_program, 54, 49, {1, 0}, 1, 0},
+    {"DML-ARGMAX-output-sizes", dmlops_by_program, 151, 115, {2, 0}, 1, 0},
+    {"DML-ARGMAX-axis-count", dmlops_by_program, 10, 5, {0, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_roi_align_members[] = {
@@ -15555,19 +15648,19 @@ static const dmlops_phrase dmlops_gather_nd1_phrases[] = {
 static const dmlops_rule dmlops_gather_nd1_rules[] = {
     {"DML-GATHER_ND1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-GATHER_ND1-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-GATHER_ND1-input-dimension-count-range", dmlops_by_program, 12, 7, {0, 0}, 0, 0},
-    {"DML-GATHER_ND1-input-dimension-count-range", dmlops_by_program, 19, 7, {1, 0}, 0, 0},
-    {"DML-GATHER_ND1-indices-dimension-count-range", dmlops_by_program, 63, 58, {2, 0}, 0, 0},
-    {"DML-GATHER_ND1-indices-dimension-count-range", dmlops_by_program, 70, 58, {3, 0}, 0, 0},
+    {"DML-GATHER_ND1-input-dimension-count-range", dmlops_by_program, 12, 7, {0, 0}, 1, 0},
+    {"DML-GATHER_ND1-input-dimension-count-range", dmlops_by_program, 19, 7, {1, 0}, 1, 0},
+    {"DML-GATHER_ND1-indices-dimension-count-range", dmlops_by_program, 63, 58, {2, 0}, 1, 0},
+    {"DML-GATHER_ND1-indices-dimension-count-range", dmlops_by_program, 70, 58, {3, 0}, 1, 0},
     {"DML-GATHER_ND1-batch-dimension-count-range", dmlops_by_program, 116, 109, {4, 0}, 1, 0},
     {"DML-GATHER_ND1-batch-dimension-count-range", dmlops_by_program, 127, 109, {5, 0}, 1, 0},
     {"DML-GATHER_ND1-same-type", dmlops_same_DataType, 0, 138, {2, 0}, 0, 0},
-    {"DML-GATHER_ND1-input-leading-ones", dmlops_by_program, 155, 143, {6, 0}, 0, 0},
-    {"DML-GATHER_ND1-indices-leading-ones", dmlops_by_program, 188, 176, {7, 0}, 0, 0},
-    {"DML-GATHER_ND1-batch-sizes", dmlops_by_program, 220, 209, {8, 0}, 0, 0},
-    {"DML-GATHER_ND1-index-tuple-size", dmlops_by_program, 281, 266, {9, 0}, 0, 0},
-    {"DML-GATHER_ND1-output-rank", dmlops_by_program, 343, 209, {10, 0}, 0, 0},
-    {"DML-GATHER_ND1-output-sizes", dmlops_by_program, 372, 359, {11, 0}, 0, 0},
+    {"DML-GATHER_ND1-input-leading-ones", dmlops_by_program, 155, 143, {6, 0}, 1, 0},
+    {"DML-GATHER_ND1-indices-leading-ones", dmlops_by_program, 188, 176, {7, 0}, 1, 0},
+    {"DML-GATHER_ND1-batch-sizes", dmlops_by_program, 220, 209, {8, 0}, 1, 0},
+    {"DML-GATHER_ND1-index-tuple-size", dmlops_by_program, 281, 266, {9, 0}, 1, 0},
+    {"DML-GATHER_ND1-output-rank", dmlops_by_program, 343, 209, {10, 0}, 1, 0},
+    {"DML-GATHER_ND1-output-sizes", dmlops_by_program, 372, 359, {11, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_element_wise_atan_yx_members[] = {
@@ -15695,7 +15788,7 @@ static const dmlops_phrase dmlops_cumulative_product_phrases[] = {
 };
 static const dmlops_rule dmlops_cumulative_product_rules[] = {
     {"DML-CUMULATIVE_PRODUCT-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-CUMULATIVE_PRODUCT-axis-range", dmlops_by_program, 20, 15, {0, 0}, 0, 0},
+    {"DML-CUMULATIVE_PRODUCT-axis-range", dmlops_by_program, 20, 15, {0, 0}, 1, 0},
     {"DML-CUMULATIVE_PRODUCT-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
     {"DML-CUMULATIVE_PRODUCT-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
 };
@@ -16150,7 +16243,7 @@ static const dmlops_rule dmlops_roi_align_grad_rules[] = {
     {"DML-ROI_ALIGN_GRAD-some-output", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
     {"DML-ROI_ALIGN_GRAD-reduction-function", dmlops_by_program, 14, 11, {1, 0}, 1, 0},
     {"DML-ROI_ALIGN_GRAD-input-for-roi-gradient", dmlops_by_program, 29, 24, {2, 0}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-input-for-max", dmlops_by_program, 39, 34, {3, 0}, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-input-for-max", dmlops_by_program, 39, 34, {3, 0}, 1, 0},
     {"DML-ROI_ALIGN_GRAD-maximum-samples-range", dmlops_by_program, 65, 62, {5, 0}, 1, 0},
     {"DML-ROI_ALIGN_GRAD-same-type", dmlops_same_DataType, 0, 72, {2, 1}, 0, 0},
     {"DML-ROI_ALIGN_GRAD-same-type", dmlops_same_DataType, 0, 72, {0, 1}, 0, 0},
@@ -16324,7 +16417,7 @@ static const dmlops_phrase dmlops_element_wise_clip1_phrases[] = {
 static const dmlops_rule dmlops_element_wise_clip1_rules[] = {
     {"DML-ELEMENT_WISE_CLIP1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_CLIP1-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CLIP1-min-max-data-type", dmlops_by_program, 15, 10, {0, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP1-min-max-data-type", dmlops_by_program, 15, 10, {0, 0}, 1, 0},
     {"DML-ELEMENT_WISE_CLIP1-same-sizes", dmlops_same_Sizes, 0, 28, {1, 0}, 0, 0},
 };
 
@@ -16357,7 +16450,7 @@ static const dmlops_rule dmlops_element_wise_clip_grad1_rules[] = {
     {"DML-ELEMENT_WISE_CLIP_GRAD1-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
     {"DML-ELEMENT_WISE_CLIP_GRAD1-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_CLIP_GRAD1-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CLIP_GRAD1-min-max-data-type", dmlops_by_program, 19, 14, {0, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP_GRAD1-min-max-data-type", dmlops_by_program, 19, 14, {0, 0}, 1, 0},
     {"DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes", dmlops_same_Sizes, 0, 32, {1, 0}, 0, 0},
     {"DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes", dmlops_same_Sizes, 0, 32, {2, 0}, 0, 0},
 };
@@ -16417,11 +16510,11 @@ static const dmlops_phrase dmlops_padding1_phrases[] = {
 };
 static const dmlops_rule dmlops_padding1_rules[] = {
     {"DML-PADDING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-PADDING1-dimension-count", dmlops_by_program, 15, 10, {0, 0}, 0, 1},
+    {"DML-PADDING1-dimension-count", dmlops_by_program, 15, 10, {0, 0}, 1, 1},
     {"DML-PADDING1-padding-mode-wrap", dmlops_by_program, 29, 26, {1, 0}, 1, 0},
     {"DML-PADDING1-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-PADDING1-padding-value-type", dmlops_by_program, 54, 49, {2, 0}, 0, 0},
-    {"DML-PADDING1-output-sizes", dmlops_by_program, 76, 67, {3, 0}, 0, 0},
+    {"DML-PADDING1-padding-value-type", dmlops_by_program, 54, 49, {2, 0}, 1, 0},
+    {"DML-PADDING1-output-sizes", dmlops_by_program, 76, 67, {3, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_element_wise_negate_members[] = {
@@ -16497,10 +16590,10 @@ static const dmlops_phrase dmlops_activation_softmax1_phrases[] = {
 };
 static const dmlops_rule dmlops_activation_softmax1_rules[] = {
     {"DML-ACTIVATION_SOFTMAX1-same-rank", dmlops_same_DimensionCount, 0, 110, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SOFTMAX1-axes-range", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
+    {"DML-ACTIVATION_SOFTMAX1-axes-range", dmlops_by_program, 5, 0, {0, 0}, 1, 0},
     {"DML-ACTIVATION_SOFTMAX1-same-type", dmlops_same_DataType, 0, 115, {1, 0}, 0, 0},
     {"DML-ACTIVATION_SOFTMAX1-same-sizes", dmlops_same_Sizes, 0, 120, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SOFTMAX1-axis-count", dmlops_by_program, 71, 66, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_SOFTMAX1-axis-count", dmlops_by_program, 71, 66, {1, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_activation_log_softmax1_members[] = {
@@ -16542,10 +16635,10 @@ static const dmlops_phrase dmlops_activation_log_softmax1_phrases[] = {
 };
 static const dmlops_rule dmlops_activation_log_softmax1_rules[] = {
     {"DML-ACTIVATION_LOG_SOFTMAX1-same-rank", dmlops_same_DimensionCount, 0, 110, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_LOG_SOFTMAX1-axes-range", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX1-axes-range", dmlops_by_program, 5, 0, {0, 0}, 1, 0},
     {"DML-ACTIVATION_LOG_SOFTMAX1-same-type", dmlops_same_DataType, 0, 115, {1, 0}, 0, 0},
     {"DML-ACTIVATION_LOG_SOFTMAX1-same-sizes", dmlops_same_Sizes, 0, 120, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_LOG_SOFTMAX1-axis-count", dmlops_by_program, 71, 66, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX1-axis-count", dmlops_by_program, 71, 66, {1, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_activation_hardmax1_members[] = {
@@ -16587,10 +16680,10 @@ static const dmlops_phrase dmlops_activation_hardmax1_phrases[] = {
 };
 static const dmlops_rule dmlops_activation_hardmax1_rules[] = {
     {"DML-ACTIVATION_HARDMAX1-same-rank", dmlops_same_DimensionCount, 0, 110, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_HARDMAX1-axes-range", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
+    {"DML-ACTIVATION_HARDMAX1-axes-range", dmlops_by_program, 5, 0, {0, 0}, 1, 0},
     {"DML-ACTIVATION_HARDMAX1-same-type", dmlops_same_DataType, 0, 115, {1, 0}, 0, 0},
     {"DML-ACTIVATION_HARDMAX1-same-sizes", dmlops_same_Sizes, 0, 120, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_HARDMAX1-axis-count", dmlops_by_program, 71, 66, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_HARDMAX1-axis-count", dmlops_by_program, 71, 66, {1, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_resample2_members[] = {
@@ -16633,7 +16726,7 @@ static const dmlops_phrase dmlops_resample2_phrases[] = {
 };
 static const dmlops_rule dmlops_resample2_rules[] = {
     {"DML-RESAMPLE2-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-RESAMPLE2-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
+    {"DML-RESAMPLE2-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
     {"DML-RESAMPLE2-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE2-same-type", dmlops_same_DataType, 0, 76, {1, 0}, 0, 0},
     {"DML-RESAMPLE2-scales-positive", dmlops_by_program, 50, 21, {2, 0}, 1, 0},
@@ -16680,7 +16773,7 @@ static const dmlops_phrase dmlops_resample_grad1_phrases[] = {
 };
 static const dmlops_rule dmlops_resample_grad1_rules[] = {
     {"DML-RESAMPLE_GRAD1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-RESAMPLE_GRAD1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
+    {"DML-RESAMPLE_GRAD1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
     {"DML-RESAMPLE_GRAD1-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE_GRAD1-same-type", dmlops_same_DataType, 0, 76, {1, 0}, 0, 0},
     {"DML-RESAMPLE_GRAD1-scales-positive", dmlops_by_program, 50, 21, {2, 0}, 1, 0},
@@ -16717,7 +16810,7 @@ static const dmlops_phrase dmlops_diagonal_matrix1_phrases[] = {
 static const dmlops_rule dmlops_diagonal_matrix1_rules[] = {
     {"DML-DIAGONAL_MATRIX1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-DIAGONAL_MATRIX1-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-DIAGONAL_MATRIX1-value-data-type", dmlops_by_program, 15, 10, {0, 0}, 0, 0},
+    {"DML-DIAGONAL_MATRIX1-value-data-type", dmlops_by_program, 15, 10, {0, 0}, 1, 0},
     {"DML-DIAGONAL_MATRIX1-same-sizes", dmlops_same_Sizes, 0, 28, {1, 0}, 0, 0},
 };
 
@@ -17313,25 +17406,25 @@ static const dmlops_rule dmlops_multihead_attention_rules[] = {
     {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, 147, {12, 11}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, 147, {13, 11}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION-query-leading-ones", dmlops_by_program, 177, 174, {13, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-query-heads", dmlops_by_program, 205, 200, {14, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes", dmlops_by_program, 239, 234, {15, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes", dmlops_by_program, 255, 234, {16, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes", dmlops_by_program, 272, 267, {17, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes", dmlops_by_program, 288, 267, {18, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-key-sizes", dmlops_by_program, 427, 300, {19, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-value-sizes", dmlops_by_program, 590, 537, {20, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes", dmlops_by_program, 700, 300, {21, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-bias-sizes", dmlops_by_program, 807, 790, {22, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-past-key-sizes", dmlops_by_program, 961, 938, {23, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-past-value-sizes", dmlops_by_program, 1083, 1066, {24, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-mask-dimension-count", dmlops_by_program, 1271, 1188, {25, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-mask-sizes", dmlops_by_program, 1316, 1297, {26, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-boolean-mask-sizes", dmlops_by_program, 1401, 1297, {27, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-boolean-mask-sizes", dmlops_by_program, 1448, 1297, {28, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes", dmlops_by_program, 1508, 1491, {29, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-output-sizes", dmlops_by_program, 1630, 1613, {30, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-present-key-sizes", dmlops_by_program, 1690, 1673, {31, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-present-value-sizes", dmlops_by_program, 1755, 1734, {32, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-query-heads", dmlops_by_program, 205, 200, {14, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes", dmlops_by_program, 239, 234, {15, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes", dmlops_by_program, 255, 234, {16, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes", dmlops_by_program, 272, 267, {17, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes", dmlops_by_program, 288, 267, {18, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-key-sizes", dmlops_by_program, 427, 300, {19, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-value-sizes", dmlops_by_program, 590, 537, {20, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes", dmlops_by_program, 700, 300, {21, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-bias-sizes", dmlops_by_program, 807, 790, {22, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-past-key-sizes", dmlops_by_program, 961, 938, {23, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-past-value-sizes", dmlops_by_program, 1083, 1066, {24, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-mask-dimension-count", dmlops_by_program, 1271, 1188, {25, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-mask-sizes", dmlops_by_program, 1316, 1297, {26, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-boolean-mask-sizes", dmlops_by_program, 1401, 1297, {27, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-boolean-mask-sizes", dmlops_by_program, 1448, 1297, {28, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes", dmlops_by_program, 1508, 1491, {29, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-output-sizes", dmlops_by_program, 1630, 1613, {30, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-present-key-sizes", dmlops_by_program, 1690, 1673, {31, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-present-value-sizes", dmlops_by_program, 1755, 1734, {32, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_lp_pooling1_members[] = {
@@ -17486,15 +17579,15 @@ static const dmlops_phrase dmlops_lp_pooling1_phrases[] = {
 };
 static const dmlops_rule dmlops_lp_pooling1_rules[] = {
     {"DML-LP_POOLING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-LP_POOLING1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
+    {"DML-LP_POOLING1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
     {"DML-LP_POOLING1-p-range", dmlops_by_program, 373, 370, {7, 0}, 1, 0},
     {"DML-LP_POOLING1-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-LP_POOLING1-window-size-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-LP_POOLING1-dilations-range", dmlops_by_program, 77, 74, {3, 0}, 1, 0},
     {"DML-LP_POOLING1-same-type", dmlops_same_DataType, 0, 97, {1, 0}, 0, 0},
     {"DML-LP_POOLING1-output-batches-channels", dmlops_by_program, 244, 239, {5, 0}, 0, 0},
-    {"DML-LP_POOLING1-window-fits", dmlops_by_program, 165, 102, {4, 0}, 0, 0},
-    {"DML-LP_POOLING1-windows-within", dmlops_by_program, 278, 267, {6, 0}, 0, 0},
+    {"DML-LP_POOLING1-window-fits", dmlops_by_program, 165, 102, {4, 0}, 1, 0},
+    {"DML-LP_POOLING1-windows-within", dmlops_by_program, 278, 267, {6, 0}, 1, 0},
     {"DML-LP_POOLING1-float16-overflow", dmlops_by_program, 383, 380, {8, 0}, 0, 0},
 };
 
@@ -17640,14 +17733,14 @@ static const dmlops_phrase dmlops_average_pooling1_phrases[] = {
 };
 static const dmlops_rule dmlops_average_pooling1_rules[] = {
     {"DML-AVERAGE_POOLING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
+    {"DML-AVERAGE_POOLING1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
     {"DML-AVERAGE_POOLING1-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-AVERAGE_POOLING1-window-size-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-AVERAGE_POOLING1-dilations-range", dmlops_by_program, 77, 74, {3, 0}, 1, 0},
     {"DML-AVERAGE_POOLING1-same-type", dmlops_same_DataType, 0, 97, {1, 0}, 0, 0},
     {"DML-AVERAGE_POOLING1-output-batches-channels", dmlops_by_program, 244, 239, {5, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING1-window-fits", dmlops_by_program, 165, 102, {4, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING1-windows-within", dmlops_by_program, 278, 267, {6, 0}, 0, 0},
+    {"DML-AVERAGE_POOLING1-window-fits", dmlops_by_program, 165, 102, {4, 0}, 1, 0},
+    {"DML-AVERAGE_POOLING1-windows-within", dmlops_by_program, 278, 267, {6, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_activation_swish_members[] = {
@@ -17926,7 +18019,7 @@ static const dmlops_phrase dmlops_quantized_linear_average_pooling_phrases[] = {
 };
 static const dmlops_rule dmlops_quantized_linear_average_pooling_rules[] = {
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {5, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-size-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range", dmlops_by_program, 77, 74, {3, 0}, 1, 0},
@@ -17941,8 +18034,8 @@ static const dmlops_rule dmlops_quantized_linear_average_pooling_rules[] = {
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", dmlops_by_program, 454, 449, {11, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", dmlops_by_program, 491, 449, {12, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels", dmlops_by_program, 524, 519, {13, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", dmlops_by_program, 172, 107, {4, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within", dmlops_by_program, 558, 547, {14, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", dmlops_by_program, 172, 107, {4, 0}, 1, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within", dmlops_by_program, 558, 547, {14, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_matrix_multiply_integer_to_float_members[] = {
@@ -18214,14 +18307,14 @@ static const dmlops_rule dmlops_mean_variance_normalization2_rules[] = {
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 110, {1, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 110, {2, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 110, {3, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", dmlops_by_program, 49, 44, {1, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", dmlops_by_program, 49, 44, {1, 0}, 1, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", dmlops_same_DataType, 0, 119, {1, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", dmlops_same_DataType, 0, 119, {2, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", dmlops_same_DataType, 0, 119, {3, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast", dmlops_by_program, 133, 128, {2, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast", dmlops_by_program, 171, 166, {3, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes", dmlops_same_Sizes, 0, 204, {3, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", dmlops_by_program, 5, 0, {0, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_multihead_attention1_members[] = {
@@ -18885,7 +18978,7 @@ static const dmlops_rule dmlops_multihead_attention1_rules[] = {
     {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", dmlops_by_program, 153, 146, {12, 0}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", dmlops_by_program, 159, 146, {13, 0}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION1-past-together", dmlops_by_program, 170, 165, {14, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-head-counts", dmlops_by_program, 184, 175, {15, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-head-counts", dmlops_by_program, 184, 175, {15, 0}, 1, 0},
     {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, 202, {0, 12}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, 202, {1, 12}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, 202, {2, 12}, 0, 0},
@@ -18899,25 +18992,25 @@ static const dmlops_rule dmlops_multihead_attention1_rules[] = {
     {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, 202, {13, 12}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, 202, {14, 12}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION1-query-leading-ones", dmlops_by_program, 232, 229, {16, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-query-heads", dmlops_by_program, 260, 255, {17, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes", dmlops_by_program, 294, 289, {18, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes", dmlops_by_program, 310, 289, {19, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes", dmlops_by_program, 327, 322, {20, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes", dmlops_by_program, 343, 322, {21, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-key-sizes", dmlops_by_program, 484, 355, {22, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-value-sizes", dmlops_by_program, 649, 594, {23, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes", dmlops_by_program, 759, 355, {24, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-bias-sizes", dmlops_by_program, 868, 849, {25, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-past-key-sizes", dmlops_by_program, 1024, 999, {26, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-past-value-sizes", dmlops_by_program, 1148, 1129, {27, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-mask-dimension-count", dmlops_by_program, 1439, 1339, {29, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-mask-sizes", dmlops_by_program, 1488, 1465, {30, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", dmlops_by_program, 1573, 1465, {31, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", dmlops_by_program, 1620, 1465, {32, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", dmlops_by_program, 1684, 1663, {33, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-output-sizes", dmlops_by_program, 1808, 1789, {34, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-present-key-sizes", dmlops_by_program, 1930, 1909, {36, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-present-value-sizes", dmlops_by_program, 2001, 1974, {37, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-query-heads", dmlops_by_program, 260, 255, {17, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes", dmlops_by_program, 294, 289, {18, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes", dmlops_by_program, 310, 289, {19, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes", dmlops_by_program, 327, 322, {20, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes", dmlops_by_program, 343, 322, {21, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-key-sizes", dmlops_by_program, 484, 355, {22, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-value-sizes", dmlops_by_program, 649, 594, {23, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes", dmlops_by_program, 759, 355, {24, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-bias-sizes", dmlops_by_program, 868, 849, {25, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-past-key-sizes", dmlops_by_program, 1024, 999, {26, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-past-value-sizes", dmlops_by_program, 1148, 1129, {27, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-mask-dimension-count", dmlops_by_program, 1439, 1339, {29, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-mask-sizes", dmlops_by_program, 1488, 1465, {30, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", dmlops_by_program, 1573, 1465, {31, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", dmlops_by_program, 1620, 1465, {32, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", dmlops_by_program, 1684, 1663, {33, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-output-sizes", dmlops_by_program, 1808, 1789, {34, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-present-key-sizes", dmlops_by_program, 1930, 1909, {36, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-present-value-sizes", dmlops_by_program, 2001, 1974, {37, 0}, 1, 0},
     {"DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes", dmlops_by_program, 1262, 1253, {28, 0}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION1-present-sequence-length", dmlops_by_program, 1868, 1851, {35, 0}, 0, 0},
 };
@@ -19024,10 +19117,10 @@ static const dmlops_rule dmlops_quantize_rules[] = {
     {"DML-QUANTIZE-quantization-tensor-count", dmlops_by_program, 49, 44, {2, 0}, 1, 0},
     {"DML-QUANTIZE-quantization-tensor-count", dmlops_by_program, 61, 44, {3, 0}, 1, 0},
     {"DML-QUANTIZE-block-sizes", dmlops_by_program, 78, 73, {4, 0}, 0, 0},
-    {"DML-QUANTIZE-zero-point-sizes", dmlops_by_program, 115, 110, {5, 0}, 0, 0},
+    {"DML-QUANTIZE-zero-point-sizes", dmlops_by_program, 115, 110, {5, 0}, 1, 0},
     {"DML-QUANTIZE-same-sizes", dmlops_same_Sizes, 0, 197, {3, 0}, 0, 0},
     {"DML-QUANTIZE-scale-type", dmlops_by_program, 207, 202, {6, 0}, 0, 0},
-    {"DML-QUANTIZE-zero-point-type", dmlops_by_program, 233, 226, {7, 0}, 0, 0},
+    {"DML-QUANTIZE-zero-point-type", dmlops_by_program, 233, 226, {7, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_dequantize_members[] = {
@@ -19132,10 +19225,10 @@ static const dmlops_rule dmlops_dequantize_rules[] = {
     {"DML-DEQUANTIZE-quantization-tensor-count", dmlops_by_program, 49, 44, {2, 0}, 1, 0},
     {"DML-DEQUANTIZE-quantization-tensor-count", dmlops_by_program, 61, 44, {3, 0}, 1, 0},
     {"DML-DEQUANTIZE-block-sizes", dmlops_by_program, 78, 73, {4, 0}, 0, 0},
-    {"DML-DEQUANTIZE-zero-point-sizes", dmlops_by_program, 115, 110, {5, 0}, 0, 0},
+    {"DML-DEQUANTIZE-zero-point-sizes", dmlops_by_program, 115, 110, {5, 0}, 1, 0},
     {"DML-DEQUANTIZE-same-sizes", dmlops_same_Sizes, 0, 197, {3, 0}, 0, 0},
     {"DML-DEQUANTIZE-scale-type", dmlops_by_program, 207, 202, {6, 0}, 0, 0},
-    {"DML-DEQUANTIZE-zero-point-type", dmlops_by_program, 233, 226, {7, 0}, 0, 0},
+    {"DML-DEQUANTIZE-zero-point-type", dmlops_by_program, 233, 226, {7, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_resample3_members[] = {
@@ -19178,7 +19271,7 @@ static const dmlops_phrase dmlops_resample3_phrases[] = {
 };
 static const dmlops_rule dmlops_resample3_rules[] = {
     {"DML-RESAMPLE3-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-RESAMPLE3-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 0, 1},
+    {"DML-RESAMPLE3-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
     {"DML-RESAMPLE3-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE3-same-type", dmlops_same_DataType, 0, 76, {1, 0}, 0, 0},
     {"DML-RESAMPLE3-scales-positive", dmlops_by_program, 50, 21, {2, 0}, 1, 0},
@@ -19310,15 +19403,15 @@ static const dmlops_phrase dmlops_fold_phrases[] = {
     {"InputTensor.Sizes", "InputTensor.Sizes[2] is %v; it must be %v (one column for each position of the window: %v in all dimensions)"},
 };
 static const dmlops_rule dmlops_fold_rules[] = {
-    {"DML-FOLD-spatial-dimensions", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
+    {"DML-FOLD-spatial-dimensions", dmlops_by_program, 5, 0, {0, 0}, 1, 0},
     {"DML-FOLD-window-sizes-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
-    {"DML-FOLD-window-fits", dmlops_by_program, 158, 97, {4, 0}, 0, 0},
+    {"DML-FOLD-window-fits", dmlops_by_program, 158, 97, {4, 0}, 1, 0},
     {"DML-FOLD-same-type", dmlops_same_DataType, 0, 23, {1, 0}, 0, 0},
     {"DML-FOLD-strides-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-FOLD-dilations-range", dmlops_by_program, 77, 74, {3, 0}, 1, 0},
     {"DML-FOLD-batch-size", dmlops_by_program, 237, 232, {5, 0}, 0, 0},
-    {"DML-FOLD-window-elements", dmlops_by_program, 259, 252, {6, 0}, 0, 0},
-    {"DML-FOLD-block-count", dmlops_by_program, 342, 293, {7, 0}, 0, 0},
+    {"DML-FOLD-window-elements", dmlops_by_program, 259, 252, {6, 0}, 1, 0},
+    {"DML-FOLD-block-count", dmlops_by_program, 342, 293, {7, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_unfold_members[] = {
@@ -19436,13 +19529,13 @@ static const dmlops_phrase dmlops_unfold_phrases[] = {
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (batch, channels times the elements of a window, positions of the window)"},
 };
 static const dmlops_rule dmlops_unfold_rules[] = {
-    {"DML-UNFOLD-spatial-dimensions", dmlops_by_program, 5, 0, {0, 0}, 0, 1},
+    {"DML-UNFOLD-spatial-dimensions", dmlops_by_program, 5, 0, {0, 0}, 1, 1},
     {"DML-UNFOLD-window-sizes-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
-    {"DML-UNFOLD-window-fits", dmlops_by_program, 158, 97, {4, 0}, 0, 0},
+    {"DML-UNFOLD-window-fits", dmlops_by_program, 158, 97, {4, 0}, 1, 0},
     {"DML-UNFOLD-same-type", dmlops_same_DataType, 0, 23, {1, 0}, 0, 0},
     {"DML-UNFOLD-strides-range", dmlops_by_program, 54, 51, {2, 0}, 1, 0},
     {"DML-UNFOLD-dilations-range", dmlops_by_program, 77, 74, {3, 0}, 1, 0},
-    {"DML-UNFOLD-output-sizes", dmlops_by_program, 281, 232, {5, 0}, 0, 0},
+    {"DML-UNFOLD-output-sizes", dmlops_by_program, 281, 232, {5, 0}, 1, 0},
 };
 
 /* In the order of their types. */
@@ -19992,12 +20085,48 @@ static inline void dmlops_judge_stage(dmlops_run* run, dmlops_stage stage) {
     }
 }
 
-/* The advice on a fused activation that concerns no tensor. */
-DMLOPS_CALLED void dmlops_judge_fused_advice(dmlops_run* run, const DML_OPERATOR_DESC* activation) {
+/* The rules of some stages that a fused activation breaks itself. Its tensors are the result that it is applied to. */
+DMLOPS_CALLED void dmlops_judge_activation(
+    dmlops_run* run, const dmlops_activation* taken, const DML_OPERATOR_DESC* activation, const DML_TENSOR_DESC* result,
+    dmlops_stage first, dmlops_stage end) {
     const dmlops_operator* op = dmlops_find(dmlops_enum(&activation->Type));
-    for (size_t i = op->firsts[DMLOPS_STAGE_ADVICE]; i < op->firsts[DMLOPS_STAGES]; ++i) {
-        if (op->rules[i].alone) {
-            op->rules[i].judge(run, op, &op->rules[i], activation->Desc);
+    dmlops_activation_desc copy;
+    while (taken->type != op->type) {
+        ++taken;
+    }
+    memcpy(&copy, activation->Desc, taken->size);
+    for (size_t i = 0; i < op->member_count; ++i) {
+        if (op->members[i].kind == DMLOPS_TENSOR) {
+            memcpy((char*)&copy + op->members[i].offset, &result, sizeof result);
+        }
+    }
+    run->program.code = NULL; /* what it knows is of another description, perhaps at the same address */
+    for (size_t i = op->firsts[first]; i < op->firsts[end]; ++i) {
+        if (op->rules[i].fused) {
+            op->rules[i].judge(run, op, &op->rules[i], &copy);
+        }
+    }
+}
+
+/* The same for all fused activations of an operator that breaks no other rule; the result is its first output. */
+DMLOPS_CALLED void dmlops_judge_fused(dmlops_run* run, dmlops_stage first, dmlops_stage end) {
+    const dmlops_member* output = run->op->members;
+    while (output->kind != DMLOPS_TENSOR || output->is_input) {
+        ++output;
+    }
+    for (size_t i = 0; i < run->op->member_count; ++i) {
+        const dmlops_member* member = &run->op->members[i];
+        if (member->kind == DMLOPS_ACTIVATION) {
+            const DML_OPERATOR_DESC* activations = (const DML_OPERATOR_DESC*)dmlops_address(run->description, member);
+            const int64_t count = dmlops_count(run->description, member);
+            for (int64_t j = 0; j < count; ++j) {
+                const dmlops_place place = {NULL, member->name, member->count == DMLOPS_ALONE ? -1 : j};
+                run->outer = &place;
+                dmlops_judge_activation(
+                    run, dmlops_activation_lists[member->detail], &activations[j],
+                    (const DML_TENSOR_DESC*)dmlops_address(run->description, output), first, end);
+                run->outer = NULL;
+            }
         }
     }
 }
@@ -20054,33 +20183,23 @@ static inline size_t dmlops_validate(
         dmlops_judge_all_tensors(run, DMLOPS_VALUES);
     }
     dmlops_judge_stage(run, DMLOPS_STAGE_VALUES);
+    if (!plain && run->count == 0) {
+        dmlops_judge_fused(run, DMLOPS_STAGE_COUNTS, DMLOPS_STAGE_ADVICE);
+    }
     return run->count;
 }
 
 static inline size_t dmlops_advise(
     const DML_OPERATOR_DESC* desc, DML_FEATURE_LEVEL level, dmlops_violation* out, size_t capacity) {
     dmlops_run run;
-    const dmlops_operator* op;
     dmlops_begin(&run, dmlops_enum(&level), out, capacity);
     if (dmlops_validate(desc, level, NULL, 0) > 0) {
         return 0;
     }
-    op = run.op = dmlops_find(dmlops_enum(&desc->Type));
+    run.op = dmlops_find(dmlops_enum(&desc->Type));
     run.description = desc->Desc;
     dmlops_judge_stage(&run, DMLOPS_STAGE_ADVICE);
-    for (size_t i = 0; i < op->member_count; ++i) {
-        const dmlops_member* member = &op->members[i];
-        if (member->kind == DMLOPS_ACTIVATION) {
-            const DML_OPERATOR_DESC* activations = (const DML_OPERATOR_DESC*)dmlops_address(desc->Desc, member);
-            const int64_t count = dmlops_count(desc->Desc, member);
-            for (int64_t j = 0; j < count; ++j) {
-                const dmlops_place place = {NULL, member->name, member->count == DMLOPS_ALONE ? -1 : j};
-                run.outer = &place;
-                dmlops_judge_fused_advice(&run, &activations[j]);
-                run.outer = NULL;
-            }
-        }
-    }
+    dmlops_judge_fused(&run, DMLOPS_STAGE_ADVICE, DMLOPS_STAGES);
     return run.count;
 }
 

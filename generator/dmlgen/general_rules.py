@@ -118,19 +118,14 @@ class TypeOfMember(GeneralRule):
 
 
 class _RuleOfNumbers(GeneralRule):
-    """A rule on members other than tensors, including those of a fused activation."""
+    """A rule on members other than tensors."""
 
     def failures(self, rule: Rule, judged: Judged) -> Iterator[Failure]:
         for path, owner in self.beyond(judged.judge, judged.description):
             yield Failure(rule, path, owner, (0, 1))
-        if not judged.judge.nested:
-            return
-        for one in judged.judge.fused(judged.description, judged.level):
-            for path, _ in self.beyond(one.judge, one.members):
-                yield Failure(rule, f"{one.path}.{path}", one.owner, (0, 1))
 
     def beyond(self, judge: Judge, members: Description) -> Iterator[tuple[str, Slot]]:
-        """The paths of numbers that break it, with their owners; nested ones may leave members out."""
+        """The paths of numbers that break it, with their owners."""
         raise NotImplementedError
 
 

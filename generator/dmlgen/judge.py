@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from dmlgen.description import Description, Nested, Tensor, Value
 from dmlgen.expr.evaluate import Compiled, Environment, Evaluator
@@ -42,7 +42,13 @@ class Fused(NamedTuple):
     path: str
     owner: Slot
     judge: Judge
-    members: dict[str, Value]
+    members: Description
+
+    def applied_to(self, tensor: Any) -> dict[str, Any]:
+        """All members of the nested operator; its tensors are the one that it is applied to."""
+        operator = self.judge.operator
+        tensors = {member.name: tensor for member in operator.tensors}
+        return dict.fromkeys(operator.member) | dict(self.members) | tensors
 
 
 class GeneralJudge:
@@ -217,9 +223,9 @@ class Judge:
         return self.registry.fusable(self.operator)
 
     @cached_property
-    def scalar_checks(self) -> list[tuple[Rule, CompiledCheck]]:
-        """The checks that concern no tensor, including advice, which also apply to a nested description."""
-        return [(rule, check) for rule, check in self.checks if not rule.concerns_tensors]
+    def fused_checks(self) -> list[tuple[Rule, CompiledCheck]]:
+        """The checks, including advice, that also apply to a nested description."""
+        return [(rule, check) for rule, check in self.checks if rule.concerns_attributes]
 
     @cached_property
     def _tables(self) -> Mapping[str, Mapping[str, list[_Row]]]:
@@ -302,7 +308,11 @@ class Judge:
         for failure in self._operator_rules(environment, level, Stage.VALUES):
             yield failure
         if failure is None:
-            yield from self._advice(description, environment, level)
+            for failure in self._rules_of_fused(judged, Stage.VALUES):
+                yield failure
+        if failure is None:
+            yield from self._operator_rules(environment, level, Stage.ADVICE)
+            yield from self._rules_of_fused(judged, Stage.ADVICE)
 
     def is_valid(self, description: Description, level: FeatureLevel) -> bool:
         """Whether no rule is broken."""
@@ -381,8 +391,7 @@ class Judge:
             yield failure
             if failure.owner is NOWHERE:  # the level has no such operator
                 return
-        if self.nested:
-            yield from self._rules_of_fused(judged.description, judged.level, Stage.STRUCTURE)
+        yield from self._structure_of_fused(judged)
         for number, (slot, verdict) in enumerate(judged.tensors):
             if verdict.structure:
                 first = verdict.structure[0].rule  # the rules after the first broken one may rely on it
@@ -393,24 +402,34 @@ class Judge:
         for one, rule in self._general_rules[stage]:
             yield from one.failures(rule, judged)
 
-    def _advice(
-        self, description: Description, environment: Environment, level: FeatureLevel
-    ) -> Iterator[Failure]:
-        yield from self._operator_rules(environment, level, Stage.ADVICE)
-        yield from self._rules_of_fused(description, level, Stage.ADVICE)
+    def _structure_of_fused(self, judged: Judged) -> Iterator[Failure]:
+        """What is wrong with members of fused activations other than tensors."""
+        for one in self.fused(judged.description, judged.level):
+            members = one.applied_to(judged.description[self.operator.outputs[0].name])
+            for failure in one.judge._general(
+                Judged(one.judge, members, [], judged.level, {}), Stage.STRUCTURE
+            ):
+                if not one.judge.operator.member[failure.owner.member].is_tensor:
+                    path, position = f"{one.path}.{failure.member}", (0, 4, 2, *failure.position)
+                    yield failure._replace(member=path, owner=one.owner, position=position)
 
     def _rules_of_fused(
-        self, description: Description, level: FeatureLevel, stage: Literal[Stage.STRUCTURE, Stage.ADVICE]
+        self, judged: Judged, stage: Literal[Stage.VALUES, Stage.ADVICE]
     ) -> Iterator[Failure]:
-        """The rules that fused activations themselves break, or the advice that they draw."""
-        for one in self.fused(description, level):
-            for rule, check in one.judge.scalar_checks:
+        """The rules that fused activations themselves break, or the advice that they draw.
+
+        An activation's tensors are the operator's first output, to which it is applied.
+        """
+        result = judged.environment[self.operator.outputs[0].name]
+        for one in self.fused(judged.description, judged.level):
+            members = one.applied_to(result)
+            for rule, check in one.judge.fused_checks:
                 if (
                     rule.advice == (stage is Stage.ADVICE)
-                    and one.judge.in_force(rule, level)
-                    and check.first_failure(one.members) is not None
+                    and one.judge.in_force(rule, judged.level)
+                    and check.first_failure(members) is not None
                 ):
-                    yield Failure(rule, f"{one.path}.{check.check.member}", one.owner, (stage, 4, 2))
+                    yield Failure(rule, f"{one.path}.{check.check.member}", one.owner, (stage, 4))
 
     def _of_tensor(
         self, slot: Slot, failures: tuple[Failure, ...], level: FeatureLevel, position: tuple[int, ...]

@@ -139,6 +139,12 @@ def _places(registry: Registry, operator: Operator) -> Iterator[Finding]:
         if name not in {"any", *able}:
             message = f"{name} is not an operator that takes a fused activation"
             yield Finding(operator.position, "unknown-name", message, suggestion=nearest(name, able))
+    of_result = [rule.id for rule in operator.rules if rule.concerns_attributes and rule.reads_tensors]
+    for name in sorted(able) if of_result else ():
+        result = registry.operator[name].outputs[0]
+        if operator.name in registry.fusable(registry.operator[name]) and (result.optional or result.count):
+            message = f"{of_result[0]} reads the result, but {name} need not have {result.name}"
+            yield Finding(operator.position, "fused-result", message)
 
 
 def _activated_rows(registry: Registry, operator: Operator) -> Iterator[Finding]:

@@ -263,15 +263,24 @@ class Rule:
         return self.stage is Stage.ADVICE
 
     @property
+    def reads_tensors(self) -> bool:
+        """Whether it names a tensor."""
+        parts = (part for expression in self.expressions for part in ir.walk(expression))
+        return any(isinstance(part, ir.Tensor | ir.Tensors) for part in parts)
+
+    @property
     def expressions(self) -> Iterator[ir.Expr]:
         """Everything that its checks read and show."""
         return (part for check in self.checks for part in (*check.read, *check.shown))
 
     @property
-    def concerns_tensors(self) -> bool:
-        """Whether it names a tensor; if not, it also applies to a fused activation, which has none."""
+    def concerns_attributes(self) -> bool:
+        """Whether it names a member other than a tensor.
+
+        If so, it also applies to a fused activation, whose tensors are the result that it is applied to.
+        """
         parts = (part for expression in self.expressions for part in ir.walk(expression))
-        return any(isinstance(part, ir.Tensor | ir.Tensors) for part in parts)
+        return any(isinstance(part, ir.Member) for part in parts)
 
 
 @dataclass(frozen=True)

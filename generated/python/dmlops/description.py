@@ -99,8 +99,8 @@ class Description(Value):
         """The same for a description known to be valid, without its fused activations."""
         return []
 
-    def attribute_advice(self, level: FeatureLevel | str) -> list[Violation]:
-        """The advice that concerns no tensor, which a fused activation can draw."""
+    def fused_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a fused activation can draw; see fused_violations."""
         return []
 
     def support(self) -> Tables:
@@ -111,8 +111,8 @@ class Description(Value):
         """Which conditions of support table rows hold; () if there are none."""
         return ()
 
-    def attribute_violations(self, level: FeatureLevel | str) -> list[Violation]:
-        """The rules that concern no tensor, and so apply to a fused activation too."""
+    def fused_violations(self, level: FeatureLevel | str) -> list[Violation]:
+        """The rules that also apply to a fused activation, whose tensors are what it is applied to."""
         return []
 
     def infer(self) -> Self:

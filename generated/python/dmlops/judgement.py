@@ -69,20 +69,24 @@ def structure(desc: Description, level: FeatureLevel | str) -> list[Violation]:
     """Absent members, values that do not fit their type, and tensors that cannot be read."""
     if desc._state:
         return wrong_types(desc)
-    violations = [
-        _violation("required", member.name, {"member": member.name, "operator": desc.OPERATOR})
-        for member in desc.MEMBERS
-        if member.pointer and not member.optional and getattr(desc, member.name) is None
-    ]
-    for member in desc.MEMBERS:
-        violations += _values_fit(desc, member, member.name)
-    for member in desc.MEMBERS:
-        violations += _array_length(desc, member)
+    violations = list(_members(desc, desc.MEMBERS))
     for path, activation in _activations(desc):
         violations += _activation(desc, path, activation, level)
     for path, member, tensor in tensors(desc):
         check_structure(tensor, path, member.role == "input", violations)
     return reliable(desc, violations)
+
+
+def _members(desc: Description, members: Sequence[Member], path: str = "") -> Iterator[Violation]:
+    """Members that are absent, do not fit their type, or have the wrong length; `path` is that of `desc`."""
+    for member in members:
+        if member.pointer and not member.optional and getattr(desc, member.name) is None:
+            where = f"{path}{member.name}"
+            yield _violation("required", where, {"member": where, "operator": desc.OPERATOR})
+    for member in members:
+        yield from _values_fit(desc, member, f"{path}{member.name}")
+    for member in members:
+        yield from _array_length(desc, member, path)
 
 
 def why_invalid(inferred: Description) -> list[Violation]:
@@ -166,13 +170,30 @@ def values(desc: Description, level: FeatureLevel | str, violations: list[Violat
         check_values(tensor, path, member.role == "input", violations)
 
 
+def fused(desc: Description, level: FeatureLevel | str) -> list[Violation]:
+    """The rules of its own that a fused activation breaks, in a description that is valid without it."""
+    return [
+        violation
+        for path, activation in _activations(desc)
+        for violation in _inside(path, _applied(activation, desc).fused_violations(level))
+    ]
+
+
+def _applied(activation: Any, desc: Description) -> Description:
+    """A fused activation as an operator of its own: all of its tensors are the first output of `desc`."""
+    result = next(getattr(desc, member.name) for member in desc.MEMBERS if member.role == "output")
+    names = [member.name for member in activation.MEMBERS if member.type == "tensor"]
+    applied: Description = replace(activation, **dict.fromkeys(names, result))
+    return applied
+
+
 def advice(desc: Description, level: FeatureLevel | str) -> list[Violation]:
     """The advice that a valid description draws: its own, then that of its fused activations."""
     if desc.validate(level):
         return []
     found = reliable(desc, desc.own_advice(level))
     for path, activation in _activations(desc):
-        found += _inside(path, activation.attribute_advice(level))
+        found += _inside(path, _applied(activation, desc).fused_advice(level))
     return found
 
 
@@ -239,12 +260,12 @@ def _values_fit(desc: Description, member: Member, path: str) -> Iterator[Violat
         yield from _integer_range(member, path, value, NEGATIVE_HINT if member.name in desc.AXES else "")
 
 
-def _array_length(desc: Description, member: Member) -> Iterator[Violation]:
+def _array_length(desc: Description, member: Member, path: str) -> Iterator[Violation]:
     value = getattr(desc, member.name)
     if member.count and value is not None and len(value) != getattr(desc, member.count):
         count = decimal(getattr(desc, member.count))
-        shown = {"member": member.name, "value": len(value), "count": count, "choices": member.count}
-        yield _violation("array-length", member.name, shown)
+        shown = {"member": path + member.name, "value": len(value), "count": count}
+        yield _violation("array-length", path + member.name, {**shown, "choices": path + member.count})
 
 
 def _activations(desc: Description) -> Iterator[tuple[str, Description]]:
@@ -270,10 +291,8 @@ def _activation(
     for given, _, _ in tensors(activation):
         where = f"{path}.{given}"
         yield _violation("fused-activation-tensors", where, {"member": where})
-    for member in activation.MEMBERS:
-        if member.type != "tensor":
-            yield from _values_fit(activation, member, f"{path}.{member.name}")
-    yield from _inside(path, activation.attribute_violations(level))
+    attributes = [member for member in activation.MEMBERS if member.type != "tensor"]
+    yield from _members(activation, attributes, f"{path}.")
 
 
 def _inside(path: str, violations: Iterable[Violation]) -> Iterator[Violation]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal
 
-from dmlgen.cases import negatives
+from dmlgen.cases import fused, negatives
 from dmlgen.cases.data import DataSearch, Shown
 from dmlgen.cases.negatives import Attempt
 from dmlgen.cases.positives import Positives
@@ -93,6 +93,7 @@ class CaseSearch:
 class _OperatorCases:
     def __init__(self, general: GeneralJudge, operator: Operator) -> None:
         self.registry, self.operator = general.registry, operator
+        self.general = general
         self.search = Search(general, operator)
         self.data = DataSearch(general.judge_of(operator))
         self.found: dict[str, Case] = {}
@@ -112,6 +113,8 @@ class _OperatorCases:
         for rule in rules:
             self._add_boundaries(rule, bases[: negatives.FEW])
         attempts = {rule.id: negatives.attempt(self.search, rule, bases) for rule in rules}
+        for one in fused.attempts(self.general, self.search, bases):
+            attempts.setdefault(one.rule.id, Attempt(one.rule)).found.extend(one.found)
         for attempt in attempts.values():
             self._add_negatives(attempt)
         coverage = tuple(
@@ -216,8 +219,9 @@ class _OperatorCases:
         return id_
 
     def _coverage(self, rule: Rule, attempt: Attempt | None) -> RuleCoverage:
-        valid = [case.state for case in self.found.values() if not case.rules]
-        held = sum(self.search.judges(rule, state) for state in valid)
+        twins = {case.twin for case in self.found.values() if rule.id in (case.breaks, case.draws)}
+        valid = [case for case in self.found.values() if not case.rules]
+        held = sum(case.id in twins or self.search.judges(rule, case.state) for case in valid)
         broken = len(attempt.found) if attempt is not None else 0
         why = None if broken else _why_unbroken(rule, attempt)
         return RuleCoverage(rule.id, rule.source, rule.advice, broken, held, why)

@@ -20,7 +20,7 @@ from dmlgen.registry import Rule
 FEW = 6  # bases that suffice for most rules
 _MORE = 12  # further ones, for other rules
 _TURNS = 3  # tensors for which a rule on every tensor is broken, if possible
-_MOVES = 40  # tried on one base
+MOVES = 40  # tried on one base
 _IS_INPUT = ir.Member("is_input", ir.BOOL)
 _MOST = 5  # times the effort, for what is hard to find
 _BREAKING, _HIDING = 4, 2  # of these, those after which other failures are fixed
@@ -102,7 +102,7 @@ def boundary(search: Search, subject: Subject, bases: Sequence[State]) -> State 
     condition = subject.check.check.condition
     slack = 1 if isinstance(condition, ir.Compare) and condition.op in ("<", ">") else 0
     for base in bases:
-        for move in islice(search.ways_to_the_bound(subject, base), _MOVES):
+        for move in islice(search.ways_to_the_bound(subject, base), MOVES):
             near = search.apply(move, base)
             if gap(near) == slack:
                 state = search.mend(near, pinned=frozenset({move.place.whole}))
@@ -114,7 +114,7 @@ def boundary(search: Search, subject: Subject, bases: Sequence[State]) -> State 
 def _alone(search: Search, subject: Subject, bases: Sequence[State], result: Attempt) -> Negative | None:
     """With one move from a valid state, which is then the twin."""
     for base in bases:
-        for move in islice(search.ways_to_break(subject, base), _MOVES):
+        for move in islice(search.ways_to_break(subject, base), MOVES):
             state = search.apply(move, base)
             failures = search.judge(state)
             if subject.is_broken(failures):
@@ -141,7 +141,7 @@ def _promising(search: Search, subject: Subject, base: State, result: Attempt, e
     """Moves that break the rule; if there are none, some that break an earlier one, which may hide it."""
     breaking: list[Move] = []
     hiding: list[Move] = []
-    for move in islice(search.ways_to_break(subject, base), _MOVES):
+    for move in islice(search.ways_to_break(subject, base), MOVES):
         failures = search.judge(search.apply(move, base))
         if subject.is_broken(failures):
             breaking.append(move)

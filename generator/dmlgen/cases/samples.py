@@ -142,13 +142,16 @@ class Sampler:
 
 
 def nested_sample(registry: Registry, operator: Operator) -> Nested:
-    """A description of a fused activation: no tensors, numbers are 1, enumerations have their first value."""
+    """A description of a fused activation: no tensors; numbers are 1, arrays hold one zero, and enumerations
+    have their first value.
+    """
     members: list[tuple[str, Value]] = []
     for member in operator.attributes:
         if member.type in registry.enums:
             members.append((member.name, registry.enums[member.type].entries[0].value))
-        elif member.type in registry.types and member.count is None:
-            members.append((member.name, 1.0 if registry.types[member.type].kind == "float" else 1))
+        elif member.type in registry.types:
+            one: int | float = 1.0 if registry.types[member.type].kind == "float" else 1
+            members.append((member.name, one if member.count is None else (0 * one,)))
     return Nested(operator.name, tuple(members))
 
 

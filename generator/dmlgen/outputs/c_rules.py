@@ -46,8 +46,8 @@ class RuleView:
     """A line of a rule and what checks it; `reads` is the start of the list of what it reads.
 
     A shared function gets two members, by position; a program gets its start and the number of its phrase.
-    `alone` is true for rules that concern no tensor and so also apply to a fused activation. `limits` is true
-    for rules on the count of an array of numbers that can be checked before outputs are known.
+    `fused` is true for rules that also apply to a fused activation, `limits` for rules on the count of an
+    array of numbers that can be checked before outputs are known.
     """
 
     id: str
@@ -55,7 +55,7 @@ class RuleView:
     start: int
     reads: int
     operands: tuple[int, int]
-    alone: bool
+    fused: bool
     limits: bool
 
 
@@ -114,7 +114,7 @@ class SupportView:
 class MemberView:
     """A member to check, with what it can be, depending on its kind.
 
-    That is the lines of a table, newest level first, or the values and levels of activations; `enum` is the
+    That is the lines of a table, newest level first, or the names and levels of activations; `enum` is the
     name of its enumeration. `infers` is true for a member that must be given for outputs to be inferred.
     """
 
@@ -125,7 +125,7 @@ class MemberView:
     is_input: bool
     infers: bool
     support: tuple[SupportView, ...] = ()
-    activations: tuple[tuple[int, int], ...] = ()
+    activations: tuple[tuple[str, int], ...] = ()
     enum: str = ""
 
 
@@ -167,7 +167,7 @@ class Tables:
     def __init__(self, operators: Iterable[OperatorView]) -> None:
         self._starts: dict[tuple[SupportView, ...], int] = {}
         self.types: dict[tuple[str, ...], int] = {}
-        self.activations: dict[tuple[tuple[int, int], ...], int] = {}
+        self.activations: dict[tuple[tuple[str, int], ...], int] = {}
         end = 0
         for member in (member for operator in operators for member in operator.members):
             if member.kind == "ACTIVATION":
@@ -276,8 +276,8 @@ class OperatorCode(Code):
         reads_ = self.reads(rule)
         start, format_ = self.check(rule, check)
         phrase = self.phrases.setdefault(PhraseView(check.member, format_), len(self.phrases))
-        alone, limits = not rule.concerns_tensors, _limits(self._registry, self.operator, rule)
-        return RuleView(rule.id, "dmlops_by_program", start, reads_, (phrase, 0), alone, limits)
+        fused, limits = rule.concerns_attributes, _limits(self._registry, self.operator, rule)
+        return RuleView(rule.id, "dmlops_by_program", start, reads_, (phrase, 0), fused, limits)
 
     def reads(self, rule: Rule) -> int:
         """The start of the list of what a rule reads: members by position, each with bits of fields."""
@@ -423,10 +423,9 @@ def _table(
     return tuple(line for lines in levels for line in lines)
 
 
-def _taken(registry: Registry, operator: Operator) -> tuple[tuple[int, int], ...]:
-    """Types of the activations that an operator accepts, each with the level from which it does."""
-    fusable = registry.fusable(operator)
-    return tuple((registry.operator[name].value, since.value) for name, since in fusable.items())
+def _taken(registry: Registry, operator: Operator) -> tuple[tuple[str, int], ...]:
+    """The activations that an operator accepts, each with the level from which it does."""
+    return tuple((name, since.value) for name, since in registry.fusable(operator).items())
 
 
 def _limits(registry: Registry, operator: Operator, rule: Rule) -> bool:

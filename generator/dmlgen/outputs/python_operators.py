@@ -147,8 +147,8 @@ class OperatorView:
     cases: CasesView | None
     turning_points: tuple[FeatureLevel, ...]
     fusable: Mapping[str, FeatureLevel]
-    attribute_rules: StageView | None
-    attribute_advice: StageView | None
+    fused_rules: StageView | None
+    fused_advice: StageView | None
     counts: StageView
     arrays: StageView
     values: StageView
@@ -190,16 +190,16 @@ def operator_view(registry: Registry, operator: Operator) -> OperatorView:
     members = tuple(_member(registry, operator, member) for member in operator.members)
     printers = {stage: PythonPrinter(registry, operator, stage) for stage in Stage}
     stages = _stages(operator, printers)
-    alone = _without_tensors(operator) if operator.fused_into else []
-    for_attributes = PythonPrinter(registry, operator, Stage.COUNTS)
+    fused = _rules_when_fused(operator)
+    apart = PythonPrinter(registry, operator, Stage.COUNTS)
     tables = _tables(registry, operator)
     for_inference = InferencePrinter(registry, operator, Stage.COUNTS)
     takes_activations = any(member.type == OPERATOR for member in operator.members)
     fusable = registry.fusable(operator) if takes_activations else {}
     inference = _inference(operator, members, for_inference)
-    cases = _cases(tables.conditions, for_attributes) if tables.conditions else None
-    attribute_rules, attribute_advice = (
-        _stage_alone(operator, [one for one in alone if one.advice is is_advice], for_attributes)
+    cases = _cases(tables.conditions, apart) if tables.conditions else None
+    fused_rules, fused_advice = (
+        _stage_apart(operator, [one for one in fused if one.advice is is_advice], apart)
         for is_advice in (False, True)
     )
     return OperatorView(
@@ -212,14 +212,14 @@ def operator_view(registry: Registry, operator: Operator) -> OperatorView:
         cases=cases,
         turning_points=_turning_points(registry, operator, tables.tables, fusable),
         fusable=fusable,
-        attribute_rules=attribute_rules,
-        attribute_advice=attribute_advice,
+        fused_rules=fused_rules,
+        fused_advice=fused_advice,
         counts=stages[Stage.COUNTS],
         arrays=stages[Stage.ARRAYS],
         values=stages[Stage.VALUES],
         advice=stages[Stage.ADVICE],
         inference=inference,
-        constants=constants_of(*printers.values(), for_attributes, for_inference),
+        constants=constants_of(*printers.values(), apart, for_inference),
     )
 
 
@@ -234,7 +234,7 @@ def _stages(operator: Operator, printers: Mapping[Stage, PythonPrinter]) -> dict
     return stages
 
 
-def _stage_alone(operator: Operator, rules: Sequence[Rule], printer: PythonPrinter) -> StageView | None:
+def _stage_apart(operator: Operator, rules: Sequence[Rule], printer: PythonPrinter) -> StageView | None:
     """Rules that are checked separately, if there are any."""
     return _stage(operator, rules, printer, set()) if rules else None
 
@@ -260,9 +260,9 @@ def _stage(
     )
 
 
-def _without_tensors(operator: Operator) -> list[Rule]:
-    """The rules that concern no tensor, which also apply to a fused activation."""
-    return [rule for rule in operator.rules if not rule.concerns_tensors]
+def _rules_when_fused(operator: Operator) -> list[Rule]:
+    """The rules, including advice, that also apply where the operator is a fused activation."""
+    return [rule for rule in operator.rules if operator.fused_into and rule.concerns_attributes]
 
 
 def _turning_points(
@@ -275,7 +275,7 @@ def _turning_points(
     levels = {table.since for table in tables} | {*fusable.values()}
     rules = [
         *operator.rules,
-        *(rule for name in fusable for rule in _without_tensors(registry.operator[name])),
+        *(rule for name in fusable for rule in _rules_when_fused(registry.operator[name])),
     ]
     bounds = (bound for rule in rules if not rule.advice for bound in (rule.since, rule.until))
     levels |= {bound for bound in bounds if bound is not None}

@@ -230,8 +230,60 @@ class ActivationSoftmax1(Description):
             )
         return judgement.reliable(self, violations) if violations else violations
 
+    def fused_violations(self, level: FeatureLevel | str) -> list[Violation]:
+        """The rules that also apply to a fused activation, whose tensors are what it is applied to."""
+        input_tensor = self.InputTensor
+        axes = self.Axes
+        if self._state or input_tensor is None or axes is None:
+            return []
+        violations: list[Violation] = []
+        input_tensor_rank = input_tensor.DimensionCount
+        # DML-ACTIVATION_SOFTMAX1-axes-range
+        for i in range(len(axes)):
+            if axes[i] >= input_tensor_rank:
+                hint = (
+                    f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number"
+                    if axes[i] >= 2147483648
+                    else ""
+                )
+                violations.append(
+                    Violation(
+                        "DML-ACTIVATION_SOFTMAX1-axes-range",
+                        "Axes",
+                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, "
+                        f"{input_tensor_rank}{hint}",
+                    )
+                )
+                break
+        return violations
+
     def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
         """The advice that a valid description draws, without its fused activations."""
+        input_tensor = self.InputTensor
+        axis_count = self.AxisCount
+        if self._state or input_tensor is None:
+            return []
+        violations: list[Violation] = []
+        input_tensor_rank = input_tensor.DimensionCount
+        # DML-ACTIVATION_SOFTMAX1-axis-count
+        if axis_count > input_tensor_rank:
+            hint = (
+                f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number"
+                if axis_count >= 2147483648
+                else ""
+            )
+            violations.append(
+                Violation(
+                    "DML-ACTIVATION_SOFTMAX1-axis-count",
+                    "AxisCount",
+                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, "
+                    f"{input_tensor_rank} (an axis counts once){hint}",
+                )
+            )
+        return violations
+
+    def fused_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a fused activation can draw, likewise."""
         input_tensor = self.InputTensor
         axis_count = self.AxisCount
         if self._state or input_tensor is None:

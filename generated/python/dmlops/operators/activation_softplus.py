@@ -243,8 +243,8 @@ class ActivationSoftplus(Description):
             )
         return judgement.reliable(self, violations) if violations else violations
 
-    def attribute_violations(self, level: FeatureLevel | str) -> list[Violation]:
-        """The rules that concern no tensor, which also apply to a fused activation."""
+    def fused_violations(self, level: FeatureLevel | str) -> list[Violation]:
+        """The rules that also apply to a fused activation, whose tensors are what it is applied to."""
         level = feature_level(level)
         steepness = self.Steepness
         violations: list[Violation] = []

@@ -517,7 +517,9 @@ class BatchNormalizationTraining(Description):
                     f"{list(input_tensor_sizes)}",
                 )
             )
-        return judgement.reliable(self, violations) if violations else violations
+        if violations:
+            return judgement.reliable(self, violations)
+        return judgement.fused(self, level)
 
     def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
         """The advice that a valid description draws, without its fused activations."""

@@ -594,7 +594,9 @@ class Convolution(Description):
                     f"({entry(filter_tensor_sizes, 1)}) x GroupCount ({group_count}), {number1}",
                 )
             )
-        return judgement.reliable(self, violations) if violations else violations
+        if violations:
+            return judgement.reliable(self, violations)
+        return judgement.fused(self, level)
 
     def infer(self) -> Convolution:
         """The description with the sizes and data types of its outputs filled in, as far as they can be

@@ -292,7 +292,9 @@ class ElementWiseAdd1(Description):
                     f"{list(a_tensor_sizes)}",
                 )
             )
-        return judgement.reliable(self, violations) if violations else violations
+        if violations:
+            return judgement.reliable(self, violations)
+        return judgement.fused(self, level)
 
     def infer(self) -> ElementWiseAdd1:
         """The description with the sizes and data types of its outputs filled in, as far as they can be

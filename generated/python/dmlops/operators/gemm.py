@@ -411,7 +411,9 @@ class Gemm(Description):
                     f"{list(output_tensor_sizes)}{hint}",
                 )
             )
-        return judgement.reliable(self, violations) if violations else violations
+        if violations:
+            return judgement.reliable(self, violations)
+        return judgement.fused(self, level)
 
     def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
         """The advice that a valid description draws, without its fused activations."""

@@ -823,7 +823,9 @@ class Gru(Description):
                     f"RecurrenceTensor.Sizes[3], {hidden_size}",
                 )
             )
-        return judgement.reliable(self, violations) if violations else violations
+        if violations:
+            return judgement.reliable(self, violations)
+        return judgement.fused(self, level)
 
     def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
         """The advice that a valid description draws, without its fused activations."""

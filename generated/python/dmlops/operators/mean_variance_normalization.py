@@ -365,7 +365,9 @@ class MeanVarianceNormalization(Description):
                     f"{list(input_tensor_sizes)}",
                 )
             )
-        return judgement.reliable(self, violations) if violations else violations
+        if violations:
+            return judgement.reliable(self, violations)
+        return judgement.fused(self, level)
 
     def infer(self) -> MeanVarianceNormalization:
         """The description with the sizes and data types of its outputs filled in, as far as they can be
