@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -12,6 +12,7 @@ from dmlaudit.members import described
 from dmlaudit.operators import compare_operator
 from dmlaudit.page import Fault, Page
 from dmlaudit.sentences import Unread
+from dmlaudit.stated import stated
 from dmlaudit.structs import compare_enum, compare_struct
 from dmlaudit.tables import support_tables
 from dmlaudit.topics import compare_names, compare_topic, heading_names, is_compared
@@ -51,8 +52,7 @@ def compare(registry: Registry, page: Page) -> Result:
     subject, guessed, faults = _subject(registry, page)
     faults = [*page.faults, *faults, *(one for one in support_tables(page) if isinstance(one, Fault))]
     found = [] if page.faults and not page.blocks else list(_verdicts(registry, subject, page))
-    known = {text.plain: erratum for erratum in _errata(registry, subject) for text in erratum.stated}
-    verdicts = sorted({_with_erratum(one, known) for one in found}, key=lambda one: (one.line, one.says))
+    verdicts = sorted(with_errata(registry, subject, found), key=lambda one: (one.line, one.says))
     if not verdicts and not faults and not _is_prose(page):
         faults.append(Fault(1, "nothing that specs state was recognised on this page"))
     return Result(
@@ -76,14 +76,16 @@ def _errata(registry: Registry, subject: Subject) -> Iterator[Erratum]:
         yield from (erratum for operator in registry.operators for erratum in operator.errata)
 
 
-def _with_erratum(verdict: Verdict, known: dict[str, Erratum]) -> Verdict:
-    return replace(verdict, erratum=known.get(verdict.says)) if verdict.holds else verdict
+def with_errata(registry: Registry, subject: Subject, found: Iterable[Verdict]) -> set[Verdict]:
+    """The verdicts on a page about the subject, differences with the erratum that overrules the page."""
+    known = {text.plain: erratum for erratum in _errata(registry, subject) for text in erratum.stated}
+    return {replace(one, erratum=known.get(one.says)) if one.holds else one for one in found}
 
 
 def _verdicts(registry: Registry, subject: Subject, page: Page) -> Iterator[Verdict]:
     match subject:
         case Operator():
-            yield from compare_operator(registry, subject, page)
+            yield from compare_operator(registry, subject, stated(page))
         case Struct():
             yield from _about(subject, compare_struct(registry, subject, page))
         case Enum():

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from dmlaudit.equal import Equalities, bounds, rule_but_axis
-from dmlaudit.page import Page
-from dmlaudit.sentences import Bound, Crossed, Same, SameButAxis, Unread, constraints
+from dmlaudit.sentences import Bound, Constraint, Crossed, Same, SameButAxis, Unread
 from dmlaudit.verdict import Verdict
 from dmlgen.registry import Operator
 
 _LISTED = ("DataType", "DimensionCount")  # pages list these; how they explain sizes is not parsed here
 
 
-def compare_constraints(operator: Operator, page: Page) -> Iterator[Verdict]:
+def compare_constraints(operator: Operator, stated: Sequence[Constraint]) -> Iterator[Verdict]:
     """Each constraint of a known form; then what the rules require of data types and ranks beyond these."""
     equalities = Equalities(operator)
     place = operator.places.get("rules", operator.position)
-    stated = list(constraints(page))
     for one in stated:
         match one:
             case Same():

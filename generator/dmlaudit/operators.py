@@ -2,45 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from dmlaudit import sentences
 from dmlaudit.constraints import compare_constraints
-from dmlaudit.members import declarations, described
-from dmlaudit.page import Page
+from dmlaudit.sentences import InPlace, Introduced
+from dmlaudit.stated import Stated
 from dmlaudit.structs import compare_members
-from dmlaudit.tables import SupportRow, SupportTable, counts_of, support_tables
+from dmlaudit.tables import SupportRow, SupportTable, counts_of
 from dmlaudit.verdict import Verdict
 from dmlgen.diagnostics import Position
 from dmlgen.expr import ir
 from dmlgen.registry import FeatureLevel, Member, Operator, Registry, Support
 
 
-def compare_operator(registry: Registry, operator: Operator, page: Page) -> Iterator[Verdict]:
-    """Everything the page states about the operator, and what its lists and tables leave out."""
+def compare_operator(registry: Registry, operator: Operator, stated: Stated) -> Iterator[Verdict]:
+    """Everything that is stated about the operator, and what its lists and tables leave out."""
     names = (operator.c_name, operator.c_alias)
-    for listed in declarations(page):
+    for listed in stated.declared:
         if listed.struct in names:
             yield from compare_members(registry, operator.members, listed, operator.places["members"])
-    if members := described(page):
-        yield from compare_members(registry, operator.members, members, operator.places["members"])
+    if stated.described:
+        yield from compare_members(registry, operator.members, stated.described, operator.places["members"])
     else:
         yield Verdict(1, "no members", f"{len(operator.members)} members", operator.places["members"])
-    tables = [table for table in support_tables(page) if isinstance(table, SupportTable)]
-    yield from _Tables(registry, operator, page, tables).verdicts()
-    yield from compare_constraints(operator, page)
-    yield from _availability(registry, operator, page)
-    yield from _in_place(operator, page)
+    yield from _Tables(registry, operator, stated).verdicts()
+    yield from compare_constraints(operator, stated.constraints)
+    yield from _availability(registry, operator, stated)
+    yield from _in_place(operator, stated.in_place)
 
 
 class _Tables:
-    def __init__(
-        self, registry: Registry, operator: Operator, page: Page, tables: list[SupportTable]
-    ) -> None:
+    def __init__(self, registry: Registry, operator: Operator, stated: Stated) -> None:
         self._registry = registry
         self._operator = operator
-        self._page = page
-        self._tables = tables
+        self._year = stated.date[-4:]
+        self._tables = stated.tables
         self._blocks = _blocks(operator)
 
     def verdicts(self) -> Iterator[Verdict]:
@@ -51,8 +47,7 @@ class _Tables:
             yield Verdict(table.named, f"table of {level}", self._fault_of(level), self._place)
             if level in self._operator.support:
                 yield from self._table(table, level, self._operator.support[level])
-        year = self._page.front.get("ms.date", ("", 0))[0].strip()[-4:]
-        dated = f" on a page of {year}" if year else ""
+        dated = f" on a page of {self._year}" if self._year else ""
         line = self._tables[0].line if self._tables else 1
         for level, rows in self._blocks.items():
             if level not in stated:
@@ -168,10 +163,10 @@ def _counts(ranks: tuple[int, ...]) -> str:
     return f"{' or '.join(map(str, ranks))} dimensions"
 
 
-def _availability(registry: Registry, operator: Operator, page: Page) -> Iterator[Verdict]:
+def _availability(registry: Registry, operator: Operator, stated: Stated) -> Iterator[Verdict]:
     place = operator.places.get("since", operator.position)
     since = operator.since
-    for one in sentences.introduced(page):
+    for one in stated.introduced:
         if one.newer:
             yield from _newer(registry, one, place)
         elif one.level is not None:
@@ -180,16 +175,16 @@ def _availability(registry: Registry, operator: Operator, page: Page) -> Iterato
         elif one.version is not None:
             holds = "" if one.version == since.directml else f"introduced in DirectML {since.directml}"
             yield Verdict(one.line, f"introduced in DirectML {one.version}", holds, place)
-    for line, version in sentences.packages(page):
+    for line, version in stated.packages:
         holds = "" if _same_version(version, since.directml) else f"DirectML {since.directml}"
         yield Verdict(line, f"{since.name} is in packages from {version} on", holds, since.position or place)
-    for line, what, build in sentences.builds(page):
+    for line, what, build in stated.builds:
         first = _first_build(registry, since)
         holds = "" if build == first else f"build {first}" if first else "no Windows build"
         yield Verdict(line, f"{what.lower()} is build {build}", holds, since.position or place)
 
 
-def _newer(registry: Registry, one: sentences.Introduced, place: Position) -> Iterator[Verdict]:
+def _newer(registry: Registry, one: Introduced, place: Position) -> Iterator[Verdict]:
     """The level that introduced another operator."""
     others = [other for other in registry.operators if one.newer in (other.c_name, other.c_constant)]
     says = f"{one.newer} introduced in {one.level or f'DirectML {one.version}'}"
@@ -210,17 +205,16 @@ def _first_build(registry: Registry, since: FeatureLevel) -> int | None:
     return next((box.build for box in boxes if box is not None), None)
 
 
-def _in_place(operator: Operator, page: Page) -> Iterator[Verdict]:
+def _in_place(operator: Operator, stated: Sequence[InPlace]) -> Iterator[Verdict]:
     place = operator.places.get("in_place", operator.position)
     holds = f"in place: {', '.join(operator.in_place) or 'nothing'}"
-    found = list(sentences.in_place(page))
     outputs = {member.name for member in operator.outputs}
-    for one in found:
+    for one in stated:
         for name in one.outputs:
             told = "" if name in outputs else f"the outputs are {', '.join(sorted(outputs))}"
             yield Verdict(one.line, f"in place: {name} is an output", told, operator.places["members"])
         inputs = one.inputs or tuple(m.name for m in operator.inputs if m.name != one.exception)
         says = f"in place: {', '.join(inputs)}"
         yield Verdict(one.line, says, "" if set(inputs) == set(operator.in_place) else holds, place)
-    if not found:
+    if not stated:
         yield Verdict(1, "in place: nothing", holds if operator.in_place else "", place)
