@@ -600,12 +600,14 @@ class Step:
 
     Tensors are included, counts of arrays are not: they follow from the arrays. With `over`, the name of an
     input with several tensors, the step is repeated for the second and each further one: `each` is that
-    tensor, and `so_far` the first tensor or the result of the previous repetition.
+    tensor, and `so_far` the first tensor or the result of the previous repetition. A step is left out if
+    `when` does not hold.
     """
 
     operator: str
     desc: Mapping[str, str]
     over: str = ""
+    when: str = ""
 
 
 @dataclass(frozen=True)

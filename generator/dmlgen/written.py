@@ -718,8 +718,9 @@ Desc: TypeAlias = Annotated[Mapping[Scalar[str], NodeExpression], Size(1), "An e
 
 @dataclass(frozen=True, kw_only=True)
 class Step(Record):
-    """One operator of a sequence."""
+    """One operator of a sequence; left out if `when` does not hold."""
 
+    when: NodeExpression | None = None
     operator: OperatorName
     desc: Desc
     over: NodeName | None = None

@@ -35,6 +35,7 @@ FUNCTIONS: Mapping[str, tuple[int | None, str]] = {
     "known": (1, "whether the values of an input are known before it runs"),
     "truth": (1, "whether a tensor is boolean, which is UINT8 in DirectML"),
     "scalar": (1, "whether a tensor has no dimensions; descriptions give it one of size 1"),
+    "shape": (1, "the sizes of a tensor as its interface has them: none if it is a scalar"),
     "values": (1, "the numbers in an input, which must be a constant, as an array"),
     "value": (1, "the single number in an input, which must be a constant"),
     "axis": (2, "a dimension's index, with negative ones counted from that rank"),

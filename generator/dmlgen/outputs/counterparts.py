@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from dmlgen.banner import banner
@@ -212,7 +212,7 @@ def _signature(one: Signature) -> dict[str, Any]:
 
 
 def _form(form: CounterpartForm) -> dict[str, Any]:
-    steps = [{"operator": step.operator, "desc": step.desc, "over": step.over} for step in form.steps]
+    steps = [asdict(step) for step in form.steps]
     return {"when": form.when, "let": form.let, "tensors": _pairs(form.tensors), "steps": steps}
 
 

@@ -287,7 +287,8 @@ class _Reader:
                 message = f"the description of {operator.name} does not say what {member.name} is"
                 self.faults += fault(node.place("desc"), "missing", message).findings
         ordered = {member.name: desc[member.name] for member in operator.members if member.name in desc}
-        return Step(operator.name, ordered, "" if node.over is None else node.over.value)
+        when = self._expression(node.when, names) if isinstance(node, written.Step) else ""
+        return Step(operator.name, ordered, "" if node.over is None else node.over.value, when)
 
     def _member(self, member: Member, node: Scalar[Value], names: Names) -> str:
         """The expression for one member; enumerators of its own enumeration can be used."""

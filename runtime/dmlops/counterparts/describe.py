@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from .evaluate import Evaluator
 from .tensors import Impossible, Tensor, Undecided, View
 
 COMMON_RANK = 4  # the dimension count that early feature levels required
+
+Execute: TypeAlias = Callable[[Description, Mapping[str, Any]], Mapping[str, Any]]
+"""Computes a description's outputs, as `dmlops.reference.run` and `dmlops.gpu.run` do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +49,15 @@ class Plan:
         known = [level for level in levels if level is not None]
         return max(known) if len(known) == len(levels) else None
 
-    def run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Computes the node's outputs in NumPy, by tensor; `arrays` has its inputs.
-
-        Raises what `dmlops.reference.run` raises.
-        """
+    def run(
+        self, arrays: Mapping[str, np.ndarray], execute: Execute = reference.run
+    ) -> dict[str, np.ndarray]:
+        """Computes the node's outputs, by tensor; `arrays` has its inputs. Raises what `execute` raises."""
         known = {(name, False): array for name, array in arrays.items()}
         for work in self.work:
             roles = {member.name: member.role for member in work.desc.MEMBERS}
             inputs = {name: _read(view, known) for name, view in work.views.items() if roles[name] == "input"}
-            for name, result in reference.run(work.desc, inputs).items():
+            for name, result in execute(work.desc, inputs).items():
                 views = work.views[name]
                 several = zip(views, result, strict=True) if isinstance(views, list) else [(views, result)]
                 for view, array in several:
@@ -70,6 +72,16 @@ def _read(view: View | list[View], known: Mapping[tuple[str, bool], np.ndarray])
     return view.read(
         known[tensor.name, tensor.inner] if tensor.array is None or tensor.name else tensor.array
     )
+
+
+def inferred(signature: Signature, output: str, values: Mapping[str, Any]) -> tuple[str, list[Any]]:
+    """Data type and shape of an output as the registry says; a list of shapes for one of several tensors.
+
+    `values` has the node's inputs and attributes. Raises Undecided and Impossible.
+    """
+    type_, sizes = signature.infers[output]
+    node = Evaluator(values, signature.let)
+    return node.evaluate(type_), node.evaluate(sizes)
 
 
 def plans(signature: Signature, values: Mapping[str, Any]) -> Iterator[Plan]:
@@ -130,6 +142,8 @@ def _work(form: Form, node: Evaluator) -> Iterator[Work]:
         made = Tensor(name, node.evaluate(type_), tuple(node.evaluate(sizes)), inner=True)
         node.values[name] = View(made)
     for number, step in enumerate(form.steps):
+        if step.when and not node.evaluate(step.when):
+            continue
         if not step.over:
             yield _described(step, node)
             continue

@@ -40,6 +40,17 @@ class Tensor:
     scalar: bool = False
     inner: bool = False
 
+    @classmethod
+    def of(cls, name: str, type_: str, shape: Iterable[int]) -> Tensor:
+        """A tensor of known shape, () if it is a scalar."""
+        sizes = tuple(shape)
+        return cls(name, type_, sizes or (1,), scalar=not sizes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes as its interface has them: none if it is a scalar."""
+        return () if self.scalar else self.decided_sizes
+
     @property
     def decided_type(self) -> str:
         if self.type is None:

@@ -3,76 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
 from ..counterparts import operation, without_domain
-from ..counterparts.describe import Plan, best
-from ..counterparts.tensors import Impossible, Undecided
-from ..enums import NEWEST, FeatureLevel, feature_level
-from ..violation import Violation
-from .graph import ONNX, Graph, Unreadable, key, load, opset, prepared, symbols, walk
+from ..counterparts.node import Node, Nodes, planned
+from ..enums import FeatureLevel, feature_level
+from .graph import Graph, Unreadable, key, load, opset, prepared, symbols, walk
 
 __all__ = ["Model", "Node", "Unreadable", "describe", "read", "whole"]
 
-Status = Literal["mapped", "refused", "host", "undecided", "impossible"]
-
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """A node of a model.
-
-    `status` is "mapped" if a feature level accepts its descriptions, "refused" if none does, "host" if it
-    needs no operator, "undecided" if something has to be known first, "impossible" if DirectML has no form of
-    it; `reason` says why. `level` is the lowest one that accepts some form. `plan` is a form for the
-    requested level, or for the lowest one. `violations` are the rules that it breaks at the requested level,
-    each with the index of its description. `expands`: ONNX defines its operator in terms of others.
-    """
-
-    name: str
-    domain: str
-    operator: str
-    status: Status
-    reason: str
-    plan: Plan | None
-    level: FeatureLevel | None
-    violations: tuple[tuple[int, Violation], ...]
-    notes: tuple[str, ...]
-    expands: bool = False
-
-    @property
-    def operators(self) -> tuple[str, ...]:
-        """DirectML's operators, in execution order."""
-        return tuple(work.desc.OPERATOR for work in self.plan.work) if self.plan else ()
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A model: its nodes in order, the requested level, if any, and the dimensions that are open."""
+class Model(Nodes):
+    """A model: its nodes in order, and the dimensions that are open."""
 
     opset: int
-    nodes: tuple[Node, ...]
-    asked: FeatureLevel | None
     open_dims: tuple[str, ...]
-
-    @property
-    def level(self) -> FeatureLevel | None:
-        """The lowest feature level that accepts every node with descriptions; None if none accepts one of
-        them.
-        """
-        levels = [node.level for node in self.nodes if node.plan is not None]
-        known = [level for level in levels if level is not None]
-        return max(known, default=min(FeatureLevel)) if len(known) == len(levels) else None
-
-    @property
-    def complete(self) -> bool:
-        """Whether every node has descriptions that some level accepts, or needs none."""
-        return all(node.status in ("mapped", "host") for node in self.nodes)
-
-    @property
-    def runs(self) -> bool:
-        """Whether it is complete, and accepted by the requested level, if any."""
-        return self.complete and (self.asked is None or (self.level or self.asked) <= self.asked)
 
 
 def read(
@@ -85,7 +32,7 @@ def read(
     """
     at = None if level is None else feature_level(level)
     model = whole(load(source) if isinstance(source, str) else source, dims or {}, at)
-    return Model(opset(model) or 0, tuple(_nodes(model, model.graph, None, at)), at, tuple(symbols(model)))
+    return Model(tuple(_nodes(model, model.graph, None, at)), at, opset(model) or 0, tuple(symbols(model)))
 
 
 def whole(model: Any, dims: Mapping[str, int], at: FeatureLevel | None = None) -> Any:
@@ -122,44 +69,27 @@ def _nodes(model: Any, graph: Any, outer: Graph | None, at: FeatureLevel | None)
 
 def describe(graph: Graph, node: Any, at: FeatureLevel | None = None) -> Node:
     """Maps one node to DirectML; the graph must have entered it."""
-    domain = node.domain if node.domain not in ONNX else ""
+    domain, operator = key(node)
     name = node.name or next((output for output in node.output if output), "")
-    known = operation("onnx", node.op_type, domain)
+    known = operation("onnx", operator, domain)
     signature = known.signature(graph.versions.get(domain, 1)) if known else None
-
     expands = signature is not None and signature.expands
-
-    def told(status: Status, reason: str) -> Node:
-        return Node(name, domain, node.op_type, status, reason, None, None, (), (), expands)
-
+    made = Node(name, domain, operator, tuple(node.input), tuple(node.output), "impossible", expands=expands)
     if signature is None:
         of_domain = without_domain(domain)
         where = f" of the domain {domain}" if domain else ""
-        return told("impossible", of_domain or f"the registry knows no operator {node.op_type}{where}")
+        return replace(made, reason=of_domain or f"the registry knows no operator {operator}{where}")
     if signature.host:
-        return told("host", signature.host)
+        return replace(made, status="host", reason=signature.host)
     if signature.none:
-        return told("impossible", signature.none)
+        return replace(made, reason=signature.none)
     if expands and not signature.forms:
-        return told("impossible", "its definition by other operators could not be written out")
+        return replace(made, reason="its definition by other operators could not be written out")
     if all(
         graph.values.get(output) and graph.values[output].array is not None
         for output in node.output
         if output
     ):
-        return told("host", "the values follow from shapes and constants, before the model runs")
-    try:
-        plan, level = best(signature, graph.named(node, signature), at)
-    except Undecided as error:
-        return told("undecided", str(error))
-    except Impossible as error:
-        return told("impossible", str(error))
-    violations = tuple(
-        (number, violation)
-        for number, work in enumerate(plan.work)
-        for violation in work.desc.validate(at or level or NEWEST)
-    )
-    notes = tuple(limit.says for limit in signature.limits if not limit.when)
-    status: Status = "mapped" if level is not None else "refused"
-    reason = "" if level is not None else "no feature level accepts its descriptions"
-    return Node(name, domain, node.op_type, status, reason, plan, level, violations, notes, expands)
+        reason = "the values follow from shapes and constants, before the model runs"
+        return replace(made, status="host", reason=reason)
+    return planned(made, signature, lambda: graph.named(node, signature), at)

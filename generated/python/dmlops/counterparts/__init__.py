@@ -25,12 +25,13 @@ class Limit:
 @dataclass(frozen=True, slots=True)
 class Step:
     """One operator, with an expression for each member. `over`: repeated for each further tensor of that
-    input.
+    input. `when`: left out if that does not hold.
     """
 
     operator: str
     desc: Mapping[str, str]
     over: str = ""
+    when: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -240,6 +240,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "known": lambda view: view is None or view.tensor.array is not None,
     "truth": lambda view: view.tensor.truth,
     "scalar": lambda view: view.tensor.scalar,
+    "shape": lambda view: list(view.tensor.shape),
     "values": _values,
     "value": _value,
     "axis": _axis,
