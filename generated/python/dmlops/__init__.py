@@ -62,6 +62,7 @@ if _TYPE_CHECKING:
     from . import onnx as onnx
     from . import reference as reference
     from . import registry as registry
+    from . import webnn as webnn
     from .graph import Graph as Graph
     from .mending import Change as Change
     from .mending import Closest as Closest
@@ -295,6 +296,7 @@ _LAZY = {
     "make": ".make",
     "onnx": ".onnx",
     "reference": ".reference",
+    "webnn": ".webnn",
     "ElementWiseIdentity": ".operators.element_wise_identity",
     "ElementWiseAbs": ".operators.element_wise_abs",
     "ElementWiseAcos": ".operators.element_wise_acos",
@@ -495,6 +497,7 @@ __all__ = [  # noqa: RUF022 -- operators in the order of the header
     "reference",
     "registry",
     "to_json",
+    "webnn",
     "AxisDirection",
     "BindingType",
     "ConvolutionDirection",
