@@ -63,7 +63,9 @@ def test_a_rule_may_go_if_its_identifier_is_retired(
     edit(specs, ELEMENTS, "operator: GATHER_ELEMENTS\n", "operator: GATHER_ELEMENTS\nfree: [Axis]\n")
     assert main(["lint", "--specs", str(specs)]) == 1
     assert f"error[identifier-gone]: no rule has the identifier {NAME}" in capsys.readouterr().out
-    assert main(["lint", "--specs", str(specs), "--fix"]) == 0
+    assert main(["lint", "--specs", str(specs), "--fix"]) == 1  # a rule may have gone by mistake
+    assert f"error[identifier-gone]: no rule has the identifier {NAME}" in capsys.readouterr().out
+    assert main(["lint", "--specs", str(specs), "--retire", NAME]) == 0
     assert main(["breaking", "--specs", str(specs), "--against", str(gather_specs)]) == 0
 
 
@@ -82,6 +84,16 @@ def test_another_name_of_a_rule_breaks_also_where_the_old_one_is_retired(
     specs: Path, gather_specs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     edit(specs, ELEMENTS, "id: axis-range", "id: axis-in-range")
-    assert main(["lint", "--specs", str(specs), "--fix"]) == 0
+    assert main(["lint", "--specs", str(specs), "--fix", "--retire", NAME]) == 0
     assert main(["breaking", "--specs", str(specs), "--against", str(gather_specs)]) == 1
     assert "rule-renamed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "why"), [(NAME, "a rule has it"), ("DML-GONE-rule", "it is in no list")])
+def test_only_identifiers_of_rules_that_are_gone_are_retired(
+    name: str, why: str, specs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (specs / "identifiers.yaml").read_bytes()
+    assert main(["lint", "--specs", str(specs), "--retire", name]) == 1
+    assert f"error[identifier-kept]: {name} cannot be retired: {why}" in capsys.readouterr().err
+    assert (specs / "identifiers.yaml").read_bytes() == before

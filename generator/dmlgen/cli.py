@@ -134,7 +134,14 @@ def _add_specs(add: _Add) -> None:
     """The commands for writing specs."""
     sub = add("lint", _lint, "Check the specs.")
     sub.add_argument("--format", choices=get_args(Format), default="text", help=_FORMAT)
-    sub.add_argument("--fix", action="store_true", help="first update the list of rule identifiers")
+    sub.add_argument("--fix", action="store_true", help="first add new rules to the list of identifiers")
+    sub.add_argument(
+        "--retire",
+        metavar="ID",
+        action="append",
+        default=[],
+        help="first retire the identifier of a rule that is gone; can be repeated",
+    )
     sub = add("new", _new, "Start the spec of a new operator, with placeholders.")
     sub.add_argument("operator", metavar="OPERATOR", help="a name, with or without DML_OPERATOR_")
     sub.add_argument(
@@ -250,8 +257,9 @@ def _lint(options: argparse.Namespace) -> int:
     from dmlgen.lint import lint, list_identifiers
     from dmlgen.resolve import load_registry
 
-    if options.fix:
-        list_identifiers(load_registry(options.specs), options.specs / "identifiers.yaml")
+    if options.fix or options.retire:
+        registry, path = load_registry(options.specs), options.specs / "identifiers.yaml"
+        list_identifiers(registry, path, options.retire)
     findings: list[Finding] = []
     try:
         findings = lint(load_registry(options.specs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import takewhile
 from pathlib import Path
 
@@ -33,12 +33,21 @@ def all_rules(registry: Registry) -> tuple[Rule, ...]:
     return (*registry.operator_rules, *registry.tensor.rules, *registry.graphs.rules, *own)
 
 
-def list_identifiers(registry: Registry, path: Path) -> None:
-    """Brings the list of identifiers up to date: adds new rules, retires those that are gone.
+def list_identifiers(registry: Registry, path: Path, retire: Collection[str] = ()) -> None:
+    """Brings the list of identifiers up to date: adds those of new rules, retires those that are named.
 
-    The file is rewritten atomically, with the comments at its top. SpecError if it has comments elsewhere.
+    The file is rewritten atomically, with the comments at its top. SpecError if it has comments elsewhere, or
+    if an identifier to retire is not one that a rule used to have.
     """
-    current = {rule.id for rule in all_rules(registry)}
+    rules = {rule.id for rule in all_rules(registry)}
+    gone = registry.identifiers - rules
+    for identifier in sorted(set(retire) - gone - registry.retired):
+        message = f"{identifier} cannot be retired: " + (
+            "a rule has it" if identifier in rules else "it is in no list of identifiers"
+        )
+        where = registry.identifiers_position
+        raise SpecError([Finding(where, "identifier-kept", message, suggestion=nearest(identifier, gone))])
+    current = rules | gone - {*retire}
     retired = (registry.retired | registry.identifiers) - current
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     head = "".join(takewhile(lambda line: line.startswith("#") or not line.strip(), lines))
@@ -76,7 +85,7 @@ def _identifiers(registry: Registry) -> Iterator[Finding]:
             message = f"{rule.id} is not in the list of identifiers; `dmlgen lint --fix` adds it"
             yield Finding(rule.position, "identifier-unlisted", message)
     for identifier in sorted(registry.identifiers - rules.keys()):
-        message = f"no rule has the identifier {identifier}; `dmlgen lint --fix` retires it"
+        message = f"no rule has the identifier {identifier}; `dmlgen lint --retire {identifier}` retires it"
         suggestion = nearest(identifier, rules.keys() - registry.identifiers)
         yield Finding(registry.identifiers_position, "identifier-gone", message, suggestion=suggestion)
 
