@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot express: wheel and sdist include the shaders, from `../hlsl` in a checkout."""
+"""What pyproject.toml cannot express: wheel and sdist include data that lies one folder up in a checkout."""
 
 import shutil
 from pathlib import Path
@@ -10,13 +10,15 @@ from setuptools.command.sdist import sdist
 HERE = Path(__file__).parent
 
 
-def take_shaders(target: Path) -> None:
-    """Copies the shaders, which lie beside this file in an sdist, and one folder up in a checkout."""
-    for folder in (HERE / "hlsl", HERE.parent / "hlsl"):
-        if folder.is_dir():
-            shutil.copytree(folder, target)
+def take_data(target: Path) -> None:
+    """Copies shaders and registry, beside this file in an sdist, and one folder up in a checkout."""
+    for folder in (HERE, HERE.parent):
+        if (folder / "hlsl").is_dir() and (folder / "registry.json").is_file():
+            shutil.copytree(folder / "hlsl", target / "hlsl")
+            shutil.copy(folder / "registry.json", target)
             return
-    raise SystemExit(f"dmlops: no shaders in {HERE.parent}; build from a complete checkout or an sdist")
+    where = f"in {HERE.parent}, or no registry.json"
+    raise SystemExit(f"dmlops: no shaders {where}; build from a complete checkout or an sdist")
 
 
 class BuildPy(build_py):
@@ -28,13 +30,13 @@ class BuildPy(build_py):
             return
         shutil.rmtree(self.build_lib, ignore_errors=True)
         super().run()
-        take_shaders(Path(self.build_lib, "dmlops/hlsl"))
+        take_data(Path(self.build_lib, "dmlops"))
 
 
 class Sdist(sdist):
     def make_release_tree(self, base_dir: str, files: list[str]) -> None:
         super().make_release_tree(base_dir, files)
-        take_shaders(Path(base_dir, "hlsl"))
+        take_data(Path(base_dir))
 
 
 setup(cmdclass={"build_py": BuildPy, "sdist": Sdist})

@@ -146,7 +146,9 @@ def test_the_wheel_holds_the_whole_package(dist: Path) -> None:
     wheel = members(dist / f"dmlops-{VERSION}-py3-none-any.whl")
     package = tree(ROOT / "generated/python/dmlops", "dmlops")
     shaders = tree(ROOT / "generated/hlsl", "dmlops/hlsl")
-    assert {name: data for name, data in wheel.items() if name.startswith("dmlops/")} == package | shaders
+    registry = {"dmlops/registry.json": (ROOT / "generated/registry.json").read_bytes()}
+    found = {name: data for name, data in wheel.items() if name.startswith("dmlops/")}
+    assert found == package | shaders | registry
     metadata = wheel[f"dmlops-{VERSION}.dist-info/METADATA"].decode()
     assert f"\nVersion: {VERSION}\n" in metadata
     assert "\nLicense-Expression: MIT\n" in metadata

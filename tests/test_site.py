@@ -22,7 +22,7 @@ from dmlgen.outputs.render import Templates
 from dmlgen.project import TEMPLATES
 from dmlgen.text import Text
 from dmlops import registry
-from dmlops.rule_texts import RULE_TEXTS
+from dmlops.data import rule_texts
 from site_pages import Page
 from test_hostile_specs import NASTY, small, spoil_texts
 from whole_registry import whole_registry
@@ -57,7 +57,7 @@ def test_there_is_a_page_for_each_operator_and_level(pages: dict[str, Page]) -> 
 
 
 def test_every_rule_is_an_anchor_on_the_page_of_its_operator(pages: dict[str, Page]) -> None:
-    for rule, text in RULE_TEXTS.items():
+    for rule, text in rule_texts().items():
         general = "graphs.html" if rule.startswith("DML-GRAPH-") else "general.html"
         page = f"operators/{text.operator.lower()}.html" if text.operator else general
         assert rule in pages[page].ids

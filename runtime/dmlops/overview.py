@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
 from . import registry
+from .data import operator_data
 from .description import Support
 from .enums import NEWEST, FeatureLevel
 from .judgement import ranks_text
@@ -69,10 +69,11 @@ def support(name: str, level: FeatureLevel) -> list[dict[str, Any]]:
 def operator(name: str) -> dict[str, Any]:
     """An operator: members, rules, support at the newest level; KeyError for an unknown one."""
     described = registry.operator(name)
-    meanings = _meanings(described.OPERATOR)
+    data = operator_data()[described.OPERATOR]
+    meanings = {member["name"]: member.get("summary", "") for member in data["members"]}
     return {
         "operator": described.OPERATOR,
-        "summary": " ".join((described.__doc__ or "").partition("\n\n")[0].split()),
+        "summary": data["summary"],
         "since": str(described.SINCE),
         "members": [
             {
@@ -156,12 +157,6 @@ def operator_text(name: str, style: Style = PLAIN) -> str:
 def schema_text() -> str:
     """The JSON Schema of descriptions."""
     return (files(__package__) / "schema.json").read_text(encoding="utf-8")
-
-
-def _meanings(name: str) -> dict[str, str]:
-    """The meanings of an operator's members, by name; "" if none is given."""
-    members = json.loads(schema_text())["$defs"][name]["properties"]
-    return {member: known.get("description", "") for member, known in members.items()}
 
 
 def _kind(member: dict[str, Any]) -> str:

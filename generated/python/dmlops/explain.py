@@ -16,7 +16,7 @@ from .terminal import PLAIN, Style
 from .violation import Violation
 
 if TYPE_CHECKING:
-    from .rule_texts import RuleText
+    from .data import RuleText
 
 _SOURCES = {
     "docs": "Microsoft's public pages",

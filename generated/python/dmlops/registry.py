@@ -8,15 +8,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+from .data import RuleText, rule_texts
 from .description import Description, Support
 from .enums import PREFIXES, FeatureLevel, TensorDataType, feature_level
 from .member import Member
 from .quoting import nearest, shown
-
-if TYPE_CHECKING:
-    from .rule_texts import RuleText
 
 
 @dataclass(frozen=True, slots=True)
@@ -1090,11 +1087,10 @@ def level_of_build(build: int) -> FeatureLevel | None:
 
 def rule(identifier: str) -> RuleText:
     """What a rule requires, its source and its levels; KeyError for an unknown identifier."""
-    from .rule_texts import RULE_TEXTS
-
-    if identifier not in RULE_TEXTS:
-        raise KeyError(f"there is no rule {shown(identifier)}{nearest(identifier, RULE_TEXTS)}")
-    return RULE_TEXTS[identifier]
+    texts = rule_texts()
+    if identifier not in texts:
+        raise KeyError(f"there is no rule {shown(identifier)}{nearest(identifier, texts)}")
+    return texts[identifier]
 
 
 def support(name: str, level: FeatureLevel | str) -> Mapping[str, Support]:

@@ -16,6 +16,7 @@ from dmlgen.outputs import (
     language,
     matrix,
     python,
+    registry_json,
 )
 from dmlgen.outputs.render import Templates
 from dmlgen.progress import Progress
@@ -30,7 +31,10 @@ def render_all(
     `known` are matrices, by path, that need no new search for cases.
     """
     outputs: dict[str, bytes] = {}
-    languages = (python, description_schema, counterparts, compute, definition, c, hlsl, language, graphs)
+    languages = (
+        python, description_schema, registry_json, counterparts, compute, definition, c, hlsl, language,
+        graphs,
+    )  # fmt: skip
     for output in languages:
         progress.say(f"rendering: {len(outputs)} files so far")
         outputs.update(output.render(registry, templates))

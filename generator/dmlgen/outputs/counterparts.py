@@ -1,13 +1,11 @@
-"""Counterparts of DirectML's operators in other interfaces: JSON for the Python package, and a page."""
+"""Counterparts of DirectML's operators in other interfaces: JSON values, and a page."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dmlgen.banner import banner
 from dmlgen.expr import ir
 from dmlgen.expr.mapping import FUNCTIONS, VIEWS
 from dmlgen.outputs.python_operators import axes_of
@@ -27,20 +25,8 @@ ROWS_AND_COLUMNS = ("GEMM",)  # operators on the last two dimensions, one batch 
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
-    """The files, by path below generated/."""
+    """The page, by path below generated/."""
     known = registry.counterparts
-    value = {
-        "$comment": banner("specs/"),
-        "operations": [_plain(one) for one in known.operations],
-        "activations": {
-            one.name: {"operator": one.operator, "members": one.members, "fixed": one.fixed}
-            for one in known.activations
-        },
-        "data_types": {str(number): name for name, number in known.data_types.items()},
-        "domains": {name: reason.plain for name, reason in known.domains.items()},
-        "directmlx": known.directmlx,
-        "leading_ones": [operator.name for operator in registry.operators if takes_leading_ones(operator)],
-    }
     page = templates.render(
         "docs/counterparts.md.j2",
         onnx=rows(known, "onnx"),
@@ -50,9 +36,22 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         views=VIEWS,
         functions=FUNCTIONS,
     )
+    return {"counterparts.md": page}
+
+
+def counterparts_value(registry: Registry) -> dict[str, Any]:
+    """The counterparts as JSON values."""
+    known = registry.counterparts
     return {
-        "python/dmlops/counterparts/counterparts.json": (json.dumps(value, indent=1) + "\n").encode(),
-        "counterparts.md": page,
+        "operations": [_plain(one) for one in known.operations],
+        "activations": {
+            one.name: {"operator": one.operator, "members": dict(one.members), "fixed": dict(one.fixed)}
+            for one in known.activations
+        },
+        "data_types": {str(number): name for name, number in known.data_types.items()},
+        "domains": {name: reason.plain for name, reason in known.domains.items()},
+        "directmlx": {name: list(functions) for name, functions in known.directmlx.items()},
+        "leading_ones": [operator.name for operator in registry.operators if takes_leading_ones(operator)],
     }
 
 

@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
+from ..data import registry_data
 from ..registry import operator_name
 
 
@@ -121,10 +120,9 @@ def without_domain(domain: str) -> str:
     return str(data()["domains"].get(domain, ""))
 
 
-@cache
 def data() -> dict[str, Any]:
     """The registry's counterparts as JSON values."""
-    value: dict[str, Any] = json.loads(files(__package__).joinpath("counterparts.json").read_text("utf-8"))
+    value: dict[str, Any] = registry_data()["counterparts"]
     return value
 
 

@@ -1,0 +1,425 @@
+"""The whole registry as one JSON file, for authors of bindings and for the Python package."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, TypeAlias
+
+from dmlgen import __version__
+from dmlgen.banner import banner
+from dmlgen.expr import ir
+from dmlgen.expr.printer import SOURCE
+from dmlgen.expr.tree import LEAVES, OPERATIONS, loop_tree, tree
+from dmlgen.outputs.c_layout import POINTER_SIZES, layout
+from dmlgen.outputs.c_types import c_type
+from dmlgen.outputs.counterparts import counterparts_value
+from dmlgen.outputs.python_rules import used_definitions
+from dmlgen.outputs.render import Templates
+from dmlgen.registry import (
+    AlgorithmUse,
+    Check,
+    Definition,
+    Enum,
+    Erratum,
+    FeatureLevel,
+    Graphs,
+    Inference,
+    Member,
+    Operator,
+    OutputDefinitions,
+    Registry,
+    Rule,
+    Struct,
+    Support,
+)
+from dmlgen.sentence import sentence
+from dmlgen.show import condition_text
+from dmlgen.text import Message, Text
+
+Json: TypeAlias = dict[str, Any]
+
+SCHEMA = "registry.schema.json"
+# How deep a part has lines of its own.
+_DEPTHS = {"operators": 3, "counterparts": 3, "rules": 2, "tensor": 2, "graphs": 2}
+
+
+def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
+    """The file, its schema and a page on it, by path below generated/."""
+    data = templates.render(f"registry/{SCHEMA}.j2")
+    schema = json.loads(data)
+    page = templates.render(
+        "registry/registry.md.j2",
+        contents=list(_rows(schema)),
+        sections=[
+            Section(name, one["description"], list(_rows(one))) for name, one in schema["$defs"].items()
+        ],
+        leaves=LEAVES,
+        operations=OPERATIONS,
+    )
+    return {
+        "registry.json": f"{_text(registry_value(registry))}\n".encode(),
+        SCHEMA: data,
+        "registry.md": page,
+    }
+
+
+@dataclass(frozen=True)
+class Row:
+    """A key of the file, as a page shows it."""
+
+    key: str
+    optional: bool
+    type: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A kind of object of the file, as a page shows it."""
+
+    name: str
+    meaning: str
+    rows: list[Row]
+
+
+def _rows(schema: Json, prefix: str = "") -> Iterator[Row]:
+    """The keys of an object, and those of objects in it that have no name of their own."""
+    for key, one in schema.get("properties", {}).items():
+        optional = key not in schema["required"]
+        yield Row(prefix + key, optional, _type(one), one.get("description", ""))
+        yield from _rows(one, f"{prefix}{key}.")
+        yield from _rows(one.get("items", {}), f"{prefix}{key}[].")
+
+
+def _type(schema: Json) -> str:
+    match schema:
+        case {"$ref": ref}:
+            name = ref.rpartition("/")[2]
+            return f"[{name}](#{name})"
+        case {"enum": values}:
+            return ", ".join(f"`{value}`" for value in values)
+        case {"const": value}:
+            return f"`{json.dumps(value)}`"
+        case {"type": "array", "items": items, "maxItems": count}:
+            return f"{count} of {_type(items)}"
+        case {"type": "array", "items": items}:
+            return f"list of {_type(items)}"
+        case {"type": "object", "additionalProperties": dict(values)} if values:
+            return f"object of {_type(values)}"
+        case {"type": list(types)}:
+            return " or ".join(types)
+    return str(schema.get("type", "any"))
+
+
+def _text(value: Mapping[str, Any]) -> str:
+    """JSON with one row of the registry on a line."""
+    parts = (f"{json.dumps(key)}: {_lines(one, _DEPTHS.get(key, 1))}" for key, one in value.items())
+    return "{\n" + ",\n".join(parts) + "\n}"
+
+
+def _lines(value: Any, depth: int) -> str:
+    if depth and value and isinstance(value, dict):
+        parts = (f"{json.dumps(key)}: {_lines(one, depth - 1)}" for key, one in value.items())
+        return "{\n" + ",\n".join(parts) + "\n}"
+    if depth and value and isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
+        return "[\n" + ",\n".join(_lines(one, depth - 1) for one in value) + "\n]"
+    return json.dumps(value, allow_nan=False)
+
+
+def registry_value(registry: Registry) -> Json:
+    """The registry as JSON values, with empty fields left out."""
+    rows: dict[tuple[tuple[int, ...], tuple[str, ...]], int] = {}
+    operators = [_operator(registry, one, rows) for one in registry.operators]
+    return {
+        "$comment": banner("specs/"),
+        "$schema": SCHEMA,
+        "version": __version__,
+        "pages": registry.pages,
+        "levels": [_level(one) for one in registry.levels],
+        "types": [
+            _filled(name=one.name, bits=one.bits, kind=one.kind, pointer_sized=one.pointer_sized)
+            for one in registry.types.values()
+        ],
+        "constants": [
+            {"name": one.name, "value": one.value, "since": one.since.name, "summary": one.summary.plain}
+            for one in registry.constants
+        ],
+        "foreign": dict(registry.foreign),
+        "enums": [_enum(one) for one in registry.declared_enums],
+        "structs": [_struct(registry, one) for one in registry.structs.values()],
+        "supported": [{"ranks": list(ranks), "types": list(types)} for ranks, types in rows],
+        "rules": [_rule(one) for one in registry.operator_rules],
+        "hints": {name: _pieces(message) for name, message in registry.hints.items()},
+        "tensor": {
+            "let": _let(registry.tensor.definitions),
+            "rules": [_rule(one, registry.tensor.definitions) for one in registry.tensor.rules],
+            "defaults": {name: tree(value) for name, value in registry.tensor.defaults.items()},
+        },
+        "graphs": _graphs(registry.graphs),
+        "operators": operators,
+        "errata": [_erratum(one) for one in registry.errata],
+        "counterparts": counterparts_value(registry),
+        "retired": sorted(registry.retired),
+    }
+
+
+def _filled(**fields: Any) -> Json:
+    """The fields that say something: not None, False, or empty. 0 says something."""
+    return {
+        name: value
+        for name, value in fields.items()
+        if value is not None and value is not False and value not in ("", [], {})
+    }
+
+
+def _level(level: FeatureLevel) -> Json:
+    box = level.in_box
+    windows = box and {"build": box.build, "name": box.name.plain, "source": box.source}
+    return _filled(
+        name=level.name, value=level.value, directml=level.directml, windows=windows, ntddi=level.ntddi
+    )
+
+
+def _enum(enum: Enum) -> Json:
+    entries = [
+        _filled(
+            name=one.name,
+            value=one.value,
+            since=one.since.name,
+            summary=one.summary.plain,
+            bits=one.bits or None,
+            kind=one.kind,
+        )
+        for one in enum.entries
+    ]
+    return {
+        **_filled(
+            name=enum.name,
+            c_name=enum.c_name,
+            prefix=enum.prefix,
+            flags=enum.flags,
+            since=enum.since.name,
+            summary=enum.summary.plain,
+        ),
+        "entries": entries,
+    }
+
+
+def _struct(registry: Registry, struct: Struct) -> Json:
+    return {
+        **_filled(
+            name=struct.name,
+            c_name=struct.c_name,
+            union=struct.union,
+            since=struct.since.name,
+            summary=struct.summary.plain,
+            page=struct.page,
+        ),
+        **_layout(registry, struct),
+    }
+
+
+def _layout(registry: Registry, struct: Struct | Operator) -> Json:
+    """Size, alignment and members; each number for every size of a pointer."""
+    layouts = [layout(registry, struct, size) for size in POINTER_SIZES]
+    return {
+        "size": [one.size for one in layouts],
+        "alignment": [one.alignment for one in layouts],
+        "members": [
+            _member(registry, member, [one.offsets[i] for one in layouts])
+            for i, member in enumerate(struct.members)
+        ],
+    }
+
+
+def _member(registry: Registry, member: Member, offset: list[int]) -> Json:
+    return _filled(
+        name=member.name,
+        role=member.role,
+        type=member.type,
+        c_type=c_type(registry, member),
+        offset=offset,
+        pointer=member.pointer,
+        optional=member.optional,
+        count=member.count,
+        length=member.length,
+        typed_by=member.typed_by,
+        summary=member.summary.plain,
+    )
+
+
+def _operator(
+    registry: Registry, operator: Operator, rows: dict[tuple[tuple[int, ...], tuple[str, ...]], int]
+) -> Json:
+    return _filled(
+        name=operator.name,
+        alias=operator.alias,
+        c_name=operator.c_name,
+        constant=operator.c_constant,
+        value=operator.value,
+        family=operator.family,
+        since=operator.since.name,
+        struct_since=operator.struct_since.name,
+        summary=operator.summary.plain,
+        page=operator.page,
+        **_layout(registry, operator),
+        defaults=dict(operator.defaults),
+        free=list(operator.free),
+        in_place=list(operator.in_place),
+        fused_into={name: level.name for name, level in operator.fused_into.items()},
+        support=_support(operator, rows),
+        let=_let(operator.definitions),
+        rules=[_rule(one, operator.definitions, operator.since) for one in operator.rules],
+        inferences=[_inference(one) for one in operator.inferences],
+        data=[{"id": one.id, "tensor": one.tensor, "text": one.text.plain} for one in operator.data],
+        compute=_compute(operator.defines, operator.algorithm),
+        errata=[_erratum(one) for one in operator.errata],
+    )
+
+
+def _support(operator: Operator, rows: dict[tuple[tuple[int, ...], tuple[str, ...]], int]) -> list[Json]:
+    """The tables of all levels: those of neighbors are one if they are equal. Adds what is new to `rows`."""
+
+    def row(one: Support) -> Json:
+        number = rows.setdefault((one.ranks, one.types), len(rows))
+        return _filled(tensor=one.tensor, row=number, **_condition("when", one.when))
+
+    return [
+        {"levels": [name for name, _ in levels], "tensors": [row(one) for one in table]}
+        for table, levels in groupby(operator.support.items(), key=lambda item: item[1])
+    ]
+
+
+def _let(definitions: Iterable[Definition]) -> list[Json]:
+    return [
+        {"name": one.name, "value": tree(one.value), "text": SOURCE.print(one.value)} for one in definitions
+    ]
+
+
+def _condition(name: str, node: ir.Expr | None) -> Json:
+    return {} if node is None else {name: tree(node), f"{name}_text": SOURCE.print(node)}
+
+
+def _graphs(graphs: Graphs) -> Json:
+    return {
+        "page": graphs.page,
+        "since": graphs.since.name,
+        "constants_since": graphs.constants_since.name,
+        "let": _let(graphs.definitions),
+        "rules": [_rule(one, (), graphs.since) for one in graphs.checks],
+        "edges": [
+            _filled(writer=one.writer, rule=_rule(one.rule, graphs.definitions, graphs.since))
+            for one in graphs.edges
+        ],
+        "inputs": [_rule(one, graphs.definitions, graphs.since) for one in graphs.inputs],
+    }
+
+
+def _rule(rule: Rule, definitions: Sequence[Definition] = (), start: FeatureLevel | None = None) -> Json:
+    """A rule. It applies no earlier than what it is about exists, from the level `start` on."""
+    since = rule.since if start is None else max(rule.since, start, key=lambda one: one.ordinal)
+    used = used_definitions(definitions, [part for check in rule.checks for part in check.read])
+    return _filled(
+        id=rule.id,
+        text=sentence(rule).plain,
+        stage=rule.stage.name.lower(),
+        source=rule.source,
+        form=rule.form if rule.form != "any" else None,
+        since=since.name,
+        until=rule.until and rule.until.name,
+        because=rule.because.plain,
+        broken_by=rule.broken_by.plain,
+        message=_pieces(rule.message),
+        hint=_pieces(rule.hint),
+        formulas=[
+            *map(condition_text, rule.checks),
+            *(f"{one.name} = {SOURCE.print(one.value)}" for one in used),
+        ],
+        checks=[_check(one) for one in rule.checks],
+    )
+
+
+def _check(check: Check) -> Json:
+    hint = check.hint
+    return _filled(
+        member=check.member,
+        loops=[loop_tree(loop) for loop in check.loops],
+        when=None if check.guard is None else tree(check.guard),
+        require=tree(check.condition),
+        message=_parts(check.message),
+        hint=hint and {"when": tree(hint.when), "message": _parts(hint.message)},
+    )
+
+
+def _parts(message: Iterable[str | ir.Expr]) -> list[object]:
+    return [part if isinstance(part, str) else tree(part) for part in message if part != ""]
+
+
+def _pieces(message: Message) -> list[object]:
+    """A message that no expression makes: the values in it have names."""
+    parts = [(piece.text.plain, piece.name) for piece in message]
+    return [one for text, name in parts for one in (text, name and ["value", name]) if one]
+
+
+def _inference(inference: Inference) -> Json:
+    return _filled(
+        tensor=inference.tensor,
+        field=inference.field,
+        value=tree(inference.value),
+        text=SOURCE.print(inference.value),
+        **_condition("when", inference.when),
+        default=not inference.demanded,
+    )
+
+
+def _compute(defines: OutputDefinitions | None, algorithm: AlgorithmUse | None) -> Json | None:
+    """What an operator computes, in the language of definitions."""
+    if algorithm is not None:
+        return _filled(
+            algorithm=algorithm.name,
+            output=algorithm.output,
+            let={one.name: SOURCE.print(one.value) for one in algorithm.definitions},
+            roles={name: SOURCE.print(role) for name, role in algorithm.roles.items()},
+            place=None if algorithm.place is None else SOURCE.print(algorithm.place),
+        )
+    if defines is None:
+        return None
+    return _filled(
+        functions=[
+            {
+                "name": one.name,
+                "parameters": [parameter.name for parameter in one.parameters],
+                "value": SOURCE.print(one.body),
+            }
+            for one in defines.functions
+        ],
+        tensors=[
+            _filled(
+                name=one.name,
+                type=str(one.type),
+                along=one.along,
+                sizes=SOURCE.print(one.sizes),
+                value=SOURCE.print(one.value),
+            )
+            for one in defines.tensors
+        ],
+        outputs={name: SOURCE.print(value) for name, value in defines.outputs.items()},
+    )
+
+
+def _erratum(erratum: Erratum) -> Json:
+    return _filled(
+        where=erratum.where.plain,
+        says=erratum.says.plain,
+        holds=erratum.holds.plain,
+        source=erratum.source,
+        stated=_plain(erratum.stated),
+        seen=list(erratum.seen),
+    )
+
+
+def _plain(texts: Iterable[Text]) -> list[str]:
+    return [text.plain for text in texts]

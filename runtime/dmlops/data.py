@@ -1,0 +1,83 @@
+"""registry.json: what the registry knows that is not code."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from .enums import FeatureLevel
+
+
+@dataclass(frozen=True, slots=True)
+class RuleText:
+    """The text of a rule: `text` in English, `formulas` in the language of the registry's specs.
+
+    `source` is "docs" (the public pages), "header" (DirectML.h), "observed" (DirectML's behaviour) or "ours"
+    (a decision of this registry); `page` is the address of the operator's public page. `operator` is None for
+    a rule on every operator, which has no page either, and for a rule of graphs. The rule applies from the
+    level `since` up to, but not including, `until`.
+    """
+
+    id: str
+    operator: str | None
+    text: str
+    formulas: tuple[str, ...]
+    source: str
+    page: str | None
+    since: FeatureLevel
+    until: FeatureLevel | None
+
+
+@cache
+def registry_data() -> dict[str, Any]:
+    """The content of registry.json, which registry.schema.json describes.
+
+    An installed package contains the file; in the source tree there is one copy, beside `python/`.
+    """
+    file = files("dmlops") / "registry.json"
+    if not file.is_file():
+        file = Path(__file__).parents[2] / "registry.json"
+    value: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return value
+
+
+@cache
+def operator_data() -> dict[str, dict[str, Any]]:
+    """What registry.json has on each operator, by name."""
+    return {one["name"]: one for one in registry_data()["operators"]}
+
+
+@cache
+def rule_texts() -> dict[str, RuleText]:
+    """The text of every rule, by identifier."""
+    data = registry_data()
+    graphs = data["graphs"]
+    of_graphs = (*graphs["rules"], *(edge["rule"] for edge in graphs["edges"]), *graphs["inputs"])
+    found = [
+        *(_rule_text(one, None, None) for one in (*data["rules"], *data["tensor"]["rules"])),
+        *(_rule_text(one, None, data["pages"] + graphs["page"]) for one in of_graphs),
+        *(
+            _rule_text(rule, operator["name"], data["pages"] + operator["page"])
+            for operator in data["operators"]
+            for rule in operator.get("rules", ())
+        ),
+    ]
+    return {one.id: one for one in found}
+
+
+def _rule_text(rule: dict[str, Any], operator: str | None, page: str | None) -> RuleText:
+    until = rule.get("until")
+    return RuleText(
+        id=rule["id"],
+        operator=operator,
+        text=rule["text"],
+        formulas=tuple(rule.get("formulas", ())),
+        source=rule["source"],
+        page=page,
+        since=FeatureLevel(rule["since"]),
+        until=None if until is None else FeatureLevel(until),
+    )
