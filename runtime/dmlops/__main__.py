@@ -30,6 +30,7 @@ examples:
   dmlops explain bad.json                      what is wrong, how to fix it, what it needs
   dmlops validate --level 5.0 all.jsonl        one JSON result per description
   dmlops infer --json part.json                the description with its outputs filled in
+  dmlops shader desc.json > desc.hlsl          HLSL that computes it, and how to dispatch it
   dmlops show gather elements                  an operator; names work in any spelling
   dmlops support GEMM --build 22621            what a Windows build supports
   dmlops diff-levels 5.0 6.4                   what the levels above 5.0 added
@@ -116,6 +117,8 @@ def _parser() -> argparse.ArgumentParser:
     one = command("infer", _infer, "Fill in the outputs of a description")
     _file(one)
     _json(one, "per description")
+    one = command("shader", _shader, "Print HLSL that computes a description, and how to dispatch it")
+    _file(one)
     one = command("show", _show, "Show an operator: its members, its rules and what its tensors support")
     _operator(one)
     _json(one)
@@ -210,6 +213,28 @@ def _infer(options: argparse.Namespace) -> int:
             return f"Its outputs cannot be inferred: {error}", False
 
     return _texts(options, told)
+
+
+def _shader(options: argparse.Namespace) -> int:
+    from .gpu import Unsupported
+    from .gpu.standalone import standalone
+
+    with _opened(options.file) as file:
+        found = list(islice(entries(file), 2))
+    if len(found) != 1:
+        raise _Failure(f"{shown(options.file)} has {'several descriptions' if found else 'no description'}")
+    try:
+        desc = found[0].description()
+        broken = [f"{one.rule}: {one.message}" for one in desc.validate()]
+        if not broken:
+            print(standalone(desc), end="")
+            return 0
+    except JsonError as error:
+        broken = [f"Not a valid description: {error}"]
+    except Unsupported as error:
+        broken = [f"There is no plan: {error}"]
+    print(*broken, sep="\n", file=sys.stderr)
+    return 1
 
 
 def _answers(options: argparse.Namespace, answer: Callable[[Entry], dict[str, Any]]) -> int:

@@ -112,8 +112,12 @@ def arguments(defines: Mapping[str, int | str], target: Target = "spirv") -> lis
     # The compiler's own validator runs before the memory model is patched.
     unchecked = ["-Vd"] if target == "spirv" and defines.get("MATRIX_UNITS") else []
     macros = (f"-D{k}={v}" for k, v in defines.items())
-    profile = PROFILES[1] if defines.get("DOT_PRODUCTS") else PROFILES[0]
-    return ["-T", profile, *ARGUMENTS[2:], *TARGET_ARGUMENTS[target], *unchecked, *macros]
+    return ["-T", profile(defines), *ARGUMENTS[2:], *TARGET_ARGUMENTS[target], *unchecked, *macros]
+
+
+def profile(defines: Mapping[str, int | str]) -> str:
+    """The shader model that a variant needs."""
+    return PROFILES[1] if defines.get("DOT_PRODUCTS") else PROFILES[0]
 
 
 def with_memory_model(code: bytes) -> bytes:

@@ -1,0 +1,274 @@
+"""`dmlops shader`: HLSL without macros, which computes what the plan's own shaders compute."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlops
+import matrix_cases
+from c_runner import compiler as c_compiler
+from dmlops import gpu
+from dmlops.__main__ import main
+from dmlops.gpu import compiler, preprocessing
+from dmlops.gpu.preprocessing import resolved
+from dmlops.gpu.work import Dispatch, Work, tensor_names
+from gpu_device import device, run_in_guard_zones
+from test_gpu_matrix import OPERATORS
+
+__all__ = ["device"]
+
+# Of each template, and definitions of every form.
+COMPILED = (
+    *("argmax", "cast", "convolution", "cumulative_summation", "element_wise_pow", "fill_value_sequence"),
+    *("gather", "gemm", "gru", "max_pooling2", "mean_variance_normalization1", "multihead_attention"),
+    *("nonzero_coordinates", "resample1", "roi_align", "scatter_elements", "top_k1"),
+)
+
+
+def variants(slug: str) -> list[tuple[str, dict[str, Any]]]:
+    """The shaders and macros of an operator's last case with data."""
+    desc = matrix_cases.described(matrix_cases.cases(slug)[-1])
+    return [(one.shader or slug, dict(one.defines)) for one in gpu.planned(desc).dispatches]
+
+
+def preprocessed(text: str, *macros: str) -> list[str]:
+    """The tokens that a C preprocessor leaves."""
+    command = [c_compiler("gcc"), "-E", "-P", "-w", "-x", "c", "-undef", *(f"-D{one}" for one in macros), "-"]
+    result = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    return re.findall(r"\w+|[^\w\s]", result.stdout)
+
+
+@pytest.mark.parametrize("slug", sorted({*COMPILED, *OPERATORS[::8]}))
+def test_macros_are_resolved_as_by_a_c_preprocessor(slug: str) -> None:
+    """On either target, apart from what is left out because nothing reaches it."""
+    name, macros = variants(slug)[-1]
+    source = gpu.shader(name)
+    text = preprocessing._Resolver(macros).run(source.partition("\n\n")[2])
+    given = [f"{key}={value}" for key, value in macros.items()]
+    for target in ([], ["__spirv__=1"]):
+        assert preprocessed(text, *target) == preprocessed(source, *given, *target)
+    code = resolved(source, macros)
+    assert not set(re.findall(r"\w+", re.sub(r"//.*", "", code))) & macros.keys()
+    assert {line for line in code.split("\n") if line.startswith("#if")} <= {"#ifdef __spirv__"}
+
+
+@pytest.mark.parametrize("slug", COMPILED)
+def test_resolved_shaders_compile_to_the_same_code(slug: str) -> None:
+    for name, macros in variants(slug):
+        text = resolved(gpu.shader(name), macros)
+        code = compiler.compile(gpu.shader(name), macros, "dxil")
+        assert compiler.compile(text, {}, "dxil") == code
+        assert len(text) < len(gpu.shader(name))
+
+
+# Files.
+
+
+def files() -> Iterator[dict[str, Any]]:
+    """Descriptions whose files have one variant or several, tensors with gaps, absent ones, and scratch."""
+    matrix = {"DataType": "FLOAT32", "Sizes": [1, 1, 40, 30]}
+    packed = {"DataType": "FLOAT16", "Sizes": [3, 5]}
+    gapped = {**packed, "Strides": [8, 1]}
+    yield {
+        "type": "REDUCE",
+        "desc": {
+            "Function": "SUM",
+            "InputTensor": {"DataType": "FLOAT32", "Sizes": [300, 700]},
+            "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1]},
+            "Axes": [0, 1],
+        },
+    }
+    yield {
+        "type": "ELEMENT_WISE_ADD",
+        "desc": {"ATensor": gapped, "BTensor": packed, "OutputTensor": gapped},
+    }
+    yield {
+        "type": "GEMM",
+        "desc": {
+            "ATensor": matrix,
+            "BTensor": matrix,
+            "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 40, 40]},
+            "TransA": "NONE",
+            "TransB": "TRANSPOSE",
+            "Alpha": 1,
+            "Beta": 0,
+            "FusedActivation": {"type": "ACTIVATION_RELU", "desc": {}},
+        },
+    }
+    yield {
+        "type": "TOP_K1",
+        "desc": {
+            "InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 9000]},
+            "OutputValueTensor": {"DataType": "FLOAT32", "Sizes": [2, 5000]},
+            "OutputIndexTensor": {"DataType": "UINT32", "Sizes": [2, 5000]},
+            "Axis": 1,
+            "K": 5000,
+            "AxisDirection": "DECREASING",
+        },
+    }
+
+
+def read(text: str) -> tuple[list[Dispatch], dict[str, int]]:
+    """The dispatches that the head of a file lists, with VARIANT in place of macros, and all buffers."""
+    head = [line.removeprefix("//").removeprefix(" ") for line in text.partition("\n\n")[0].split("\n")]
+    buffers: dict[str, int] = {}
+    dispatches: list[Dispatch] = []
+    for line in head:
+        if found := re.match(r"  (\S+): (\d+), (?:input|output|scratch)", line):
+            buffers[found[1]] = int(found[2])
+        elif found := re.fullmatch(r"  (\d+): (\d+) x (\d+) x 1 groups(, after a barrier)?; (.+)", line):
+            resources = [one.split(" ") for one in found[5].split(", ")]
+            reads = sum(register.startswith("t") for register, _ in resources)
+            assert [register for register, _ in resources] == [
+                *(f"t{i}" for i in range(reads)),
+                *(f"u{i}" for i in range(len(resources) - reads)),
+            ]
+            names, groups = tuple(name for _, name in resources), (int(found[2]), int(found[3]))
+            variant = {"VARIANT": int(found[1])}
+            dispatches.append(Dispatch(variant, names, reads, b"", groups, found[4] is not None))
+        elif dispatches and re.fullmatch(r"     [\d, ]+", line):
+            words = [int(word) for word in line.replace(",", " ").split()]
+            constants = dispatches[-1].constants + struct.pack(f"<{len(words)}I", *words)
+            dispatches[-1] = dispatches[-1]._replace(constants=constants)
+    return dispatches, buffers
+
+
+@pytest.mark.parametrize("form", files(), ids=lambda form: form["type"])
+def test_a_file_runs_as_its_head_says(
+    form: dict[str, Any], device: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "desc.json"
+    file.write_text(json.dumps(form))
+    assert main(["shader", str(file)]) == 0
+    text = capsys.readouterr().out
+    desc = dmlops.from_json(form)
+    (described,) = re.findall(r"^// ({.*)$", text, re.MULTILINE)
+    assert json.loads(described) == desc.to_json()
+    dispatches, buffers = read(text)
+    planned = gpu.planned(desc)
+    scratch = {name: size for name, size in buffers.items() if name.startswith("scratch")}
+    assert (scratch, len(dispatches)) == (dict(planned.scratch), len(planned.dispatches))
+    generator = np.random.default_rng(3)
+    inputs = {
+        name: generator.normal(0, 2, tensor.Sizes).astype(tensor.DataType.numpy)
+        for name, tensor in tensor_names(desc, "input")
+    }
+    found = run_in_guard_zones(device, desc, inputs, Work(tuple(dispatches), scratch), lambda _: text)
+    for name, array in run_in_guard_zones(device, desc, inputs, planned).items():
+        assert found[name].tobytes() == array.tobytes(), name
+    (command,) = re.findall(r"^// dxc (.*?)(?: -D VARIANT=.*)? FILE$", text, re.MULTILINE)
+    assert compiler.find().compile(text, command.split())[:4] == b"DXBC"
+
+
+def test_what_has_no_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = {"DataType": "FLOAT32", "Sizes": [2**31]}
+    large = {"type": "ELEMENT_WISE_IDENTITY", "desc": {"InputTensor": one, "OutputTensor": one}}
+    wrong = {"type": "ELEMENT_WISE_IDENTITY", "desc": {"InputTensor": one}}
+    file = tmp_path / "desc.json"
+    for forms, status, text in (
+        ([large], 1, "There is no plan"),
+        ([wrong], 1, "OutputTensor"),
+        ([{"type": "NOTHING"}], 1, "Not a valid description"),
+        ([large, large], 2, "several descriptions"),
+        ([], 2, "no description"),
+    ):
+        file.write_text("\n".join(map(json.dumps, forms)))
+        assert main(["shader", str(file)]) == status
+        out, error = capsys.readouterr()
+        assert (out, text in error) == ("", True), error
+
+
+# The preprocessor.
+
+
+def expression(choice: random.Random, depth: int) -> str:
+    if depth == 0:
+        return choice.choice(["0", "1", "2", "7", "0x10", "A", "B", "MISSING"])
+    match choice.randrange(5):
+        case 0:
+            return f"{choice.choice('!-~')}({expression(choice, depth - 1)})"
+        case 1:
+            return f"({expression(choice, depth - 1)})"
+    operator = choice.choice([*"|^&<>+-*", "||", "&&", "==", "!=", "<=", ">=", "<<", ">>"])
+    if operator in ("<<", ">>"):
+        return f"(({expression(choice, depth - 1)}) {operator} {choice.choice('0123')})"
+    return f"{expression(choice, depth - 1)} {operator} {expression(choice, depth - 1)}"
+
+
+def test_conditions_are_those_of_c() -> None:
+    choice = random.Random(5)
+    shifts = ("1 << 2 + 1 == 8", "2 | 1 << 1 == 2", "8 >> 1 - 1 & 7", "1 << 2 >> 1 < 2", "2 * 1 << 1 == 4")
+    conditions = [*shifts, *(expression(choice, 3) for _ in range(400))]
+    text = "\n".join(f"#if {one}\nyes{i}\n#else\nno{i}\n#endif" for i, one in enumerate(conditions))
+    found = preprocessing._Resolver({"A": 3, "B": "(A - 5)"}).run(text)
+    assert found.split() == preprocessed(text, "A=3", "B=(A - 5)")
+    assert {one.rstrip("0123456789") for one in found.split()} == {"yes", "no"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#undef A",
+        '#include "x"',
+        "#define A 1\n#define A 2",
+        "#define A(x) x##1",
+        "#if 1",
+        "#if 1 +\n#endif",
+        "#if defined(A)\n#endif",
+        "#if f(1)\n#endif",
+        "#ifdef __spirv__\n#elif 1\n#endif",
+    ],
+)
+def test_other_text_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"handled|twice|endif"):
+        resolved(f"// head\n\n{text}\n", {})
+
+
+def test_what_is_not_reached_is_left_out_with_its_comments() -> None:
+    text = """// head
+
+#if MODE == 1
+#define TWICE(x) (x * FACTOR)
+#define FACTOR 2
+// kept
+float Kept(float x) { return TWICE(x); } // A MODE
+#else
+float Kept(float x) { return 0; }
+#endif
+
+// left out
+float Unused(float x)
+{
+    return Kept(x);
+}
+
+struct Gone
+{
+    uint a;
+};
+static const uint SIZE = MODE, OTHER = 5;
+StructuredBuffer<TYPE> from : register(t0);
+
+[numthreads(SIZE, 1, 1)]
+void CSMain(uint i : SV_GroupIndex) { Kept(from[i]); }
+"""
+    expected = """#define TWICE(x) (x * 2)
+// kept
+float Kept(float x) { return TWICE(x); } // A MODE
+static const uint SIZE = 1, OTHER = 5;
+StructuredBuffer<float> from : register(t0);
+
+[numthreads(SIZE, 1, 1)]
+void CSMain(uint i : SV_GroupIndex) { Kept(from[i]); }
+"""
+    assert resolved(text, {"MODE": 1, "TYPE": "float"}) == expected
