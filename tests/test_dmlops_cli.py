@@ -50,6 +50,7 @@ def test_violations_in_order() -> None:
             "rule": "DML-GATHER_ELEMENTS-axis-range",
             "member": "Axis",
             "message": "Axis is 2; it must be less than InputTensor.DimensionCount, 2",
+            "values": {"found": 2, "expected": 2},
         }
     ]
 
@@ -75,6 +76,7 @@ ADVICE = {
     "member": "MinimumSamplesPerOutput",
     "message": "MinimumSamplesPerOutput is 4; it should be at most MaximumSamplesPerOutput, 3 "
     "(the number of samples is clamped between the two)",
+    "values": {"found": 4, "expected": 3},
 }
 
 
@@ -133,7 +135,12 @@ def test_a_description_that_cannot_be_read_keeps_its_id() -> None:
     _, (found,) = results(line(changed("desc.Axis", "0"), "mine"))
     assert found["id"] == "mine"
     assert found["violations"] == [
-        {"rule": "DML-JSON", "member": "desc.Axis", "message": 'found "0"; expected an integer'}
+        {
+            "rule": "DML-JSON",
+            "member": "desc.Axis",
+            "message": 'found "0"; expected an integer',
+            "values": {},
+        }
     ]
 
 

@@ -108,6 +108,32 @@ def only(desc: Description, level: str = "6.4") -> Violation:
     return violation
 
 
+def test_violations_carry_the_entry_and_both_values() -> None:
+    """By hand: what the messages say in words."""
+    mistakes = (
+        (gemm(BTensor=f32(1, 1, 16, 8)), "BTensor.Sizes[2]", 16, 8),
+        (pooling(Strides=(2, 0)), "Strides[1]", 0, 1),
+        (
+            join(f32(1, 1, 2, 4), f32(1, 1, 3, 4), output=f32(1, 1, 5, 4), axis=3),
+            "InputTensors[1].Sizes[2]",
+            3,
+            2,
+        ),
+        (gemm(OutputTensor=f32(1, 1, 4, 4)), "OutputTensor.Sizes", (1, 1, 4, 4), (1, 1, 4, 16)),
+        (
+            add(f32(1, 2), f32(1, 2), TensorDesc("FLOAT16", (1, 2))),
+            "OutputTensor.DataType",
+            "FLOAT16",
+            "FLOAT32",
+        ),
+    )
+    for desc, member, found, expected in mistakes:
+        violation = only(desc)
+        assert (violation.member, violation.found, violation.expected) == (member, found, expected)
+        assert violation.to_json()["member"] == member
+        assert violation.message.startswith(f"{member} is ")
+
+
 @pytest.mark.parametrize(
     ("desc", "level", "rule"),
     [

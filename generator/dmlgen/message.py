@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from dmlgen.expr import ir
 from dmlgen.text import Message
@@ -80,19 +81,51 @@ def softened(message: tuple[Part, ...]) -> tuple[Part, ...]:
     return tuple(re.sub(r"\bmust\b", "should", part) if isinstance(part, str) else part for part in message)
 
 
-def subject(node: ir.Expr) -> str | None:
-    """The path of the first member in an expression, such as `IndicesTensor.Sizes`."""
+class Place(NamedTuple):
+    """A member or a tensor's field: its path, and the parts of the same path with indices."""
+
+    member: str
+    parts: tuple[Part, ...]
+
+
+def place(node: ir.Expr, loops: Collection[str] = ()) -> Place | None:
+    """The first member in an expression, with its indices, such as `IndicesTensor.Sizes[d]`.
+
+    An index that uses a variable of another loop than these is left out.
+    """
     for part in ir.walk(node):
-        match part:
-            case ir.Field(tensor=tensor, name=name):
-                return f"{tensor.name}.{name}" if tensor.name else name
-            case ir.Member(name=name) | ir.Tensors(name=name):
-                return name
-            case ir.Part(member=member, name=name):
-                return f"{member.name}.{name}"
-            case ir.Present(item=ir.Tensor(name=name)):
-                return name
+        if isinstance(part, ir.Index):
+            entry = _entry(part)
+            if entry is not None:
+                return place(entry, loops)
+            array = _place(part.sequence, loops)
+            if array is not None:
+                at = ["[", part.index, "]"] if _is_known(part.index, loops) else []
+                return Place(array.member, joined([*array.parts, *at]))
+        elif found := _place(part, loops):
+            return found
     return None
+
+
+def _place(node: ir.Expr, loops: Collection[str]) -> Place | None:
+    """The place that an expression is."""
+    match node:
+        case ir.Definition(value=value):
+            return _place(value, loops)
+        case ir.Field(tensor=ir.Tensor(name=name, index=index), name=field) if name:
+            at = ["[", index, "]"] if index is not None and _is_known(index, loops) else []
+            return Place(f"{name}.{field}", joined([name, *at, f".{field}"]))
+        case ir.Field(name=name) | ir.Member(name=name) | ir.Tensors(name=name):
+            return Place(name, (name,))
+        case ir.Part(member=member, name=name):
+            return Place(f"{member.name}.{name}", (f"{member.name}.{name}",))
+        case ir.Present(item=ir.Tensor(name=name)):
+            return Place(name, (name,))
+    return None
+
+
+def _is_known(index: ir.Expr, loops: Collection[str]) -> bool:
+    return all(part.name in loops for part in ir.walk(index) if isinstance(part, ir.Local))
 
 
 def filled(message: Message, values: Mapping[str, ir.Expr]) -> tuple[Part, ...]:

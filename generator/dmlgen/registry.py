@@ -199,6 +199,10 @@ class Hint:
     message: tuple[str | ir.Expr, ...]
 
 
+COMPARED = frozenset({"int", "float", "ints", "enum"})
+"""The kinds of values of which violations carry what was found and what was expected."""
+
+
 @dataclass(frozen=True)
 class Check:
     """One condition of a rule, in the form that every target prints.
@@ -206,10 +210,12 @@ class Check:
     If `guard` holds, then `condition` must hold for every combination of the `loops` (outermost first). The
     first combination that fails is reported for `member`, with `message`: alternating texts and expressions.
     In a rule on every tensor, `member` is a field, and `ir.Tensor("")` in the message is the tensor's path.
-    `worded` is true if the spec gives the message, which is otherwise generated from the condition.
+    `place` is the path of what is wrong, with its indices. `worded` is true if the spec gives the message,
+    which is otherwise generated from the condition.
     """
 
     member: str
+    place: tuple[str | ir.Expr, ...]
     loops: tuple[ir.Loop, ...]
     guard: ir.Expr | None
     condition: ir.Expr
@@ -220,8 +226,18 @@ class Check:
     @property
     def shown(self) -> tuple[ir.Expr, ...]:
         """The expressions whose values the message shows, and the condition of its hint."""
-        parts = [*self.message, *((self.hint.when, *self.hint.message) if self.hint is not None else ())]
-        return tuple(part for part in parts if not isinstance(part, str))
+        hint = () if self.hint is None else (self.hint.when, *self.hint.message)
+        return tuple(part for part in (*self.place, *self.message, *hint) if not isinstance(part, str))
+
+    @property
+    def values(self) -> tuple[ir.Expr, ...]:
+        """The value found and the one expected, if the condition compares two that a message can show."""
+        match self.condition:
+            case ir.Compare(op="!=", left=left) if left.type.kind in COMPARED:
+                return (left,)
+            case ir.Compare(left=left, right=right) if {left.type.kind, right.type.kind} <= COMPARED:
+                return left, right
+        return ()
 
     @property
     def read(self) -> tuple[ir.Expr, ...]:

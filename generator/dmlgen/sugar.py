@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from dmlgen.diagnostics import Finding, Position, SpecError
 from dmlgen.expr import ir
-from dmlgen.message import Part, circumstance, explain, filled, has_words, joined, settled, subject
+from dmlgen.message import Part, Place, circumstance, explain, filled, has_words, joined, place, settled
 from dmlgen.registry import Check, Hint, Stage
 from dmlgen.text import Message
 
@@ -138,7 +138,8 @@ def _check(
     if not sentence:
         reason = "no words tell a user how this condition is broken; write them, as `says`"
         raise SpecError([Finding(wording.position, "message", reason)])
-    member = subject(condition) or (subject(loops[0].upper) if loops else None) or ""
+    variables = {loop.variable.name for loop in loops}
+    at = place(condition, variables) or (place(loops[0].upper) if loops else None) or Place("", ())
     read = [
         condition,
         *([] if guard is None else [guard]),
@@ -150,7 +151,9 @@ def _check(
         assert not isinstance(when, str)
         hint = Hint(when, settled(hint.message, read))
     worded = bool(says or because or case)
-    return Check(member, loops, guard, condition, settled(message, read), hint, worded)
+    return Check(
+        at.member, settled(at.parts, read), loops, guard, condition, settled(message, read), hint, worded
+    )
 
 
 def _cases(node: ir.Expr) -> list[tuple[ir.Expr, ir.Expr]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from .description import Description
@@ -27,12 +26,12 @@ def judged(entry: Entry, at: FeatureLevel) -> dict[str, Any]:
         advice = desc.advice(at)
         needed = desc.min_feature_level()
     except JsonError as error:
-        violations = [_unreadable(error)]
+        violations = [unreadable(error)]
     return {
         "id": entry.identity,
         "ok": not violations,
-        "violations": [asdict(violation) for violation in violations],
-        "advice": [asdict(one) for one in advice],
+        "violations": [violation.to_json() for violation in violations],
+        "advice": [one.to_json() for one in advice],
         "min_feature_level": None if needed is None else str(needed),
     }
 
@@ -57,7 +56,7 @@ def inferred(entry: Entry) -> dict[str, Any]:
     try:
         desc = entry.description().infer()
     except JsonError as error:
-        violations = [_unreadable(error)]
+        violations = [unreadable(error)]
     except InvalidDescription as error:
         violations = list(error.violations)
     except ValueError as error:
@@ -65,14 +64,15 @@ def inferred(entry: Entry) -> dict[str, Any]:
     return {
         "id": entry.identity,
         "ok": desc is not None,
-        "violations": [asdict(violation) for violation in violations],
+        "violations": [violation.to_json() for violation in violations],
         "reason": reason,
         "description": None if desc is None else desc.to_json(),
     }
 
 
-def _unreadable(error: JsonError) -> Violation:
-    return Violation(UNREADABLE, error.path, error.reason)
+def unreadable(error: JsonError) -> Violation:
+    """What takes the place of a violation if there is no description."""
+    return Violation(UNREADABLE, error.path, "{}", (error.reason,))
 
 
 def _closest(entry: Entry, at: FeatureLevel) -> Closest | None:
@@ -94,4 +94,5 @@ def _mended(found: Closest) -> dict[str, Any]:
             }
             for change in found.changes
         ],
+        "others": [_mended(other) for other in found.others],
     }

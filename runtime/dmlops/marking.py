@@ -52,11 +52,9 @@ def _paths(violation: Violation) -> Iterable[str]:
     member = violation.member
     if member.rpartition(".")[2] == "Type":
         return [f"{member.removesuffix('Type')}type"]
-    index = re.match(re.escape(member) + r"(\[\d+\])", violation.message)
-    exact = [member + index[1]] if index else []
     member = re.sub(r"\.DimensionCount$", ".Sizes", member)
     around = [member[: match.start()] for match in re.finditer(r"[.\[]", member)]
-    return [*exact, member, *reversed(around)]
+    return [member, *reversed(around)]
 
 
 def _lines(desc: Description) -> Iterator[tuple[str, dict[str, Span]]]:

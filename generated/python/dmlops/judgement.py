@@ -13,7 +13,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from .arithmetic import decimal
 from .description import Description, Tables
 from .enums import ENUMS, FeatureLevel, TensorDataType, feature_level, name_of
 from .forms import ACTIVATION, faults
@@ -21,7 +20,7 @@ from .member import Member
 from .registry import GENERAL_RULES, INTEGERS, NEGATIVE_HINT, RANK_HINT, STRUCTS
 from .tensor import TensorDesc
 from .tensor_rules import READS, check_structure, check_values
-from .violation import Violation
+from .violation import Violation, filled
 
 Accepted = dict[FeatureLevel | str, tuple[frozenset[int], ...]]
 
@@ -60,8 +59,7 @@ def wrong_types(desc: Description) -> list[Violation]:
     violations = []
     for fault in faults(desc):
         shown = {"member": fault.path, "value": fault.value, "choices": fault.expected}
-        violation = _violation("type-of-member", fault.path, shown)
-        violations.append(replace(violation, message=violation.message + fault.hint))
+        violations.append(_violation("type-of-member", fault.path, shown, fault.hint))
     return violations
 
 
@@ -246,11 +244,8 @@ def _values_fit(desc: Description, member: Member, path: str) -> Iterator[Violat
         if not holds(typed_by, value):
             type_ = typed_by.DataType if isinstance(typed_by, TensorDesc) else typed_by
             least, most = _bounds(type_) or (0, 0)
-            yield _violation(
-                "scalar-range",
-                path,
-                {"member": path, "value": _number(value), "least": least, "most": most, "type": type_.name},
-            )
+            shown = {"member": path, "value": value, "least": least, "most": most, "type": type_.name}
+            yield _violation("scalar-range", path, shown)
     elif member.type in ENUMS:
         yield from _enum_value(member, path, value)
     elif f"DML_{member.type}" in STRUCTS and member.type != ACTIVATION:
@@ -263,9 +258,10 @@ def _values_fit(desc: Description, member: Member, path: str) -> Iterator[Violat
 def _array_length(desc: Description, member: Member, path: str) -> Iterator[Violation]:
     value = getattr(desc, member.name)
     if member.count and value is not None and len(value) != getattr(desc, member.count):
-        count = decimal(getattr(desc, member.count))
+        count = getattr(desc, member.count)
         shown = {"member": path + member.name, "value": len(value), "count": count}
-        yield _violation("array-length", path + member.name, {**shown, "choices": path + member.count})
+        found = _violation("array-length", path + member.name, {**shown, "choices": path + member.count})
+        yield replace(found, expected=count)
 
 
 def _activations(desc: Description) -> Iterator[tuple[str, Description]]:
@@ -297,7 +293,7 @@ def _activation(
 
 def _inside(path: str, violations: Iterable[Violation]) -> Iterator[Violation]:
     """The violations of a fused activation, as violations of the description that contains it."""
-    return (Violation(one.rule, f"{path}.{one.member}", one.message) for one in violations)
+    return (replace(one, member=f"{path}.{one.member}") for one in violations)
 
 
 def _integer_range(member: Member, path: str, value: Any, if_negative: str = "") -> Iterator[Violation]:
@@ -307,15 +303,14 @@ def _integer_range(member: Member, path: str, value: Any, if_negative: str = "")
     for position, number in enumerate(value) if member.count else [(None, value)]:
         if not least <= number <= most:
             where = path if position is None else f"{path}[{position}]"
-            shown = {"member": where, "value": decimal(number), "type": member.type}
-            found = _violation("integer-range", where, {**shown, "least": least, "most": most})
-            yield replace(found, message=found.message + if_negative) if number < 0 else found
+            shown = {"member": where, "value": number, "type": member.type, "least": least, "most": most}
+            yield _violation("integer-range", where, shown, if_negative if number < 0 else "")
             return
 
 
 def _enum_value(member: Member, path: str, value: int) -> Iterator[Violation]:
     if value not in ENUMS[member.type].__members__.values():
-        shown = {"member": path, "value": decimal(value), "type": f"DML_{member.type}"}
+        shown = {"member": path, "value": value, "type": f"DML_{member.type}"}
         yield _violation("enum-value", path, shown)
 
 
@@ -328,19 +323,19 @@ def _unsupported(
     too_few = needed is None and rule == "dimension-count" and all(value < one for one in accepted[level])
     if rule == "data-type":
         shown = {**shown, "value": name_of(TensorDataType, value)}
-    found = _violation(rule, shown["member"], {**shown, "needed": needed}, hint=needed is not None)
-    return Violation(found.rule, found.member, found.message + RANK_HINT) if too_few else found
-
-
-def _violation(rule: str, member: str, shown: dict[str, Any], hint: bool = False) -> Violation:
     text = GENERAL_RULES[rule]
-    pieces = text.message + text.hint if hint else text.message
-    message = "".join(f"{piece}{shown[name]}" if name else piece for piece, name in pieces)
-    return Violation(text.id, member, message)
+    hint = RANK_HINT if too_few else ""
+    pieces = text.message + text.hint if needed is not None else text.message
+    found = filled(text.id, pieces, {**shown, "needed": needed}, hint)
+    if rule == "data-type":
+        return replace(found, expected=tuple(name_of(TensorDataType, one) for one in accepted[level]))
+    return replace(found, expected=tuple(accepted[level]))
 
 
-def _number(value: float) -> str:
-    return decimal(value) if isinstance(value, int) else f"{value:g}"
+def _violation(rule: str, member: str, shown: dict[str, Any], rest: str = "") -> Violation:
+    """The violation of a general rule, with the values that its message shows and a text after it."""
+    text = GENERAL_RULES[rule]
+    return filled(text.id, text.message, {"member": member, **shown}, rest)
 
 
 def ranks_text(ranks: Iterable[int]) -> str:

@@ -66,7 +66,10 @@ def check_structure(tensor: TensorDesc, path: str, is_input: bool, violations: l
             Violation(
                 "DML-TENSOR-rank",
                 f"{path}.DimensionCount",
-                f"{path}.DimensionCount is {saturate(rank)}; it must be at least 1",
+                "{}.DimensionCount is {}; it must be at least 1",
+                (path, saturate(rank)),
+                saturate(rank),
+                1,
             )
         )
     if rank > 8:
@@ -74,8 +77,10 @@ def check_structure(tensor: TensorDesc, path: str, is_input: bool, violations: l
             Violation(
                 "DML-TENSOR-rank",
                 f"{path}.DimensionCount",
-                f"{path}.DimensionCount is {saturate(rank)}; it must be at most "
-                "DML_TENSOR_DIMENSION_COUNT_MAX1, 8",
+                "{}.DimensionCount is {}; it must be at most DML_TENSOR_DIMENSION_COUNT_MAX1, 8",
+                (path, saturate(rank)),
+                saturate(rank),
+                8,
             )
         )
     if len(violations) > before:
@@ -86,8 +91,10 @@ def check_structure(tensor: TensorDesc, path: str, is_input: bool, violations: l
             Violation(
                 "DML-TENSOR-strides-count",
                 f"{path}.Strides",
-                f"the length of {path}.Strides is {len(strides)}; it must equal {path}.DimensionCount, "
-                f"{saturate(rank)}",
+                "the length of {}.Strides is {}; it must equal {}.DimensionCount, {}",
+                (path, len(strides), path, saturate(rank)),
+                len(strides),
+                saturate(rank),
             )
         )
     if len(violations) > before:
@@ -98,8 +105,11 @@ def check_structure(tensor: TensorDesc, path: str, is_input: bool, violations: l
             violations.append(
                 Violation(
                     "DML-TENSOR-sizes",
-                    f"{path}.Sizes",
-                    f"{path}.Sizes[{d}] is {saturate(sizes[d])}; it must be at least 1",
+                    f"{path}.Sizes[{d}]",
+                    "{}.Sizes[{}] is {}; it must be at least 1",
+                    (path, d, saturate(sizes[d])),
+                    saturate(sizes[d]),
+                    1,
                 )
             )
             break
@@ -128,7 +138,10 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             Violation(
                 "DML-TENSOR-element-count",
                 f"{path}.Sizes",
-                f"the product of {path}.Sizes is {saturate(prod(sizes))}; it must be at most 4294967295",
+                "the product of {}.Sizes is {}; it must be at most 4294967295",
+                (path, saturate(prod(sizes))),
+                saturate(prod(sizes)),
+                4294967295,
             )
         )
     # DML-TENSOR-total-size
@@ -137,8 +150,11 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             Violation(
                 "DML-TENSOR-total-size",
                 f"{path}.TotalTensorSizeInBytes",
-                f"{path}.TotalTensorSizeInBytes is {saturate(total_tensor_size_in_bytes)}; it must be at "
-                f"least {implied_size} (the last element's end, in whole 4-byte words)",
+                "{}.TotalTensorSizeInBytes is {}; it must be at least {} (the last element's end, in whole "
+                "4-byte words)",
+                (path, saturate(total_tensor_size_in_bytes), implied_size),
+                saturate(total_tensor_size_in_bytes),
+                implied_size,
             )
         )
     # DML-TENSOR-total-size-limit
@@ -147,8 +163,11 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             Violation(
                 "DML-TENSOR-total-size-limit",
                 f"{path}.TotalTensorSizeInBytes",
-                f"{path}.TotalTensorSizeInBytes is {saturate(total_tensor_size_in_bytes)}; it must be at "
-                f"most {size_limit} (a buffer tensor holds at most 4294967295 elements)",
+                "{}.TotalTensorSizeInBytes is {}; it must be at most {} (a buffer tensor holds at most "
+                "4294967295 elements)",
+                (path, saturate(total_tensor_size_in_bytes), size_limit),
+                saturate(total_tensor_size_in_bytes),
+                size_limit,
             )
         )
     # DML-TENSOR-alignment-power-of-two
@@ -157,8 +176,8 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             Violation(
                 "DML-TENSOR-alignment-power-of-two",
                 f"{path}.GuaranteedBaseOffsetAlignment",
-                f"{path}.GuaranteedBaseOffsetAlignment is {guaranteed_base_offset_alignment}; it must be a "
-                "power of two",
+                "{}.GuaranteedBaseOffsetAlignment is {}; it must be a power of two",
+                (path, guaranteed_base_offset_alignment),
             )
         )
     # DML-TENSOR-alignment-element
@@ -167,8 +186,10 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             Violation(
                 "DML-TENSOR-alignment-element",
                 f"{path}.GuaranteedBaseOffsetAlignment",
-                f"{path}.GuaranteedBaseOffsetAlignment is {guaranteed_base_offset_alignment}; it must be at "
-                f"least {element_size}",
+                "{}.GuaranteedBaseOffsetAlignment is {}; it must be at least {}",
+                (path, guaranteed_base_offset_alignment, element_size),
+                guaranteed_base_offset_alignment,
+                element_size,
             )
         )
     # DML-TENSOR-flags
@@ -177,7 +198,8 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             Violation(
                 "DML-TENSOR-flags",
                 f"{path}.Flags",
-                f"{path}.Flags is {name_of(enums.TensorFlags, flags)}; it must be NONE or OWNED_BY_DML",
+                "{}.Flags is {}; it must be NONE or OWNED_BY_DML",
+                (path, name_of(enums.TensorFlags, flags)),
             )
         )
     # DML-TENSOR-flags-owned
@@ -186,8 +208,9 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             Violation(
                 "DML-TENSOR-flags-owned",
                 f"{path}.Flags",
-                f"{path}.Flags is {name_of(enums.TensorFlags, flags)}; it must differ from OWNED_BY_DML "
-                "(only an input can be owned by DirectML)",
+                "{}.Flags is {}; it must differ from OWNED_BY_DML (only an input can be owned by DirectML)",
+                (path, name_of(enums.TensorFlags, flags)),
+                name_of(enums.TensorFlags, flags),
             )
         )
 

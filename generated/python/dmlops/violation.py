@@ -4,20 +4,87 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from math import isfinite
+from typing import Any
+
+from .arithmetic import decimal
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
     """A rule that a description breaks.
 
-    `rule` is its stable identifier, such as DML-GATHER-axis-range; `member` the path of the member to fix,
-    such as OutputTensor.Sizes; `message` gives the value found and says what would be right.
+    `rule` is its stable identifier, such as DML-GATHER-axis-range; `member` the path of what to fix, such as
+    OutputTensor.Sizes[1]. If the rule compares two values, `found` is the one that is there and `expected`
+    the one that it is compared with: numbers, tuples of numbers, or names of enumerators. `template` is the
+    text of the message, with {} for each of `values`.
     """
 
     rule: str
     member: str
-    message: str
+    template: str
+    values: tuple[Any, ...] = ()
+    found: Any = None
+    expected: Any = None
+
+    @property
+    def message(self) -> str:
+        """A sentence without its period: the value found, and what would be right."""
+        return self.template.format(*map(_shown, self.values))
+
+    def between(self, before: str, after: str) -> Violation:
+        """The same with a text before the message and one after it."""
+        return replace(self, template=f"{{}}{self.template}{{}}", values=(before, *self.values, after))
+
+    def to_json(self) -> dict[str, Any]:
+        """The violation as a JSON object; `values` has the value found and the one expected, where there are
+        such.
+        """
+        compared = {"found": self.found, "expected": self.expected}
+        values = {name: _plain(value) for name, value in compared.items() if value is not None}
+        return {"rule": self.rule, "member": self.member, "message": self.message, "values": values}
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.message}"
+
+
+def filled(
+    rule: str, pieces: Iterable[tuple[str, str]], shown: Mapping[str, Any], rest: str = ""
+) -> Violation:
+    """The violation of a rule without a condition.
+
+    Its message is texts, each followed by the name of a value, and then the rest. `shown` has these values:
+    `member` is where it is, `value` what was found, `choices` what was expected.
+    """
+    pieces = list(pieces)
+    values = (*(shown[name] for _, name in pieces if name), rest)
+    template = "".join(f"{text}{{}}" if name else text for text, name in pieces)
+    return Violation(
+        rule, str(shown["member"]), f"{template}{{}}", values, shown.get("value"), shown.get("choices")
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it, which has no NaN and infinities."""
+    if type(value) is tuple:
+        return [_plain(one) for one in value]
+    return str(value) if type(value) is float and not isfinite(value) else value
+
+
+def _shown(value: Any) -> str:
+    """A value as messages show it."""
+    match value:
+        case Enum():
+            return str(value)
+        case bool():
+            return str(value).lower()
+        case int():
+            return decimal(value)
+        case float():
+            return f"{value:g}"
+        case tuple():
+            return f"[{', '.join(map(_shown, value))}]"
+    return str(value)

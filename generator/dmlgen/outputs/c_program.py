@@ -98,7 +98,8 @@ class Program:
     def check(self, rule: Rule, check: Check) -> str:
         """Compiles a check; returns the format of its message, in which %v stands for the next value.
 
-        The hint follows %?, at which the message ends unless the next value is true.
+        A place with indices precedes it, with %| between. The hint follows %?, at which the message ends
+        unless the next value is true.
         """
         self._position, self._owner = rule.position, rule.id
         guards = [*_levels(rule), *([] if check.guard is None else [check.guard])]
@@ -115,7 +116,8 @@ class Program:
         self.integer(check.condition)
         self._end_line(self._depth)
         self._depth = 0
-        format_ = self._message(check.message)
+        place = "" if check.place == (check.member,) else f"{self._message(check.place)}%|"
+        format_ = place + self._message(check.message)
         if check.hint is not None:
             self.integer(check.hint.when)
             self._end_line()

@@ -87,14 +87,15 @@ def _placed(rule: RuleView, writer: str | None) -> RuleView:
         writer or "", ""
     )
 
-    def path(member: str) -> str:
-        tensor, _, field = member.strip('"').partition(".")
+    def path(place: str) -> str:
+        tensor, _, field = place.removeprefix("f").strip('"').partition(".")
         return (
             f'f"{{{python_variable(tensor)}.path}}.{field}"' if field else f"{python_variable(tensor)}.path"
         )
 
     def placed(one: CheckView) -> CheckView:
         failure = f"({one.failure})" if guard and " or " in one.failure else one.failure
-        return replace(one, failure=f"{guard}{failure}", member=path(one.member))
+        message = one.message._replace(place=path(one.message.place))
+        return replace(one, failure=f"{guard}{failure}", message=message)
 
     return replace(rule, checks=tuple(map(placed, rule.checks)))

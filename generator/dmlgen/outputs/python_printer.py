@@ -24,11 +24,18 @@ def literal(text: str) -> str:
 
 
 class Message(NamedTuple):
-    """A message as a literal, the variables for the values it shows, and its hint, if any."""
+    """What a violation carries, as literals, after the variables for long values, and its hint, if any.
+
+    `place` is the path of what is wrong, `template` the text with {} for each of `values`, and `compared` the
+    value found and the one expected, if any.
+    """
 
     shown: tuple[tuple[str, str], ...]
-    text: str
     hint: str | None
+    place: str
+    template: str
+    values: str
+    compared: tuple[str, ...]
 
 
 class PythonPrinter(Printer):
@@ -53,23 +60,37 @@ class PythonPrinter(Printer):
             return f"saturate({self.exact(node)})"
         return self.exact(node, outer)
 
-    def message(self, check: Check) -> Message:
-        """The message if a check fails."""
+    def message(self, check: Check, path: str = "") -> Message:
+        """The message if a check fails; `path` is a field of an f-string for what precedes its place."""
         shown: list[tuple[str, str]] = []
         names: dict[ir.Expr, ir.Expr] = {}
-        parts: list[str | ir.Expr] = []
-        for part in check.message:
-            if not isinstance(part, str | ir.Tensor) and part.type.kind in _KINDS:
-                part = ir.substitute(part, names)
-                text = self._shown(part)
-                if len(text) > _LONG:
-                    names[part] = self._variable(part, f"{_KINDS[part.type.kind]}{len(shown) + 1}")
-                    shown.append((self.print(names[part]), text))
-                    part = names[part]
-            parts.append(part)
-        if check.hint is None:
-            return Message(tuple(shown), self._text(parts), None)
-        return Message(tuple(shown), self._text(parts, "{hint}"), self._hint(check.hint, names))
+
+        def named(parts: Iterable[str | ir.Expr]) -> list[str | ir.Expr]:
+            """The parts with a variable for each long value."""
+            found: list[str | ir.Expr] = []
+            for part in parts:
+                if not isinstance(part, str | ir.Tensor) and part.type.kind in _KINDS:
+                    part = ir.substitute(part, names)
+                    text = self._shown(part)
+                    if len(text) > _LONG:
+                        names[part] = self._variable(part, f"{_KINDS[part.type.kind]}{len(shown) + 1}")
+                        shown.append((self.print(names[part]), text))
+                        part = names[part]
+                found.append(part)
+            return found
+
+        parts, place = named(check.message), named(check.place)
+        compared = [part for part in named(check.values) if not isinstance(part, str)]
+        values = [part for part in parts if not isinstance(part, str | ir.Constant)]
+        texts = [*map(self._shown, values), *(["hint"] if check.hint is not None else [])]
+        return Message(
+            shown=tuple(shown),
+            hint=None if check.hint is None else self._hint(check.hint, names),
+            place=self._text(place, path),
+            template=self._template(parts, check.hint is not None),
+            values=f"({', '.join(texts)}{',' * (len(texts) == 1)})",
+            compared=tuple(map(self._shown, compared)),
+        )
 
     def _variable(self, value: ir.Expr, name: str) -> ir.Local:
         """The variable for a value."""
@@ -82,13 +103,37 @@ class PythonPrinter(Printer):
         parts = [part if isinstance(part, str) else ir.substitute(part, names) for part in hint.message]
         return f'{self._text(parts)} if {self.print(ir.substitute(hint.when, names))} else ""'
 
-    def _text(self, parts: Iterable[str | ir.Expr], rest: str = "") -> str:
-        """A literal, or an f-string if values are shown; `rest` is a variable in braces at its end."""
+    def _template(self, parts: Iterable[str | ir.Expr], has_hint: bool) -> str:
+        """The text with {} for each value, and for a hint at its end."""
+        texts = (
+            _braced(part)
+            if isinstance(part, str)
+            else str(part.value)
+            if isinstance(part, ir.Constant)
+            else "{}"
+            for part in parts
+        )
+        return f'"{"".join(texts)}{"{}" * has_hint}"'
+
+    def _text(self, parts: Iterable[str | ir.Expr], before: str = "") -> str:
+        """A literal, or an f-string if values are shown, after `before`, which is the beginning of one."""
         parts = tuple(str(part.value) if isinstance(part, ir.Constant) else part for part in parts)
-        if not rest and all(isinstance(part, str) for part in parts):
+        if not before and all(isinstance(part, str) for part in parts):
             return f'"{literal("".join(part for part in parts if isinstance(part, str)))}"'
-        texts = (_braced(part) if isinstance(part, str) else f"{{{self._shown(part)}}}" for part in parts)
-        return f'f"{"".join(texts)}{rest}"'
+        texts = (_braced(part) if isinstance(part, str) else self._field(part) for part in parts)
+        return f'f"{before}{"".join(texts)}"'
+
+    def _field(self, part: ir.Expr) -> str:
+        """A field of an f-string, which is shown as messages show values."""
+        text = self._shown(part)
+        match part.type.kind if not isinstance(part, ir.Tensor) else "":
+            case "ints":
+                return f"{{list({text})}}"
+            case "float":
+                return f"{{{text}:g}}"
+            case "bool":
+                return f"{{str({text}).lower()}}"
+        return f"{{{text}}}"
 
     def _shown(self, node: ir.Expr) -> str:
         if isinstance(node, ir.Tensor):
@@ -98,26 +143,10 @@ class PythonPrinter(Printer):
             case "enum":
                 enum = pascal(node.type.name or "")
                 return f"name_of(enums.{enum}, {text})"
-            case "ints":
-                return self._list(node, text)
-            case "float":
-                return f"{text}:g"
             case "bool":
-                return f"str(bool({text})).lower()"
+                return f"bool({text})"
             case _:
                 return text
-
-    def _list(self, node: ir.Expr, text: str) -> str:
-        """An array as a list, which is shown in brackets."""
-        match node:
-            case ir.Local():  # a list that is shown
-                return text
-            case ir.Reduce():
-                return f"[{text.removeprefix('tuple(')[:-1]}]"
-            case ir.ListOf() | ir.Binary() if text.startswith("("):
-                return f"[{text[1:-1].removesuffix(',')}]"
-            case _:
-                return f"list({text})"
 
     def constant(self, node: ir.Constant) -> str:
         return str(node.value)

@@ -20,11 +20,10 @@ _LEVEL = ir.Local("level", ir.Type("enum", "FEATURE_LEVEL"))
 
 @dataclass(frozen=True)
 class CheckView:
-    """A condition whose `failure` is a violation, in loops over ranges; `member` is a literal."""
+    """A condition whose `failure` is a violation, in loops over ranges."""
 
     loops: Assignments
     failure: str
-    member: str
     message: Message
 
 
@@ -43,11 +42,10 @@ def _check(rule: Rule, check: Check, printer: PythonPrinter, of_tensor: bool) ->
         conditions = in_force(rule, printer.operator)
         conditions += [loop.condition for loop in check.loops if loop.condition is not None]
         conditions += [check.guard] if check.guard is not None else []
-        message = printer.message(check)
+        message = printer.message(check, "{path}." if of_tensor else "")
         return CheckView(
             loops=tuple((python_variable(one.variable.name), printer.range(one)) for one in check.loops),
             failure=printer.print(_all([*conditions, opposite(check.condition)])),
-            member=f'f"{{path}}.{check.member}"' if of_tensor else f'"{check.member}"',
             message=message,
         )
 

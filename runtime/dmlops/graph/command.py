@@ -6,10 +6,9 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
-from ..answers import UNREADABLE
+from ..answers import unreadable
 from ..arguments import known_level
 from ..enums import NEWEST, FeatureLevel
 from ..errors import InvalidDescription, JsonError
@@ -79,12 +78,12 @@ def judged(entry: Entry, at: FeatureLevel) -> dict[str, Any]:
         graph = _graph(entry)
         violations, advice, needed = graph.validate(at), graph.advice(at), graph.min_feature_level()
     except JsonError as error:
-        violations = [Violation(UNREADABLE, error.path, error.reason)]
+        violations = [unreadable(error)]
     return {
         "id": entry.identity,
         "ok": not violations,
-        "violations": [asdict(one) for one in violations],
-        "advice": [asdict(one) for one in advice],
+        "violations": [one.to_json() for one in violations],
+        "advice": [one.to_json() for one in advice],
         "min_feature_level": None if needed is None else str(needed),
     }
 

@@ -58,10 +58,7 @@ def _node(model: Model, node: Node) -> dict[str, Any]:
         "reason": node.reason,
         "level": node.level and str(node.level),
         "descriptions": [work.desc.to_json() for work in node.plan.work] if node.plan else [],
-        "violations": [
-            {"description": number, "rule": one.rule, "member": one.member, "message": one.message}
-            for number, one in node.violations
-        ],
+        "violations": [{"description": number, **one.to_json()} for number, one in node.violations],
         "notes": list(node.notes),
     }
 

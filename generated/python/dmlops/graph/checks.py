@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 
 from ..enums import FeatureLevel
@@ -64,7 +65,7 @@ def _node(graph: Graph, at: int, level: FeatureLevel, found: list[Violation]) ->
 def _within(graph: Graph, at: int, own: Iterable[Violation]) -> Iterator[Violation]:
     """The violations of an operator as those of the graph that contains it."""
     label = graph.nodes[at].label(at)
-    return (Violation(one.rule, f"Nodes[{at}].{one.member}", f"{label}: {one.message}") for one in own)
+    return (replace(one, member=f"Nodes[{at}].{one.member}").between(f"{label}: ", "") for one in own)
 
 
 # Indices.
@@ -174,7 +175,7 @@ def _connected(graph: Graph, slot: Slot, number: int, count: int, found: list[Vi
     name = graph.unwritten.get((slot.at, number))
     if name is not None:
         known = nearest(name, [*graph.inputs, *graph.values.values()])
-        one = Violation(one.rule, one.member, f"{one.message}; nothing writes {shown(name)}{known}")
+        one = one.between("", f"; nothing writes {shown(name)}{known}")
     found.append(one)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import enums
 from ..arithmetic import saturate
 from ..enums import BITS, FeatureLevel, name_of
-from ..violation import Violation
+from ..violation import Violation, filled
 
 if TYPE_CHECKING:
     from .slots import Slot
@@ -94,9 +94,7 @@ _MESSAGES: dict[str, tuple[tuple[str, str], ...]] = {
 
 def violation(rule: str, member: str, **shown: Any) -> Violation:
     """The violation of a rule without a condition, with the values that its message shows."""
-    shown["member"] = member
-    message = "".join(f"{text}{shown[name]}" if name else text for text, name in _MESSAGES[rule])
-    return Violation(f"DML-GRAPH-{rule}", member, message)
+    return filled(f"DML-GRAPH-{rule}", _MESSAGES[rule], {**shown, "member": member})
 
 
 TENSOR_FLAGS_OWNED_BY_DML = enums.TensorFlags.OWNED_BY_DML
@@ -116,8 +114,10 @@ def check_edge(from_: Slot, to: Slot, violations: list[Violation]) -> None:
             Violation(
                 "DML-GRAPH-edge-size",
                 f"{to.path}.TotalTensorSizeInBytes",
-                f"{to.label}.TotalTensorSizeInBytes is {saturate(to_total_tensor_size_in_bytes)}; it must "
-                f"equal that of {from_.label}, {number1}",
+                "{}.TotalTensorSizeInBytes is {}; it must equal that of {}, {}",
+                (to.label, saturate(to_total_tensor_size_in_bytes), from_.label, number1),
+                saturate(to_total_tensor_size_in_bytes),
+                number1,
             )
         )
     if to_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -125,8 +125,10 @@ def check_edge(from_: Slot, to: Slot, violations: list[Violation]) -> None:
             Violation(
                 "DML-GRAPH-owned-from-input",
                 f"{to.path}.Flags",
-                f"{to.label} has the flag OWNED_BY_DML, but {from_.label} feeds it; only an input of the "
-                "graph can be owned by DirectML",
+                "{} has the flag OWNED_BY_DML, but {} feeds it; only an input of the graph can be owned by "
+                "DirectML",
+                (to.label, from_.label),
+                name_of(enums.TensorFlags, to_flags),
             )
         )
 
@@ -170,8 +172,10 @@ def advise_on_edge(from_: Slot, to: Slot, violations: list[Violation]) -> None:
             Violation(
                 "DML-GRAPH-constant-size",
                 f"{to.path}.TotalTensorSizeInBytes",
-                f"{to.label}.TotalTensorSizeInBytes is {saturate(to_total_tensor_size_in_bytes)}; it should "
-                f"equal the DataSize of {from_.label}, {number1}",
+                "{}.TotalTensorSizeInBytes is {}; it should equal the DataSize of {}, {}",
+                (to.label, saturate(to_total_tensor_size_in_bytes), from_.label, number1),
+                saturate(to_total_tensor_size_in_bytes),
+                number1,
             )
         )
     if not from_.is_constant and to_bits > from_bits:
@@ -179,8 +183,10 @@ def advise_on_edge(from_: Slot, to: Slot, violations: list[Violation]) -> None:
             Violation(
                 "DML-GRAPH-reads-written",
                 f"{to.path}.Strides",
-                f"the last element of {to.label} ends at bit {to_bits}; {from_.label}, which writes it, "
-                f"ends at bit {from_bits}",
+                "the last element of {} ends at bit {}; {}, which writes it, ends at bit {}",
+                (to.label, to_bits, from_.label, from_bits),
+                to_bits,
+                from_bits,
             )
         )
 
@@ -194,8 +200,14 @@ def check_input(one_: Slot, other: Slot, violations: list[Violation]) -> None:
             Violation(
                 "DML-GRAPH-owned-alike",
                 f"{other.path}.Flags",
-                f"{other.label}.Flags is {name_of(enums.TensorFlags, other_flags)}; it must equal that of "
-                f"{one_.label}, {name_of(enums.TensorFlags, one__flags)}, which reads the same input of the "
-                "graph",
+                "{}.Flags is {}; it must equal that of {}, {}, which reads the same input of the graph",
+                (
+                    other.label,
+                    name_of(enums.TensorFlags, other_flags),
+                    one_.label,
+                    name_of(enums.TensorFlags, one__flags),
+                ),
+                name_of(enums.TensorFlags, other_flags),
+                name_of(enums.TensorFlags, one__flags),
             )
         )

@@ -172,8 +172,10 @@ class ActivationHardmax1(Description):
                 Violation(
                     "DML-ACTIVATION_HARDMAX1-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -200,9 +202,11 @@ class ActivationHardmax1(Description):
                 violations.append(
                     Violation(
                         "DML-ACTIVATION_HARDMAX1-axes-range",
-                        "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, "
-                        f"{input_tensor_rank}{hint}",
+                        f"Axes[{i}]",
+                        "Axes[{}] is {}; it must be less than InputTensor.DimensionCount, {}{}",
+                        (i, axes[i], input_tensor_rank, hint),
+                        axes[i],
+                        input_tensor_rank,
                     )
                 )
                 break
@@ -212,9 +216,13 @@ class ActivationHardmax1(Description):
                 Violation(
                     "DML-ACTIVATION_HARDMAX1-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-ACTIVATION_HARDMAX1-same-sizes
@@ -223,8 +231,10 @@ class ActivationHardmax1(Description):
                 Violation(
                     "DML-ACTIVATION_HARDMAX1-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -248,8 +258,11 @@ class ActivationHardmax1(Description):
                 Violation(
                     "DML-ACTIVATION_HARDMAX1-axis-count",
                     "AxisCount",
-                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, "
-                    f"{input_tensor_rank} (an axis counts once){hint}",
+                    "AxisCount is {}; it should be at most InputTensor.DimensionCount, {} (an axis counts "
+                    "once){}",
+                    (axis_count, input_tensor_rank, hint),
+                    axis_count,
+                    input_tensor_rank,
                 )
             )
         return violations

@@ -220,8 +220,10 @@ class ActivationParameterizedRelu(Description):
                 Violation(
                     "DML-ACTIVATION_PARAMETERIZED_RELU-same-rank",
                     "SlopeTensor.DimensionCount",
-                    f"SlopeTensor.DimensionCount is {slope_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "SlopeTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (slope_tensor_rank, input_tensor_rank),
+                    slope_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -229,8 +231,10 @@ class ActivationParameterizedRelu(Description):
                 Violation(
                     "DML-ACTIVATION_PARAMETERIZED_RELU-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -254,9 +258,13 @@ class ActivationParameterizedRelu(Description):
                 Violation(
                     "DML-ACTIVATION_PARAMETERIZED_RELU-same-type",
                     "SlopeTensor.DataType",
-                    f"SlopeTensor.DataType is {name_of(enums.TensorDataType, slope_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "SlopeTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, slope_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, slope_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_tensor_data_type != input_tensor_data_type:
@@ -264,9 +272,13 @@ class ActivationParameterizedRelu(Description):
                 Violation(
                     "DML-ACTIVATION_PARAMETERIZED_RELU-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes
@@ -285,8 +297,10 @@ class ActivationParameterizedRelu(Description):
                 Violation(
                     "DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes",
                     "SlopeTensor.Sizes",
-                    f"SlopeTensor.Sizes is {list(slope_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}{hint}",
+                    "SlopeTensor.Sizes is {}; it must equal InputTensor.Sizes, {}{}",
+                    (slope_tensor_sizes, input_tensor_sizes, hint),
+                    slope_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         if output_tensor_sizes != input_tensor_sizes:
@@ -294,8 +308,10 @@ class ActivationParameterizedRelu(Description):
                 Violation(
                     "DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -193,8 +193,10 @@ class ActivationSoftplus(Description):
                 Violation(
                     "DML-ACTIVATION_SOFTPLUS-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-ACTIVATION_SOFTPLUS-steepness-range
@@ -203,8 +205,10 @@ class ActivationSoftplus(Description):
                 Violation(
                     "DML-ACTIVATION_SOFTPLUS-steepness-range",
                     "Steepness",
-                    f"Steepness is {as_float(steepness):g}; it must be at least 1.0 (smaller values need "
-                    "feature level 6.4)",
+                    "Steepness is {}; it must be at least 1.0 (smaller values need feature level 6.4)",
+                    (as_float(steepness),),
+                    as_float(steepness),
+                    1.0,
                 )
             )
         if violations:
@@ -226,9 +230,13 @@ class ActivationSoftplus(Description):
                 Violation(
                     "DML-ACTIVATION_SOFTPLUS-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-ACTIVATION_SOFTPLUS-same-sizes
@@ -237,8 +245,10 @@ class ActivationSoftplus(Description):
                 Violation(
                     "DML-ACTIVATION_SOFTPLUS-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -254,8 +264,10 @@ class ActivationSoftplus(Description):
                 Violation(
                     "DML-ACTIVATION_SOFTPLUS-steepness-range",
                     "Steepness",
-                    f"Steepness is {as_float(steepness):g}; it must be at least 1.0 (smaller values need "
-                    "feature level 6.4)",
+                    "Steepness is {}; it must be at least 1.0 (smaller values need feature level 6.4)",
+                    (as_float(steepness),),
+                    as_float(steepness),
+                    1.0,
                 )
             )
         return violations

@@ -344,10 +344,13 @@ class AdamOptimizer(Description):
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-type",
                     "InputFirstMomentTensor.DataType",
-                    "InputFirstMomentTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, input_first_moment_tensor_data_type)}; it must equal "
-                    "InputParametersTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_parameters_tensor_data_type)}",
+                    "InputFirstMomentTensor.DataType is {}; it must equal InputParametersTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, input_first_moment_tensor_data_type),
+                        name_of(enums.TensorDataType, input_parameters_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, input_first_moment_tensor_data_type),
+                    name_of(enums.TensorDataType, input_parameters_tensor_data_type),
                 )
             )
         if input_second_moment_tensor_data_type != input_parameters_tensor_data_type:
@@ -355,10 +358,14 @@ class AdamOptimizer(Description):
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-type",
                     "InputSecondMomentTensor.DataType",
-                    "InputSecondMomentTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, input_second_moment_tensor_data_type)}; it must equal "
-                    "InputParametersTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_parameters_tensor_data_type)}",
+                    "InputSecondMomentTensor.DataType is {}; it must equal InputParametersTensor.DataType, "
+                    "{}",
+                    (
+                        name_of(enums.TensorDataType, input_second_moment_tensor_data_type),
+                        name_of(enums.TensorDataType, input_parameters_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, input_second_moment_tensor_data_type),
+                    name_of(enums.TensorDataType, input_parameters_tensor_data_type),
                 )
             )
         if gradient_tensor_data_type != input_parameters_tensor_data_type:
@@ -366,10 +373,13 @@ class AdamOptimizer(Description):
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-type",
                     "GradientTensor.DataType",
-                    "GradientTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, gradient_tensor_data_type)}; it must equal "
-                    "InputParametersTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_parameters_tensor_data_type)}",
+                    "GradientTensor.DataType is {}; it must equal InputParametersTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, gradient_tensor_data_type),
+                        name_of(enums.TensorDataType, input_parameters_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, gradient_tensor_data_type),
+                    name_of(enums.TensorDataType, input_parameters_tensor_data_type),
                 )
             )
         if output_parameters_tensor_data_type != input_parameters_tensor_data_type:
@@ -377,10 +387,13 @@ class AdamOptimizer(Description):
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-type",
                     "OutputParametersTensor.DataType",
-                    "OutputParametersTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_parameters_tensor_data_type)}; it must equal "
-                    "InputParametersTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_parameters_tensor_data_type)}",
+                    "OutputParametersTensor.DataType is {}; it must equal InputParametersTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_parameters_tensor_data_type),
+                        name_of(enums.TensorDataType, input_parameters_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_parameters_tensor_data_type),
+                    name_of(enums.TensorDataType, input_parameters_tensor_data_type),
                 )
             )
         if output_first_moment_tensor_data_type != input_parameters_tensor_data_type:
@@ -388,10 +401,14 @@ class AdamOptimizer(Description):
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-type",
                     "OutputFirstMomentTensor.DataType",
-                    "OutputFirstMomentTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_first_moment_tensor_data_type)}; it must equal "
-                    "InputParametersTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_parameters_tensor_data_type)}",
+                    "OutputFirstMomentTensor.DataType is {}; it must equal InputParametersTensor.DataType, "
+                    "{}",
+                    (
+                        name_of(enums.TensorDataType, output_first_moment_tensor_data_type),
+                        name_of(enums.TensorDataType, input_parameters_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_first_moment_tensor_data_type),
+                    name_of(enums.TensorDataType, input_parameters_tensor_data_type),
                 )
             )
         if output_second_moment_tensor_data_type != input_parameters_tensor_data_type:
@@ -399,10 +416,14 @@ class AdamOptimizer(Description):
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-type",
                     "OutputSecondMomentTensor.DataType",
-                    "OutputSecondMomentTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_second_moment_tensor_data_type)}; it must equal "
-                    "InputParametersTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_parameters_tensor_data_type)}",
+                    "OutputSecondMomentTensor.DataType is {}; it must equal InputParametersTensor.DataType, "
+                    "{}",
+                    (
+                        name_of(enums.TensorDataType, output_second_moment_tensor_data_type),
+                        name_of(enums.TensorDataType, input_parameters_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_second_moment_tensor_data_type),
+                    name_of(enums.TensorDataType, input_parameters_tensor_data_type),
                 )
             )
         # DML-ADAM_OPTIMIZER-same-sizes
@@ -422,8 +443,10 @@ class AdamOptimizer(Description):
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-sizes",
                     "InputFirstMomentTensor.Sizes",
-                    f"InputFirstMomentTensor.Sizes is {list(input_first_moment_tensor_sizes)}; it must "
-                    f"equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}{hint}",
+                    "InputFirstMomentTensor.Sizes is {}; it must equal InputParametersTensor.Sizes, {}{}",
+                    (input_first_moment_tensor_sizes, input_parameters_tensor_sizes, hint),
+                    input_first_moment_tensor_sizes,
+                    input_parameters_tensor_sizes,
                 )
             )
         if input_second_moment_tensor_sizes != input_parameters_tensor_sizes:
@@ -442,8 +465,10 @@ class AdamOptimizer(Description):
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-sizes",
                     "InputSecondMomentTensor.Sizes",
-                    f"InputSecondMomentTensor.Sizes is {list(input_second_moment_tensor_sizes)}; it must "
-                    f"equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}{hint}",
+                    "InputSecondMomentTensor.Sizes is {}; it must equal InputParametersTensor.Sizes, {}{}",
+                    (input_second_moment_tensor_sizes, input_parameters_tensor_sizes, hint),
+                    input_second_moment_tensor_sizes,
+                    input_parameters_tensor_sizes,
                 )
             )
         if gradient_tensor_sizes != input_parameters_tensor_sizes:
@@ -462,8 +487,10 @@ class AdamOptimizer(Description):
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-sizes",
                     "GradientTensor.Sizes",
-                    f"GradientTensor.Sizes is {list(gradient_tensor_sizes)}; it must equal "
-                    f"InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}{hint}",
+                    "GradientTensor.Sizes is {}; it must equal InputParametersTensor.Sizes, {}{}",
+                    (gradient_tensor_sizes, input_parameters_tensor_sizes, hint),
+                    gradient_tensor_sizes,
+                    input_parameters_tensor_sizes,
                 )
             )
         if output_parameters_tensor_sizes != input_parameters_tensor_sizes:
@@ -471,8 +498,10 @@ class AdamOptimizer(Description):
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-sizes",
                     "OutputParametersTensor.Sizes",
-                    f"OutputParametersTensor.Sizes is {list(output_parameters_tensor_sizes)}; it must equal "
-                    f"InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}",
+                    "OutputParametersTensor.Sizes is {}; it must equal InputParametersTensor.Sizes, {}",
+                    (output_parameters_tensor_sizes, input_parameters_tensor_sizes),
+                    output_parameters_tensor_sizes,
+                    input_parameters_tensor_sizes,
                 )
             )
         if output_first_moment_tensor_sizes != input_parameters_tensor_sizes:
@@ -480,8 +509,10 @@ class AdamOptimizer(Description):
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-sizes",
                     "OutputFirstMomentTensor.Sizes",
-                    f"OutputFirstMomentTensor.Sizes is {list(output_first_moment_tensor_sizes)}; it must "
-                    f"equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}",
+                    "OutputFirstMomentTensor.Sizes is {}; it must equal InputParametersTensor.Sizes, {}",
+                    (output_first_moment_tensor_sizes, input_parameters_tensor_sizes),
+                    output_first_moment_tensor_sizes,
+                    input_parameters_tensor_sizes,
                 )
             )
         if output_second_moment_tensor_sizes != input_parameters_tensor_sizes:
@@ -489,8 +520,10 @@ class AdamOptimizer(Description):
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-sizes",
                     "OutputSecondMomentTensor.Sizes",
-                    f"OutputSecondMomentTensor.Sizes is {list(output_second_moment_tensor_sizes)}; it must "
-                    f"equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}",
+                    "OutputSecondMomentTensor.Sizes is {}; it must equal InputParametersTensor.Sizes, {}",
+                    (output_second_moment_tensor_sizes, input_parameters_tensor_sizes),
+                    output_second_moment_tensor_sizes,
+                    input_parameters_tensor_sizes,
                 )
             )
         # DML-ADAM_OPTIMIZER-training-step-sizes
@@ -499,9 +532,12 @@ class AdamOptimizer(Description):
                 violations.append(
                     Violation(
                         "DML-ADAM_OPTIMIZER-training-step-sizes",
-                        "TrainingStepTensor.Sizes",
-                        f"TrainingStepTensor.Sizes[{d}] is {training_step_tensor_sizes[d]}; it must equal 1 "
-                        "(all parameters are at the same step)",
+                        f"TrainingStepTensor.Sizes[{d}]",
+                        "TrainingStepTensor.Sizes[{}] is {}; it must equal 1 (all parameters are at the "
+                        "same step)",
+                        (d, training_step_tensor_sizes[d]),
+                        training_step_tensor_sizes[d],
+                        1,
                     )
                 )
                 break

@@ -218,8 +218,10 @@ class Argmax(Description):
                 Violation(
                     "DML-ARGMAX-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -250,9 +252,11 @@ class Argmax(Description):
                 violations.append(
                     Violation(
                         "DML-ARGMAX-axes-range",
-                        "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, "
-                        f"{input_tensor_rank}{hint}",
+                        f"Axes[{i}]",
+                        "Axes[{}] is {}; it must be less than InputTensor.DimensionCount, {}{}",
+                        (i, axes[i], input_tensor_rank, hint),
+                        axes[i],
+                        input_tensor_rank,
                     )
                 )
                 break
@@ -262,8 +266,10 @@ class Argmax(Description):
                 Violation(
                     "DML-ARGMAX-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(reduced_sizes)} "
-                    "(reduced dimensions have size 1)",
+                    "OutputTensor.Sizes is {}; it must be {} (reduced dimensions have size 1)",
+                    (output_tensor_sizes, reduced_sizes),
+                    output_tensor_sizes,
+                    reduced_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -287,8 +293,11 @@ class Argmax(Description):
                 Violation(
                     "DML-ARGMAX-axis-count",
                     "AxisCount",
-                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, "
-                    f"{input_tensor_rank} (a dimension is reduced once){hint}",
+                    "AxisCount is {}; it should be at most InputTensor.DimensionCount, {} (a dimension is "
+                    "reduced once){}",
+                    (axis_count, input_tensor_rank, hint),
+                    axis_count,
+                    input_tensor_rank,
                 )
             )
         return violations

@@ -235,8 +235,10 @@ class AveragePooling1(Description):
                 Violation(
                     "DML-AVERAGE_POOLING1-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-AVERAGE_POOLING1-dimension-count
@@ -245,9 +247,11 @@ class AveragePooling1(Description):
                 Violation(
                     "DML-AVERAGE_POOLING1-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount "
-                    f"({input_tensor_rank}) - 2, {input_tensor_rank - 2} (batch and channel are not spatial "
-                    "dimensions)",
+                    "DimensionCount is {}; it must equal InputTensor.DimensionCount ({}) - 2, {} (batch and "
+                    "channel are not spatial dimensions)",
+                    (dimension_count, input_tensor_rank, input_tensor_rank - 2),
+                    dimension_count,
+                    input_tensor_rank - 2,
                 )
             )
         if violations:
@@ -269,8 +273,11 @@ class AveragePooling1(Description):
                 violations.append(
                     Violation(
                         "DML-AVERAGE_POOLING1-strides-range",
-                        "Strides",
-                        f"Strides[{i}] is {strides[i]}; it must be at least 1 (the window has to move)",
+                        f"Strides[{i}]",
+                        "Strides[{}] is {}; it must be at least 1 (the window has to move)",
+                        (i, strides[i]),
+                        strides[i],
+                        1,
                     )
                 )
                 break
@@ -280,9 +287,11 @@ class AveragePooling1(Description):
                 violations.append(
                     Violation(
                         "DML-AVERAGE_POOLING1-window-size-range",
-                        "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it must be at least 1 (an empty window has "
-                        "no result)",
+                        f"WindowSize[{i}]",
+                        "WindowSize[{}] is {}; it must be at least 1 (an empty window has no result)",
+                        (i, window_size[i]),
+                        window_size[i],
+                        1,
                     )
                 )
                 break
@@ -292,9 +301,11 @@ class AveragePooling1(Description):
                 violations.append(
                     Violation(
                         "DML-AVERAGE_POOLING1-dilations-range",
-                        "Dilations",
-                        f"Dilations[{i}] is {dilations[i]}; it must be at least 1 (1 takes every element "
-                        "under the window)",
+                        f"Dilations[{i}]",
+                        "Dilations[{}] is {}; it must be at least 1 (1 takes every element under the window)",
+                        (i, dilations[i]),
+                        dilations[i],
+                        1,
                     )
                 )
                 break
@@ -304,9 +315,13 @@ class AveragePooling1(Description):
                 Violation(
                     "DML-AVERAGE_POOLING1-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-AVERAGE_POOLING1-output-batches-channels
@@ -315,10 +330,12 @@ class AveragePooling1(Description):
                 violations.append(
                     Violation(
                         "DML-AVERAGE_POOLING1-output-batches-channels",
-                        "OutputTensor.Sizes",
-                        f"OutputTensor.Sizes[{d}] is {entry(output_tensor_sizes, d)}; it must equal "
-                        f"InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (each channel of each "
-                        "batch is pooled by itself)",
+                        f"OutputTensor.Sizes[{d}]",
+                        "OutputTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (each "
+                        "channel of each batch is pooled by itself)",
+                        (d, entry(output_tensor_sizes, d), d, entry(input_tensor_sizes, d)),
+                        entry(output_tensor_sizes, d),
+                        entry(input_tensor_sizes, d),
                     )
                 )
                 break
@@ -362,13 +379,26 @@ class AveragePooling1(Description):
                 violations.append(
                     Violation(
                         "DML-AVERAGE_POOLING1-window-fits",
-                        "WindowSize",
-                        f"(WindowSize[{i}] ({window_size[i]}) - 1) x Dilations[{i}] ({entry(dilations, i)}) "
-                        f"+ 1 is {entry(window_extents, i)}; it should be at most "
-                        f"InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + "
-                        f"StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] "
-                        f"({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the "
-                        "dilated window at least once)",
+                        f"WindowSize[{i}]",
+                        "(WindowSize[{}] ({}) - 1) x Dilations[{}] ({}) + 1 is {}; it should be at most "
+                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (the "
+                        "padded input holds the dilated window at least once)",
+                        (
+                            i,
+                            window_size[i],
+                            i,
+                            entry(dilations, i),
+                            entry(window_extents, i),
+                            i + 2,
+                            entry(input_tensor_sizes, i + 2),
+                            i,
+                            entry(start_padding, i),
+                            i,
+                            entry(end_padding, i),
+                            entry(padded_sizes, i),
+                        ),
+                        entry(window_extents, i),
+                        entry(padded_sizes, i),
                     )
                 )
                 break
@@ -379,13 +409,26 @@ class AveragePooling1(Description):
                 violations.append(
                     Violation(
                         "DML-AVERAGE_POOLING1-windows-within",
-                        "OutputTensor.Sizes",
-                        f"(OutputTensor.Sizes[{i + 2}] ({entry(output_tensor_sizes, i + 2)}) - 1) x "
-                        f"Strides[{i}] ({entry(strides, i)}) is {number1}; it should be less than "
-                        f"InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + "
-                        f"StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] "
-                        f"({entry(end_padding, i)}), {entry(padded_sizes, i)} (a window that begins past "
-                        "the padded input has no elements)",
+                        f"OutputTensor.Sizes[{i + 2}]",
+                        "(OutputTensor.Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {}; it should be less than "
+                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (a "
+                        "window that begins past the padded input has no elements)",
+                        (
+                            i + 2,
+                            entry(output_tensor_sizes, i + 2),
+                            i,
+                            entry(strides, i),
+                            number1,
+                            i + 2,
+                            entry(input_tensor_sizes, i + 2),
+                            i,
+                            entry(start_padding, i),
+                            i,
+                            entry(end_padding, i),
+                            entry(padded_sizes, i),
+                        ),
+                        number1,
+                        entry(padded_sizes, i),
                     )
                 )
                 break

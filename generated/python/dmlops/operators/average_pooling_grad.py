@@ -237,8 +237,11 @@ class AveragePoolingGrad(Description):
                 Violation(
                     "DML-AVERAGE_POOLING_GRAD-same-rank",
                     "OutputGradientTensor.DimensionCount",
-                    f"OutputGradientTensor.DimensionCount is {output_gradient_tensor_rank}; it must equal "
-                    f"InputGradientTensor.DimensionCount, {input_gradient_tensor_rank}",
+                    "OutputGradientTensor.DimensionCount is {}; it must equal "
+                    "InputGradientTensor.DimensionCount, {}",
+                    (output_gradient_tensor_rank, input_gradient_tensor_rank),
+                    output_gradient_tensor_rank,
+                    input_gradient_tensor_rank,
                 )
             )
         # DML-AVERAGE_POOLING_GRAD-dimension-count
@@ -247,9 +250,11 @@ class AveragePoolingGrad(Description):
                 Violation(
                     "DML-AVERAGE_POOLING_GRAD-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputGradientTensor.DimensionCount "
-                    f"({input_gradient_tensor_rank}) - 2, {input_gradient_tensor_rank - 2} (batch and "
-                    "channel are not spatial dimensions)",
+                    "DimensionCount is {}; it must equal InputGradientTensor.DimensionCount ({}) - 2, {} "
+                    "(batch and channel are not spatial dimensions)",
+                    (dimension_count, input_gradient_tensor_rank, input_gradient_tensor_rank - 2),
+                    dimension_count,
+                    input_gradient_tensor_rank - 2,
                 )
             )
         if violations:
@@ -271,8 +276,11 @@ class AveragePoolingGrad(Description):
                 violations.append(
                     Violation(
                         "DML-AVERAGE_POOLING_GRAD-strides-range",
-                        "Strides",
-                        f"Strides[{i}] is {strides[i]}; it must be at least 1 (the window has to move)",
+                        f"Strides[{i}]",
+                        "Strides[{}] is {}; it must be at least 1 (the window has to move)",
+                        (i, strides[i]),
+                        strides[i],
+                        1,
                     )
                 )
                 break
@@ -282,9 +290,11 @@ class AveragePoolingGrad(Description):
                 violations.append(
                     Violation(
                         "DML-AVERAGE_POOLING_GRAD-window-size-range",
-                        "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it must be at least 1 (an empty window has "
-                        "no result)",
+                        f"WindowSize[{i}]",
+                        "WindowSize[{}] is {}; it must be at least 1 (an empty window has no result)",
+                        (i, window_size[i]),
+                        window_size[i],
+                        1,
                     )
                 )
                 break
@@ -294,10 +304,13 @@ class AveragePoolingGrad(Description):
                 Violation(
                     "DML-AVERAGE_POOLING_GRAD-same-type",
                     "OutputGradientTensor.DataType",
-                    "OutputGradientTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_gradient_tensor_data_type)}; it must equal "
-                    "InputGradientTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_gradient_tensor_data_type)}",
+                    "OutputGradientTensor.DataType is {}; it must equal InputGradientTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_gradient_tensor_data_type),
+                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_gradient_tensor_data_type),
+                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
                 )
             )
         # DML-AVERAGE_POOLING_GRAD-batches-channels
@@ -306,11 +319,12 @@ class AveragePoolingGrad(Description):
                 violations.append(
                     Violation(
                         "DML-AVERAGE_POOLING_GRAD-batches-channels",
-                        "InputGradientTensor.Sizes",
-                        f"InputGradientTensor.Sizes[{d}] is {entry(input_gradient_tensor_sizes, d)}; it "
-                        f"must equal OutputGradientTensor.Sizes[{d}], "
-                        f"{entry(output_gradient_tensor_sizes, d)} (each channel of each batch is pooled by "
-                        "itself)",
+                        f"InputGradientTensor.Sizes[{d}]",
+                        "InputGradientTensor.Sizes[{}] is {}; it must equal OutputGradientTensor.Sizes[{}], "
+                        "{} (each channel of each batch is pooled by itself)",
+                        (d, entry(input_gradient_tensor_sizes, d), d, entry(output_gradient_tensor_sizes, d)),
+                        entry(input_gradient_tensor_sizes, d),
+                        entry(output_gradient_tensor_sizes, d),
                     )
                 )
                 break
@@ -355,11 +369,24 @@ class AveragePoolingGrad(Description):
                 violations.append(
                     Violation(
                         "DML-AVERAGE_POOLING_GRAD-window-fits",
-                        "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it should be at most "
-                        f"OutputGradientTensor.Sizes[{i + 2}] ({number1}) + StartPadding[{i}] "
-                        f"({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), "
-                        f"{entry(padded_sizes, i)} (the padded sizes hold the window at least once){hint}",
+                        f"WindowSize[{i}]",
+                        "WindowSize[{}] is {}; it should be at most OutputGradientTensor.Sizes[{}] ({}) + "
+                        "StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (the padded sizes hold the window "
+                        "at least once){}",
+                        (
+                            i,
+                            window_size[i],
+                            i + 2,
+                            number1,
+                            i,
+                            entry(start_padding, i),
+                            i,
+                            entry(end_padding, i),
+                            entry(padded_sizes, i),
+                            hint,
+                        ),
+                        window_size[i],
+                        entry(padded_sizes, i),
                     )
                 )
                 break
@@ -369,16 +396,31 @@ class AveragePoolingGrad(Description):
                 number1 = entry(input_gradient_tensor_sizes, i + 2)
                 number2 = saturate((number1 - 1) * entry(strides, i))
                 number3 = entry(output_gradient_tensor_sizes, i + 2)
+                number4 = saturate((number1 - 1) * entry(strides, i))
                 violations.append(
                     Violation(
                         "DML-AVERAGE_POOLING_GRAD-windows-within",
-                        "InputGradientTensor.Sizes",
-                        f"(InputGradientTensor.Sizes[{i + 2}] ({number1}) - 1) x Strides[{i}] "
-                        f"({entry(strides, i)}) is {number2}; it should be less than "
-                        f"OutputGradientTensor.Sizes[{i + 2}] ({number3}) + StartPadding[{i}] "
-                        f"({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), "
-                        f"{entry(padded_sizes, i)} (a window that begins past the padded sizes has no "
+                        f"InputGradientTensor.Sizes[{i + 2}]",
+                        "(InputGradientTensor.Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {}; it should be "
+                        "less than OutputGradientTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + "
+                        "EndPadding[{}] ({}), {} (a window that begins past the padded sizes has no "
                         "elements)",
+                        (
+                            i + 2,
+                            number1,
+                            i,
+                            entry(strides, i),
+                            number2,
+                            i + 2,
+                            number3,
+                            i,
+                            entry(start_padding, i),
+                            i,
+                            entry(end_padding, i),
+                            entry(padded_sizes, i),
+                        ),
+                        number4,
+                        entry(padded_sizes, i),
                     )
                 )
                 break

@@ -324,8 +324,10 @@ class BatchNormalization(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION-same-rank",
                     "MeanTensor.DimensionCount",
-                    f"MeanTensor.DimensionCount is {mean_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "MeanTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (mean_tensor_rank, input_tensor_rank),
+                    mean_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if variance_tensor_rank != input_tensor_rank:
@@ -333,8 +335,10 @@ class BatchNormalization(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION-same-rank",
                     "VarianceTensor.DimensionCount",
-                    f"VarianceTensor.DimensionCount is {variance_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "VarianceTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (variance_tensor_rank, input_tensor_rank),
+                    variance_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if scale_tensor_rank != input_tensor_rank:
@@ -342,8 +346,10 @@ class BatchNormalization(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION-same-rank",
                     "ScaleTensor.DimensionCount",
-                    f"ScaleTensor.DimensionCount is {scale_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "ScaleTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (scale_tensor_rank, input_tensor_rank),
+                    scale_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if bias_tensor_rank != input_tensor_rank:
@@ -351,8 +357,10 @@ class BatchNormalization(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION-same-rank",
                     "BiasTensor.DimensionCount",
-                    f"BiasTensor.DimensionCount is {bias_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "BiasTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (bias_tensor_rank, input_tensor_rank),
+                    bias_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -360,8 +368,10 @@ class BatchNormalization(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -391,9 +401,13 @@ class BatchNormalization(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION-same-type",
                     "MeanTensor.DataType",
-                    f"MeanTensor.DataType is {name_of(enums.TensorDataType, mean_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "MeanTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, mean_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, mean_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if variance_tensor_data_type != input_tensor_data_type:
@@ -401,9 +415,13 @@ class BatchNormalization(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION-same-type",
                     "VarianceTensor.DataType",
-                    "VarianceTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, variance_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "VarianceTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, variance_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, variance_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if scale_tensor_data_type != input_tensor_data_type:
@@ -411,9 +429,13 @@ class BatchNormalization(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION-same-type",
                     "ScaleTensor.DataType",
-                    f"ScaleTensor.DataType is {name_of(enums.TensorDataType, scale_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "ScaleTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, scale_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, scale_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if bias_tensor_data_type != input_tensor_data_type:
@@ -421,9 +443,13 @@ class BatchNormalization(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION-same-type",
                     "BiasTensor.DataType",
-                    f"BiasTensor.DataType is {name_of(enums.TensorDataType, bias_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "BiasTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, bias_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, bias_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_tensor_data_type != input_tensor_data_type:
@@ -431,9 +457,13 @@ class BatchNormalization(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-BATCH_NORMALIZATION-mean-broadcast
@@ -442,9 +472,12 @@ class BatchNormalization(Description):
                 violations.append(
                     Violation(
                         "DML-BATCH_NORMALIZATION-mean-broadcast",
-                        "MeanTensor.Sizes",
-                        f"MeanTensor.Sizes[{d}] is {mean_tensor_sizes[d]}; it must equal "
-                        f"InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only a size of 1 is broadcast)",
+                        f"MeanTensor.Sizes[{d}]",
+                        "MeanTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a size "
+                        "of 1 is broadcast)",
+                        (d, mean_tensor_sizes[d], d, input_tensor_sizes[d]),
+                        mean_tensor_sizes[d],
+                        input_tensor_sizes[d],
                     )
                 )
                 break
@@ -454,9 +487,12 @@ class BatchNormalization(Description):
                 violations.append(
                     Violation(
                         "DML-BATCH_NORMALIZATION-variance-broadcast",
-                        "VarianceTensor.Sizes",
-                        f"VarianceTensor.Sizes[{d}] is {variance_tensor_sizes[d]}; it must equal "
-                        f"InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only a size of 1 is broadcast)",
+                        f"VarianceTensor.Sizes[{d}]",
+                        "VarianceTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a "
+                        "size of 1 is broadcast)",
+                        (d, variance_tensor_sizes[d], d, input_tensor_sizes[d]),
+                        variance_tensor_sizes[d],
+                        input_tensor_sizes[d],
                     )
                 )
                 break
@@ -466,9 +502,12 @@ class BatchNormalization(Description):
                 violations.append(
                     Violation(
                         "DML-BATCH_NORMALIZATION-scale-broadcast",
-                        "ScaleTensor.Sizes",
-                        f"ScaleTensor.Sizes[{d}] is {scale_tensor_sizes[d]}; it must equal "
-                        f"InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only a size of 1 is broadcast)",
+                        f"ScaleTensor.Sizes[{d}]",
+                        "ScaleTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a size "
+                        "of 1 is broadcast)",
+                        (d, scale_tensor_sizes[d], d, input_tensor_sizes[d]),
+                        scale_tensor_sizes[d],
+                        input_tensor_sizes[d],
                     )
                 )
                 break
@@ -478,9 +517,12 @@ class BatchNormalization(Description):
                 violations.append(
                     Violation(
                         "DML-BATCH_NORMALIZATION-bias-broadcast",
-                        "BiasTensor.Sizes",
-                        f"BiasTensor.Sizes[{d}] is {bias_tensor_sizes[d]}; it must equal "
-                        f"InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only a size of 1 is broadcast)",
+                        f"BiasTensor.Sizes[{d}]",
+                        "BiasTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a size "
+                        "of 1 is broadcast)",
+                        (d, bias_tensor_sizes[d], d, input_tensor_sizes[d]),
+                        bias_tensor_sizes[d],
+                        input_tensor_sizes[d],
                     )
                 )
                 break
@@ -495,10 +537,12 @@ class BatchNormalization(Description):
                 violations.append(
                     Violation(
                         "DML-BATCH_NORMALIZATION-mean-not-spatial",
-                        "MeanTensor.Sizes",
-                        f"MeanTensor.Sizes[{d}] is {mean_tensor_sizes[d]}; it must equal "
-                        f"InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (unless Spatial, MeanTensor is "
-                        "not broadcast along height and width)",
+                        f"MeanTensor.Sizes[{d}]",
+                        "MeanTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (unless "
+                        "Spatial, MeanTensor is not broadcast along height and width)",
+                        (d, mean_tensor_sizes[d], d, input_tensor_sizes[d]),
+                        mean_tensor_sizes[d],
+                        input_tensor_sizes[d],
                     )
                 )
                 break
@@ -513,10 +557,12 @@ class BatchNormalization(Description):
                 violations.append(
                     Violation(
                         "DML-BATCH_NORMALIZATION-variance-not-spatial",
-                        "VarianceTensor.Sizes",
-                        f"VarianceTensor.Sizes[{d}] is {variance_tensor_sizes[d]}; it must equal "
-                        f"InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (unless Spatial, VarianceTensor "
-                        "is not broadcast along height and width)",
+                        f"VarianceTensor.Sizes[{d}]",
+                        "VarianceTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (unless "
+                        "Spatial, VarianceTensor is not broadcast along height and width)",
+                        (d, variance_tensor_sizes[d], d, input_tensor_sizes[d]),
+                        variance_tensor_sizes[d],
+                        input_tensor_sizes[d],
                     )
                 )
                 break
@@ -526,8 +572,10 @@ class BatchNormalization(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         if violations:
@@ -547,9 +595,10 @@ class BatchNormalization(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION-float16-overflow",
                     "InputTensor.DataType",
-                    f"InputTensor.DataType is {name_of(enums.TensorDataType, input_tensor_data_type)}; it "
-                    "should differ from FLOAT16 (in FLOAT16 what DirectML computes on the way overflows "
-                    "where it passes 65504)",
+                    "InputTensor.DataType is {}; it should differ from FLOAT16 (in FLOAT16 what DirectML "
+                    "computes on the way overflows where it passes 65504)",
+                    (name_of(enums.TensorDataType, input_tensor_data_type),),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         return violations

@@ -304,8 +304,10 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-same-rank",
                     "ScaleTensor.DimensionCount",
-                    f"ScaleTensor.DimensionCount is {scale_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "ScaleTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (scale_tensor_rank, input_tensor_rank),
+                    scale_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if bias_tensor_rank != input_tensor_rank:
@@ -313,8 +315,10 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-same-rank",
                     "BiasTensor.DimensionCount",
-                    f"BiasTensor.DimensionCount is {bias_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "BiasTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (bias_tensor_rank, input_tensor_rank),
+                    bias_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if fused_add_tensor is not None and fused_add_tensor_rank != input_tensor_rank:
@@ -322,8 +326,10 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-same-rank",
                     "FusedAddTensor.DimensionCount",
-                    f"FusedAddTensor.DimensionCount is {fused_add_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "FusedAddTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (fused_add_tensor_rank, input_tensor_rank),
+                    fused_add_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -331,8 +337,10 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_mean_tensor_rank != input_tensor_rank:
@@ -340,8 +348,10 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-same-rank",
                     "OutputMeanTensor.DimensionCount",
-                    f"OutputMeanTensor.DimensionCount is {output_mean_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputMeanTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_mean_tensor_rank, input_tensor_rank),
+                    output_mean_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_variance_tensor_rank != input_tensor_rank:
@@ -349,8 +359,10 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-same-rank",
                     "OutputVarianceTensor.DimensionCount",
-                    f"OutputVarianceTensor.DimensionCount is {output_variance_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputVarianceTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_variance_tensor_rank, input_tensor_rank),
+                    output_variance_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -382,9 +394,13 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-same-type",
                     "ScaleTensor.DataType",
-                    f"ScaleTensor.DataType is {name_of(enums.TensorDataType, scale_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "ScaleTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, scale_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, scale_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if bias_tensor_data_type != input_tensor_data_type:
@@ -392,9 +408,13 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-same-type",
                     "BiasTensor.DataType",
-                    f"BiasTensor.DataType is {name_of(enums.TensorDataType, bias_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "BiasTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, bias_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, bias_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if fused_add_tensor is not None and fused_add_tensor_data_type != input_tensor_data_type:
@@ -402,9 +422,13 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-same-type",
                     "FusedAddTensor.DataType",
-                    "FusedAddTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, fused_add_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "FusedAddTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, fused_add_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, fused_add_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_tensor_data_type != input_tensor_data_type:
@@ -412,9 +436,13 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_mean_tensor_data_type != input_tensor_data_type:
@@ -422,9 +450,13 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-same-type",
                     "OutputMeanTensor.DataType",
-                    "OutputMeanTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_mean_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputMeanTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_mean_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_mean_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_variance_tensor_data_type != input_tensor_data_type:
@@ -432,9 +464,13 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-same-type",
                     "OutputVarianceTensor.DataType",
-                    "OutputVarianceTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_variance_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputVarianceTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_variance_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_variance_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast
@@ -443,9 +479,12 @@ class BatchNormalizationTraining(Description):
                 violations.append(
                     Violation(
                         "DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast",
-                        "ScaleTensor.Sizes",
-                        f"ScaleTensor.Sizes[{d}] is {scale_tensor_sizes[d]}; it must equal "
-                        f"InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only a size of 1 is broadcast)",
+                        f"ScaleTensor.Sizes[{d}]",
+                        "ScaleTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a size "
+                        "of 1 is broadcast)",
+                        (d, scale_tensor_sizes[d], d, input_tensor_sizes[d]),
+                        scale_tensor_sizes[d],
+                        input_tensor_sizes[d],
                     )
                 )
                 break
@@ -465,8 +504,10 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must equal ScaleTensor.Sizes, "
-                    f"{list(scale_tensor_sizes)}{hint}",
+                    "BiasTensor.Sizes is {}; it must equal ScaleTensor.Sizes, {}{}",
+                    (bias_tensor_sizes, scale_tensor_sizes, hint),
+                    bias_tensor_sizes,
+                    scale_tensor_sizes,
                 )
             )
         if output_mean_tensor_sizes != scale_tensor_sizes:
@@ -474,8 +515,10 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes",
                     "OutputMeanTensor.Sizes",
-                    f"OutputMeanTensor.Sizes is {list(output_mean_tensor_sizes)}; it must equal "
-                    f"ScaleTensor.Sizes, {list(scale_tensor_sizes)}",
+                    "OutputMeanTensor.Sizes is {}; it must equal ScaleTensor.Sizes, {}",
+                    (output_mean_tensor_sizes, scale_tensor_sizes),
+                    output_mean_tensor_sizes,
+                    scale_tensor_sizes,
                 )
             )
         if output_variance_tensor_sizes != scale_tensor_sizes:
@@ -483,8 +526,10 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes",
                     "OutputVarianceTensor.Sizes",
-                    f"OutputVarianceTensor.Sizes is {list(output_variance_tensor_sizes)}; it must equal "
-                    f"ScaleTensor.Sizes, {list(scale_tensor_sizes)}",
+                    "OutputVarianceTensor.Sizes is {}; it must equal ScaleTensor.Sizes, {}",
+                    (output_variance_tensor_sizes, scale_tensor_sizes),
+                    output_variance_tensor_sizes,
+                    scale_tensor_sizes,
                 )
             )
         # DML-BATCH_NORMALIZATION_TRAINING-input-sizes
@@ -504,8 +549,10 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-input-sizes",
                     "FusedAddTensor.Sizes",
-                    f"FusedAddTensor.Sizes is {list(fused_add_tensor_sizes)}; it must equal "
-                    f"InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
+                    "FusedAddTensor.Sizes is {}; it must equal InputTensor.Sizes, {}{}",
+                    (fused_add_tensor_sizes, input_tensor_sizes, hint),
+                    fused_add_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         if output_tensor_sizes != input_tensor_sizes:
@@ -513,8 +560,10 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-input-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         if violations:
@@ -534,9 +583,10 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-float16-overflow",
                     "InputTensor.DataType",
-                    f"InputTensor.DataType is {name_of(enums.TensorDataType, input_tensor_data_type)}; it "
-                    "should differ from FLOAT16 (in FLOAT16 what DirectML computes on the way overflows "
-                    "where it passes 65504)",
+                    "InputTensor.DataType is {}; it should differ from FLOAT16 (in FLOAT16 what DirectML "
+                    "computes on the way overflows where it passes 65504)",
+                    (name_of(enums.TensorDataType, input_tensor_data_type),),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         return violations

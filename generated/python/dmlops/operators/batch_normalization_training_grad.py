@@ -294,8 +294,10 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank",
                     "InputGradientTensor.DimensionCount",
-                    f"InputGradientTensor.DimensionCount is {input_gradient_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "InputGradientTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (input_gradient_tensor_rank, input_tensor_rank),
+                    input_gradient_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if mean_tensor_rank != input_tensor_rank:
@@ -303,8 +305,10 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank",
                     "MeanTensor.DimensionCount",
-                    f"MeanTensor.DimensionCount is {mean_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "MeanTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (mean_tensor_rank, input_tensor_rank),
+                    mean_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if variance_tensor_rank != input_tensor_rank:
@@ -312,8 +316,10 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank",
                     "VarianceTensor.DimensionCount",
-                    f"VarianceTensor.DimensionCount is {variance_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "VarianceTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (variance_tensor_rank, input_tensor_rank),
+                    variance_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if scale_tensor_rank != input_tensor_rank:
@@ -321,8 +327,10 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank",
                     "ScaleTensor.DimensionCount",
-                    f"ScaleTensor.DimensionCount is {scale_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "ScaleTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (scale_tensor_rank, input_tensor_rank),
+                    scale_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_gradient_tensor_rank != input_tensor_rank:
@@ -330,8 +338,10 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank",
                     "OutputGradientTensor.DimensionCount",
-                    f"OutputGradientTensor.DimensionCount is {output_gradient_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputGradientTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_gradient_tensor_rank, input_tensor_rank),
+                    output_gradient_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_scale_gradient_tensor_rank != input_tensor_rank:
@@ -339,8 +349,11 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank",
                     "OutputScaleGradientTensor.DimensionCount",
-                    f"OutputScaleGradientTensor.DimensionCount is {output_scale_gradient_tensor_rank}; it "
-                    f"must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputScaleGradientTensor.DimensionCount is {}; it must equal "
+                    "InputTensor.DimensionCount, {}",
+                    (output_scale_gradient_tensor_rank, input_tensor_rank),
+                    output_scale_gradient_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_bias_gradient_tensor_rank != input_tensor_rank:
@@ -348,8 +361,11 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank",
                     "OutputBiasGradientTensor.DimensionCount",
-                    f"OutputBiasGradientTensor.DimensionCount is {output_bias_gradient_tensor_rank}; it "
-                    f"must equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputBiasGradientTensor.DimensionCount is {}; it must equal "
+                    "InputTensor.DimensionCount, {}",
+                    (output_bias_gradient_tensor_rank, input_tensor_rank),
+                    output_bias_gradient_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -383,9 +399,13 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type",
                     "InputGradientTensor.DataType",
-                    "InputGradientTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, input_gradient_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "InputGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if mean_tensor_data_type != input_tensor_data_type:
@@ -393,9 +413,13 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type",
                     "MeanTensor.DataType",
-                    f"MeanTensor.DataType is {name_of(enums.TensorDataType, mean_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "MeanTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, mean_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, mean_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if variance_tensor_data_type != input_tensor_data_type:
@@ -403,9 +427,13 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type",
                     "VarianceTensor.DataType",
-                    "VarianceTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, variance_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "VarianceTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, variance_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, variance_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if scale_tensor_data_type != input_tensor_data_type:
@@ -413,9 +441,13 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type",
                     "ScaleTensor.DataType",
-                    f"ScaleTensor.DataType is {name_of(enums.TensorDataType, scale_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "ScaleTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, scale_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, scale_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_gradient_tensor_data_type != input_tensor_data_type:
@@ -423,9 +455,13 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type",
                     "OutputGradientTensor.DataType",
-                    "OutputGradientTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_gradient_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_gradient_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_gradient_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_scale_gradient_tensor_data_type != input_tensor_data_type:
@@ -433,9 +469,13 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type",
                     "OutputScaleGradientTensor.DataType",
-                    "OutputScaleGradientTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_scale_gradient_tensor_data_type)}; it must "
-                    f"equal InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputScaleGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_scale_gradient_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_scale_gradient_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_bias_gradient_tensor_data_type != input_tensor_data_type:
@@ -443,9 +483,13 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type",
                     "OutputBiasGradientTensor.DataType",
-                    "OutputBiasGradientTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_bias_gradient_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputBiasGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_bias_gradient_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_bias_gradient_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes
@@ -465,8 +509,10 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal "
-                    f"InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
+                    "InputGradientTensor.Sizes is {}; it must equal InputTensor.Sizes, {}{}",
+                    (input_gradient_tensor_sizes, input_tensor_sizes, hint),
+                    input_gradient_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         if output_gradient_tensor_sizes != input_tensor_sizes:
@@ -474,8 +520,10 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes",
                     "OutputGradientTensor.Sizes",
-                    f"OutputGradientTensor.Sizes is {list(output_gradient_tensor_sizes)}; it must equal "
-                    f"InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    "OutputGradientTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_gradient_tensor_sizes, input_tensor_sizes),
+                    output_gradient_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         # DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-broadcast
@@ -484,9 +532,12 @@ class BatchNormalizationTrainingGrad(Description):
                 violations.append(
                     Violation(
                         "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-broadcast",
-                        "MeanTensor.Sizes",
-                        f"MeanTensor.Sizes[{d}] is {mean_tensor_sizes[d]}; it must equal "
-                        f"InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only a size of 1 is broadcast)",
+                        f"MeanTensor.Sizes[{d}]",
+                        "MeanTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a size "
+                        "of 1 is broadcast)",
+                        (d, mean_tensor_sizes[d], d, input_tensor_sizes[d]),
+                        mean_tensor_sizes[d],
+                        input_tensor_sizes[d],
                     )
                 )
                 break
@@ -506,8 +557,10 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes",
                     "VarianceTensor.Sizes",
-                    f"VarianceTensor.Sizes is {list(variance_tensor_sizes)}; it must equal "
-                    f"MeanTensor.Sizes, {list(mean_tensor_sizes)}{hint}",
+                    "VarianceTensor.Sizes is {}; it must equal MeanTensor.Sizes, {}{}",
+                    (variance_tensor_sizes, mean_tensor_sizes, hint),
+                    variance_tensor_sizes,
+                    mean_tensor_sizes,
                 )
             )
         if scale_tensor_sizes != mean_tensor_sizes:
@@ -525,8 +578,10 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes",
                     "ScaleTensor.Sizes",
-                    f"ScaleTensor.Sizes is {list(scale_tensor_sizes)}; it must equal MeanTensor.Sizes, "
-                    f"{list(mean_tensor_sizes)}{hint}",
+                    "ScaleTensor.Sizes is {}; it must equal MeanTensor.Sizes, {}{}",
+                    (scale_tensor_sizes, mean_tensor_sizes, hint),
+                    scale_tensor_sizes,
+                    mean_tensor_sizes,
                 )
             )
         if output_scale_gradient_tensor_sizes != mean_tensor_sizes:
@@ -534,8 +589,10 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes",
                     "OutputScaleGradientTensor.Sizes",
-                    f"OutputScaleGradientTensor.Sizes is {list(output_scale_gradient_tensor_sizes)}; it "
-                    f"must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}",
+                    "OutputScaleGradientTensor.Sizes is {}; it must equal MeanTensor.Sizes, {}",
+                    (output_scale_gradient_tensor_sizes, mean_tensor_sizes),
+                    output_scale_gradient_tensor_sizes,
+                    mean_tensor_sizes,
                 )
             )
         if output_bias_gradient_tensor_sizes != mean_tensor_sizes:
@@ -543,8 +600,10 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes",
                     "OutputBiasGradientTensor.Sizes",
-                    f"OutputBiasGradientTensor.Sizes is {list(output_bias_gradient_tensor_sizes)}; it must "
-                    f"equal MeanTensor.Sizes, {list(mean_tensor_sizes)}",
+                    "OutputBiasGradientTensor.Sizes is {}; it must equal MeanTensor.Sizes, {}",
+                    (output_bias_gradient_tensor_sizes, mean_tensor_sizes),
+                    output_bias_gradient_tensor_sizes,
+                    mean_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -354,8 +354,10 @@ class Convolution(Description):
                 Violation(
                     "DML-CONVOLUTION-same-rank",
                     "FilterTensor.DimensionCount",
-                    f"FilterTensor.DimensionCount is {filter_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "FilterTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (filter_tensor_rank, input_tensor_rank),
+                    filter_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if bias_tensor is not None and bias_tensor_rank != input_tensor_rank:
@@ -363,8 +365,10 @@ class Convolution(Description):
                 Violation(
                     "DML-CONVOLUTION-same-rank",
                     "BiasTensor.DimensionCount",
-                    f"BiasTensor.DimensionCount is {bias_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "BiasTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (bias_tensor_rank, input_tensor_rank),
+                    bias_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -372,8 +376,10 @@ class Convolution(Description):
                 Violation(
                     "DML-CONVOLUTION-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-CONVOLUTION-dimension-count
@@ -382,9 +388,11 @@ class Convolution(Description):
                 Violation(
                     "DML-CONVOLUTION-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount "
-                    f"({input_tensor_rank}) - 2, {input_tensor_rank - 2} (all dimensions but batch and "
-                    "channel are spatial)",
+                    "DimensionCount is {}; it must equal InputTensor.DimensionCount ({}) - 2, {} (all "
+                    "dimensions but batch and channel are spatial)",
+                    (dimension_count, input_tensor_rank, input_tensor_rank - 2),
+                    dimension_count,
+                    input_tensor_rank - 2,
                 )
             )
         # DML-CONVOLUTION-group-count-range
@@ -393,7 +401,10 @@ class Convolution(Description):
                 Violation(
                     "DML-CONVOLUTION-group-count-range",
                     "GroupCount",
-                    f"GroupCount is {group_count}; it must be at least 1 (the channels are divided by it)",
+                    "GroupCount is {}; it must be at least 1 (the channels are divided by it)",
+                    (group_count,),
+                    group_count,
+                    1,
                 )
             )
         if violations:
@@ -428,8 +439,11 @@ class Convolution(Description):
                 violations.append(
                     Violation(
                         "DML-CONVOLUTION-strides-range",
-                        "Strides",
-                        f"Strides[{d}] is {strides[d]}; it must be at least 1 (the filter has to move)",
+                        f"Strides[{d}]",
+                        "Strides[{}] is {}; it must be at least 1 (the filter has to move)",
+                        (d, strides[d]),
+                        strides[d],
+                        1,
                     )
                 )
                 break
@@ -439,9 +453,12 @@ class Convolution(Description):
                 violations.append(
                     Violation(
                         "DML-CONVOLUTION-dilations-range",
-                        "Dilations",
-                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one "
-                        "filter element to the next)",
+                        f"Dilations[{d}]",
+                        "Dilations[{}] is {}; it must be at least 1 (the distance from one filter element "
+                        "to the next)",
+                        (d, dilations[d]),
+                        dilations[d],
+                        1,
                     )
                 )
                 break
@@ -451,9 +468,13 @@ class Convolution(Description):
                 Violation(
                     "DML-CONVOLUTION-same-type",
                     "FilterTensor.DataType",
-                    f"FilterTensor.DataType is {name_of(enums.TensorDataType, filter_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "FilterTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, filter_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, filter_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if bias_tensor is not None and bias_tensor_data_type != input_tensor_data_type:
@@ -461,9 +482,13 @@ class Convolution(Description):
                 Violation(
                     "DML-CONVOLUTION-same-type",
                     "BiasTensor.DataType",
-                    f"BiasTensor.DataType is {name_of(enums.TensorDataType, bias_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "BiasTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, bias_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, bias_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_tensor_data_type != input_tensor_data_type:
@@ -471,19 +496,27 @@ class Convolution(Description):
                 Violation(
                     "DML-CONVOLUTION-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-CONVOLUTION-filter-groups
         if remainder(filter_tensor_sizes[0], group_count) != 0:
+            number1 = remainder(filter_tensor_sizes[0], group_count)
             violations.append(
                 Violation(
                     "DML-CONVOLUTION-filter-groups",
-                    "FilterTensor.Sizes",
-                    f"FilterTensor.Sizes[0] is {filter_tensor_sizes[0]}; it must be a multiple of "
-                    f"GroupCount, {group_count} (each group has as many filters)",
+                    "FilterTensor.Sizes[0]",
+                    "FilterTensor.Sizes[0] is {}; it must be a multiple of GroupCount, {} (each group has "
+                    "as many filters)",
+                    (filter_tensor_sizes[0], group_count),
+                    number1,
+                    0,
                 )
             )
         # DML-CONVOLUTION-input-channels
@@ -495,11 +528,18 @@ class Convolution(Description):
             violations.append(
                 Violation(
                     "DML-CONVOLUTION-input-channels",
-                    "InputTensor.Sizes",
-                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; with Direction "
-                    f"{name_of(enums.ConvolutionDirection, direction)} it must equal FilterTensor.Sizes[1] "
-                    f"({entry(filter_tensor_sizes, 1)}) x GroupCount ({group_count}), {number1} (the "
-                    "filters of all groups cover the input's channels)",
+                    "InputTensor.Sizes[1]",
+                    "InputTensor.Sizes[1] is {}; with Direction {} it must equal FilterTensor.Sizes[1] ({}) "
+                    "x GroupCount ({}), {} (the filters of all groups cover the input's channels)",
+                    (
+                        entry(input_tensor_sizes, 1),
+                        name_of(enums.ConvolutionDirection, direction),
+                        entry(filter_tensor_sizes, 1),
+                        group_count,
+                        number1,
+                    ),
+                    entry(input_tensor_sizes, 1),
+                    number1,
                 )
             )
         if (
@@ -509,10 +549,16 @@ class Convolution(Description):
             violations.append(
                 Violation(
                     "DML-CONVOLUTION-input-channels",
-                    "InputTensor.Sizes",
-                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; with Direction "
-                    f"{name_of(enums.ConvolutionDirection, direction)} it must equal FilterTensor.Sizes[0], "
-                    f"{filter_tensor_sizes[0]} (the filters of all groups cover the input's channels)",
+                    "InputTensor.Sizes[1]",
+                    "InputTensor.Sizes[1] is {}; with Direction {} it must equal FilterTensor.Sizes[0], {} "
+                    "(the filters of all groups cover the input's channels)",
+                    (
+                        entry(input_tensor_sizes, 1),
+                        name_of(enums.ConvolutionDirection, direction),
+                        filter_tensor_sizes[0],
+                    ),
+                    entry(input_tensor_sizes, 1),
+                    filter_tensor_sizes[0],
                 )
             )
         # DML-CONVOLUTION-filter-fits
@@ -526,13 +572,26 @@ class Convolution(Description):
                 violations.append(
                     Violation(
                         "DML-CONVOLUTION-filter-fits",
-                        "InputTensor.Sizes",
-                        f"InputTensor.Sizes[{d + 2}] ({entry(input_tensor_sizes, d + 2)}) + "
-                        f"StartPadding[{d}] ({entry(start_padding, d)}) + EndPadding[{d}] "
-                        f"({entry(end_padding, d)}) is {number1}; it must be at least "
-                        f"(FilterTensor.Sizes[{d + 2}] ({entry(filter_tensor_sizes, d + 2)}) - 1) x "
-                        f"Dilations[{d}] ({entry(dilations, d)}) + 1, {entry(dilated_filter_sizes, d)} (the "
-                        "filter lies within the padded input)",
+                        f"InputTensor.Sizes[{d + 2}]",
+                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}) is {}; it "
+                        "must be at least (FilterTensor.Sizes[{}] ({}) - 1) x Dilations[{}] ({}) + 1, {} "
+                        "(the filter lies within the padded input)",
+                        (
+                            d + 2,
+                            entry(input_tensor_sizes, d + 2),
+                            d,
+                            entry(start_padding, d),
+                            d,
+                            entry(end_padding, d),
+                            number1,
+                            d + 2,
+                            entry(filter_tensor_sizes, d + 2),
+                            d,
+                            entry(dilations, d),
+                            entry(dilated_filter_sizes, d),
+                        ),
+                        number1,
+                        entry(dilated_filter_sizes, d),
                     )
                 )
                 break
@@ -542,7 +601,7 @@ class Convolution(Description):
             and bias_tensor_sizes
             != (1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2)))
         ):
-            numbers1 = [1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2))]
+            numbers1 = (1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2)))
             hint = (
                 "; a bias lies along dimension 1"
                 if saturate(prod(bias_tensor_sizes)) == output_channel_count
@@ -552,8 +611,10 @@ class Convolution(Description):
                 Violation(
                     "DML-CONVOLUTION-bias-sizes",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must be {numbers1} (one value for "
-                    f"each output channel){hint}",
+                    "BiasTensor.Sizes is {}; it must be {} (one value for each output channel){}",
+                    (bias_tensor_sizes, numbers1, hint),
+                    bias_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-CONVOLUTION-output-batches
@@ -561,9 +622,11 @@ class Convolution(Description):
             violations.append(
                 Violation(
                     "DML-CONVOLUTION-output-batches",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal "
-                    f"InputTensor.Sizes[0], {input_tensor_sizes[0]}",
+                    "OutputTensor.Sizes[0]",
+                    "OutputTensor.Sizes[0] is {}; it must equal InputTensor.Sizes[0], {}",
+                    (output_tensor_sizes[0], input_tensor_sizes[0]),
+                    output_tensor_sizes[0],
+                    input_tensor_sizes[0],
                 )
             )
         # DML-CONVOLUTION-output-channels
@@ -574,10 +637,15 @@ class Convolution(Description):
             violations.append(
                 Violation(
                     "DML-CONVOLUTION-output-channels",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; with Direction "
-                    f"{name_of(enums.ConvolutionDirection, direction)} it must equal FilterTensor.Sizes[0], "
-                    f"{filter_tensor_sizes[0]}",
+                    "OutputTensor.Sizes[1]",
+                    "OutputTensor.Sizes[1] is {}; with Direction {} it must equal FilterTensor.Sizes[0], {}",
+                    (
+                        entry(output_tensor_sizes, 1),
+                        name_of(enums.ConvolutionDirection, direction),
+                        filter_tensor_sizes[0],
+                    ),
+                    entry(output_tensor_sizes, 1),
+                    filter_tensor_sizes[0],
                 )
             )
         if (
@@ -588,10 +656,18 @@ class Convolution(Description):
             violations.append(
                 Violation(
                     "DML-CONVOLUTION-output-channels",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; with Direction "
-                    f"{name_of(enums.ConvolutionDirection, direction)} it must equal FilterTensor.Sizes[1] "
-                    f"({entry(filter_tensor_sizes, 1)}) x GroupCount ({group_count}), {number1}",
+                    "OutputTensor.Sizes[1]",
+                    "OutputTensor.Sizes[1] is {}; with Direction {} it must equal FilterTensor.Sizes[1] "
+                    "({}) x GroupCount ({}), {}",
+                    (
+                        entry(output_tensor_sizes, 1),
+                        name_of(enums.ConvolutionDirection, direction),
+                        entry(filter_tensor_sizes, 1),
+                        group_count,
+                        number1,
+                    ),
+                    entry(output_tensor_sizes, 1),
+                    number1,
                 )
             )
         if violations:

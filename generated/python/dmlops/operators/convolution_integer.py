@@ -354,9 +354,11 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount "
-                    f"({input_tensor_rank}) - 2, {input_tensor_rank - 2} (all dimensions but batch and "
-                    "channel are spatial)",
+                    "DimensionCount is {}; it must equal InputTensor.DimensionCount ({}) - 2, {} (all "
+                    "dimensions but batch and channel are spatial)",
+                    (dimension_count, input_tensor_rank, input_tensor_rank - 2),
+                    dimension_count,
+                    input_tensor_rank - 2,
                 )
             )
         # DML-CONVOLUTION_INTEGER-group-count-range
@@ -365,7 +367,10 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-group-count-range",
                     "GroupCount",
-                    f"GroupCount is {group_count}; it must be at least 1 (the channels are divided by it)",
+                    "GroupCount is {}; it must be at least 1 (the channels are divided by it)",
+                    (group_count,),
+                    group_count,
+                    1,
                 )
             )
         # DML-CONVOLUTION_INTEGER-same-rank-input-filter-output
@@ -374,8 +379,10 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output",
                     "FilterTensor.DimensionCount",
-                    f"FilterTensor.DimensionCount is {filter_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "FilterTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (filter_tensor_rank, input_tensor_rank),
+                    filter_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -383,8 +390,10 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-CONVOLUTION_INTEGER-same-rank-zero-points
@@ -396,8 +405,11 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-same-rank-zero-points",
                     "FilterZeroPointTensor.DimensionCount",
-                    f"FilterZeroPointTensor.DimensionCount is {filter_zero_point_tensor_rank}; it must "
-                    f"equal InputZeroPointTensor.DimensionCount, {input_zero_point_tensor_rank}",
+                    "FilterZeroPointTensor.DimensionCount is {}; it must equal "
+                    "InputZeroPointTensor.DimensionCount, {}",
+                    (filter_zero_point_tensor_rank, input_zero_point_tensor_rank),
+                    filter_zero_point_tensor_rank,
+                    input_zero_point_tensor_rank,
                 )
             )
         if violations:
@@ -440,8 +452,11 @@ class ConvolutionInteger(Description):
                 violations.append(
                     Violation(
                         "DML-CONVOLUTION_INTEGER-strides-range",
-                        "Strides",
-                        f"Strides[{d}] is {strides[d]}; it must be at least 1 (the filter has to move)",
+                        f"Strides[{d}]",
+                        "Strides[{}] is {}; it must be at least 1 (the filter has to move)",
+                        (d, strides[d]),
+                        strides[d],
+                        1,
                     )
                 )
                 break
@@ -451,9 +466,12 @@ class ConvolutionInteger(Description):
                 violations.append(
                     Violation(
                         "DML-CONVOLUTION_INTEGER-dilations-range",
-                        "Dilations",
-                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one "
-                        "filter element to the next)",
+                        f"Dilations[{d}]",
+                        "Dilations[{}] is {}; it must be at least 1 (the distance from one filter element "
+                        "to the next)",
+                        (d, dilations[d]),
+                        dilations[d],
+                        1,
                     )
                 )
                 break
@@ -466,9 +484,13 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-same-type-input-zero-point",
                     "InputZeroPointTensor.DataType",
-                    "InputZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, input_zero_point_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "InputZeroPointTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, input_zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, input_zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-CONVOLUTION_INTEGER-same-type-filter-zero-point
@@ -480,19 +502,27 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-same-type-filter-zero-point",
                     "FilterZeroPointTensor.DataType",
-                    "FilterZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, filter_zero_point_tensor_data_type)}; it must equal "
-                    f"FilterTensor.DataType, {name_of(enums.TensorDataType, filter_tensor_data_type)}",
+                    "FilterZeroPointTensor.DataType is {}; it must equal FilterTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, filter_zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, filter_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, filter_zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, filter_tensor_data_type),
                 )
             )
         # DML-CONVOLUTION_INTEGER-filter-groups
         if remainder(filter_tensor_sizes[0], group_count) != 0:
+            number1 = remainder(filter_tensor_sizes[0], group_count)
             violations.append(
                 Violation(
                     "DML-CONVOLUTION_INTEGER-filter-groups",
-                    "FilterTensor.Sizes",
-                    f"FilterTensor.Sizes[0] is {filter_tensor_sizes[0]}; it must be a multiple of "
-                    f"GroupCount, {group_count} (each group has as many filters)",
+                    "FilterTensor.Sizes[0]",
+                    "FilterTensor.Sizes[0] is {}; it must be a multiple of GroupCount, {} (each group has "
+                    "as many filters)",
+                    (filter_tensor_sizes[0], group_count),
+                    number1,
+                    0,
                 )
             )
         # DML-CONVOLUTION_INTEGER-input-channels
@@ -501,10 +531,12 @@ class ConvolutionInteger(Description):
             violations.append(
                 Violation(
                     "DML-CONVOLUTION_INTEGER-input-channels",
-                    "InputTensor.Sizes",
-                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must equal "
-                    f"FilterTensor.Sizes[1] ({entry(filter_tensor_sizes, 1)}) x GroupCount ({group_count}), "
-                    f"{number1} (the filters of all groups cover the input's channels)",
+                    "InputTensor.Sizes[1]",
+                    "InputTensor.Sizes[1] is {}; it must equal FilterTensor.Sizes[1] ({}) x GroupCount "
+                    "({}), {} (the filters of all groups cover the input's channels)",
+                    (entry(input_tensor_sizes, 1), entry(filter_tensor_sizes, 1), group_count, number1),
+                    entry(input_tensor_sizes, 1),
+                    number1,
                 )
             )
         # DML-CONVOLUTION_INTEGER-filter-fits
@@ -513,13 +545,26 @@ class ConvolutionInteger(Description):
                 violations.append(
                     Violation(
                         "DML-CONVOLUTION_INTEGER-filter-fits",
-                        "InputTensor.DimensionCount",
-                        f"InputTensor.Sizes[{d + 2}] ({entry(input_tensor_sizes, d + 2)}) + "
-                        f"StartPadding[{d}] ({entry(start_padding, d)}) + EndPadding[{d}] "
-                        f"({entry(end_padding, d)}) is {entry(padded_sizes, d)}; it must be at least "
-                        f"(FilterTensor.Sizes[{d + 2}] ({entry(filter_tensor_sizes, d + 2)}) - 1) x "
-                        f"Dilations[{d}] ({entry(dilations, d)}) + 1, {entry(dilated_filter_sizes, d)} (the "
-                        "filter lies within the padded input)",
+                        f"InputTensor.Sizes[{d + 2}]",
+                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}) is {}; it "
+                        "must be at least (FilterTensor.Sizes[{}] ({}) - 1) x Dilations[{}] ({}) + 1, {} "
+                        "(the filter lies within the padded input)",
+                        (
+                            d + 2,
+                            entry(input_tensor_sizes, d + 2),
+                            d,
+                            entry(start_padding, d),
+                            d,
+                            entry(end_padding, d),
+                            entry(padded_sizes, d),
+                            d + 2,
+                            entry(filter_tensor_sizes, d + 2),
+                            d,
+                            entry(dilations, d),
+                            entry(dilated_filter_sizes, d),
+                        ),
+                        entry(padded_sizes, d),
+                        entry(dilated_filter_sizes, d),
                     )
                 )
                 break
@@ -529,9 +574,11 @@ class ConvolutionInteger(Description):
                 violations.append(
                     Violation(
                         "DML-CONVOLUTION_INTEGER-input-zero-point-sizes",
-                        "InputZeroPointTensor.Sizes",
-                        f"InputZeroPointTensor.Sizes[{d}] is {input_zero_point_tensor_sizes[d]}; it must "
-                        "equal 1",
+                        f"InputZeroPointTensor.Sizes[{d}]",
+                        "InputZeroPointTensor.Sizes[{}] is {}; it must equal 1",
+                        (d, input_zero_point_tensor_sizes[d]),
+                        input_zero_point_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -547,10 +594,10 @@ class ConvolutionInteger(Description):
             violations.append(
                 Violation(
                     "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes",
-                    "FilterZeroPointTensor.Sizes",
-                    f"FilterZeroPointTensor.Sizes[{number1}] is {number2}; it must be 1 or "
-                    f"FilterTensor.Sizes[0], {output_channel_count} (one for the whole filter, or one for "
-                    "each output channel)",
+                    f"FilterZeroPointTensor.Sizes[{number1}]",
+                    "FilterZeroPointTensor.Sizes[{}] is {}; it must be 1 or FilterTensor.Sizes[0], {} (one "
+                    "for the whole filter, or one for each output channel)",
+                    (number1, number2, output_channel_count),
                 )
             )
         for d in range(filter_zero_point_tensor_rank):
@@ -562,9 +609,12 @@ class ConvolutionInteger(Description):
                 violations.append(
                     Violation(
                         "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes",
-                        "FilterZeroPointTensor.Sizes",
-                        f"FilterZeroPointTensor.Sizes[{d}] is {filter_zero_point_tensor_sizes[d]}; it must "
-                        "equal 1 (one for the whole filter, or one for each output channel)",
+                        f"FilterZeroPointTensor.Sizes[{d}]",
+                        "FilterZeroPointTensor.Sizes[{}] is {}; it must equal 1 (one for the whole filter, "
+                        "or one for each output channel)",
+                        (d, filter_zero_point_tensor_sizes[d]),
+                        filter_zero_point_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -573,9 +623,11 @@ class ConvolutionInteger(Description):
             violations.append(
                 Violation(
                     "DML-CONVOLUTION_INTEGER-output-batches",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal "
-                    f"InputTensor.Sizes[0], {input_tensor_sizes[0]}",
+                    "OutputTensor.Sizes[0]",
+                    "OutputTensor.Sizes[0] is {}; it must equal InputTensor.Sizes[0], {}",
+                    (output_tensor_sizes[0], input_tensor_sizes[0]),
+                    output_tensor_sizes[0],
+                    input_tensor_sizes[0],
                 )
             )
         # DML-CONVOLUTION_INTEGER-output-channels
@@ -583,9 +635,11 @@ class ConvolutionInteger(Description):
             violations.append(
                 Violation(
                     "DML-CONVOLUTION_INTEGER-output-channels",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; it must equal "
-                    f"FilterTensor.Sizes[0], {output_channel_count}",
+                    "OutputTensor.Sizes[1]",
+                    "OutputTensor.Sizes[1] is {}; it must equal FilterTensor.Sizes[0], {}",
+                    (entry(output_tensor_sizes, 1), output_channel_count),
+                    entry(output_tensor_sizes, 1),
+                    output_channel_count,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -214,8 +214,10 @@ class CumulativeProduct(Description):
                 Violation(
                     "DML-CUMULATIVE_PRODUCT-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-CUMULATIVE_PRODUCT-axis-range
@@ -229,8 +231,10 @@ class CumulativeProduct(Description):
                 Violation(
                     "DML-CUMULATIVE_PRODUCT-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, "
-                    f"{input_tensor_rank}{hint}",
+                    "Axis is {}; it must be less than InputTensor.DimensionCount, {}{}",
+                    (axis, input_tensor_rank, hint),
+                    axis,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -252,9 +256,13 @@ class CumulativeProduct(Description):
                 Violation(
                     "DML-CUMULATIVE_PRODUCT-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-CUMULATIVE_PRODUCT-same-sizes
@@ -263,8 +271,10 @@ class CumulativeProduct(Description):
                 Violation(
                     "DML-CUMULATIVE_PRODUCT-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -215,8 +215,10 @@ class CumulativeSummation(Description):
                 Violation(
                     "DML-CUMULATIVE_SUMMATION-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-CUMULATIVE_SUMMATION-axis-range
@@ -230,8 +232,10 @@ class CumulativeSummation(Description):
                 Violation(
                     "DML-CUMULATIVE_SUMMATION-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, "
-                    f"{input_tensor_rank}{hint}",
+                    "Axis is {}; it must be less than InputTensor.DimensionCount, {}{}",
+                    (axis, input_tensor_rank, hint),
+                    axis,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -253,9 +257,13 @@ class CumulativeSummation(Description):
                 Violation(
                     "DML-CUMULATIVE_SUMMATION-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-CUMULATIVE_SUMMATION-same-sizes
@@ -264,8 +272,10 @@ class CumulativeSummation(Description):
                 Violation(
                     "DML-CUMULATIVE_SUMMATION-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

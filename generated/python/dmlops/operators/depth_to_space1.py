@@ -200,7 +200,10 @@ class DepthToSpace1(Description):
                 Violation(
                     "DML-DEPTH_TO_SPACE1-block-size-range",
                     "BlockSize",
-                    f"BlockSize is {block_size}; it must be at least 1 (a block is not empty)",
+                    "BlockSize is {}; it must be at least 1 (a block is not empty)",
+                    (block_size,),
+                    block_size,
+                    1,
                 )
             )
         if violations:
@@ -222,20 +225,27 @@ class DepthToSpace1(Description):
                 Violation(
                     "DML-DEPTH_TO_SPACE1-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-DEPTH_TO_SPACE1-channels-divisible
         if remainder(entry(input_tensor_sizes, 1), saturate(block_size * block_size)) != 0:
+            number1 = remainder(entry(input_tensor_sizes, 1), saturate(block_size * block_size))
             violations.append(
                 Violation(
                     "DML-DEPTH_TO_SPACE1-channels-divisible",
-                    "InputTensor.Sizes",
-                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must be a multiple of "
-                    f"BlockSize ({block_size}) x BlockSize ({block_size}), "
-                    f"{saturate(block_size * block_size)} (a block takes that many channels)",
+                    "InputTensor.Sizes[1]",
+                    "InputTensor.Sizes[1] is {}; it must be a multiple of BlockSize ({}) x BlockSize ({}), "
+                    "{} (a block takes that many channels)",
+                    (entry(input_tensor_sizes, 1), block_size, block_size, saturate(block_size * block_size)),
+                    number1,
+                    0,
                 )
             )
         # DML-DEPTH_TO_SPACE1-output-sizes
@@ -248,18 +258,21 @@ class DepthToSpace1(Description):
                 saturate(entry(input_tensor_sizes, 3) * block_size),
             )
         ):
-            numbers1 = [
+            numbers1 = (
                 input_tensor_sizes[0],
                 quotient(entry(input_tensor_sizes, 1), saturate(block_size * block_size)),
                 saturate(entry(input_tensor_sizes, 2) * block_size),
                 saturate(entry(input_tensor_sizes, 3) * block_size),
-            ]
+            )
             violations.append(
                 Violation(
                     "DML-DEPTH_TO_SPACE1-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (channels "
-                    f"divided by BlockSize squared; height and width times BlockSize, {block_size})",
+                    "OutputTensor.Sizes is {}; it must be {} (channels divided by BlockSize squared; height "
+                    "and width times BlockSize, {})",
+                    (output_tensor_sizes, numbers1, block_size),
+                    output_tensor_sizes,
+                    numbers1,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -216,8 +216,10 @@ class DynamicQuantizeLinear(Description):
                 Violation(
                     "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_scale_tensor_rank != input_tensor_rank:
@@ -225,8 +227,10 @@ class DynamicQuantizeLinear(Description):
                 Violation(
                     "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank",
                     "OutputScaleTensor.DimensionCount",
-                    f"OutputScaleTensor.DimensionCount is {output_scale_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputScaleTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_scale_tensor_rank, input_tensor_rank),
+                    output_scale_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_zero_point_tensor_rank != input_tensor_rank:
@@ -234,8 +238,11 @@ class DynamicQuantizeLinear(Description):
                 Violation(
                     "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank",
                     "OutputZeroPointTensor.DimensionCount",
-                    f"OutputZeroPointTensor.DimensionCount is {output_zero_point_tensor_rank}; it must "
-                    f"equal InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputZeroPointTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, "
+                    "{}",
+                    (output_zero_point_tensor_rank, input_tensor_rank),
+                    output_zero_point_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -261,29 +268,40 @@ class DynamicQuantizeLinear(Description):
                 Violation(
                     "DML-DYNAMIC_QUANTIZE_LINEAR-same-type",
                     "OutputZeroPointTensor.DataType",
-                    "OutputZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_zero_point_tensor_data_type)}; it must equal "
-                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "OutputZeroPointTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         # DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes
         if output_scale_tensor_sizes != tuple(1 for d in range(input_tensor_rank)):
+            numbers1 = tuple(1 for d in range(input_tensor_rank))
             violations.append(
                 Violation(
                     "DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes",
                     "OutputScaleTensor.Sizes",
-                    f"OutputScaleTensor.Sizes is {list(output_scale_tensor_sizes)}; it must be "
-                    f"{[1 for d in range(input_tensor_rank)]} (one scale serves the whole input)",
+                    "OutputScaleTensor.Sizes is {}; it must be {} (one scale serves the whole input)",
+                    (output_scale_tensor_sizes, numbers1),
+                    output_scale_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes
         if output_zero_point_tensor_sizes != tuple(1 for d in range(input_tensor_rank)):
+            numbers1 = tuple(1 for d in range(input_tensor_rank))
             violations.append(
                 Violation(
                     "DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes",
                     "OutputZeroPointTensor.Sizes",
-                    f"OutputZeroPointTensor.Sizes is {list(output_zero_point_tensor_sizes)}; it must be "
-                    f"{[1 for d in range(input_tensor_rank)]} (one zero point serves the whole input)",
+                    "OutputZeroPointTensor.Sizes is {}; it must be {} (one zero point serves the whole "
+                    "input)",
+                    (output_zero_point_tensor_sizes, numbers1),
+                    output_zero_point_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes
@@ -292,8 +310,10 @@ class DynamicQuantizeLinear(Description):
                 Violation(
                     "DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -179,8 +179,10 @@ class ElementWiseBitCount(Description):
                 Violation(
                     "DML-ELEMENT_WISE_BIT_COUNT-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -202,8 +204,10 @@ class ElementWiseBitCount(Description):
                 Violation(
                     "DML-ELEMENT_WISE_BIT_COUNT-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -221,8 +221,10 @@ class ElementWiseClipGrad(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP_GRAD-same-rank",
                     "InputGradientTensor.DimensionCount",
-                    f"InputGradientTensor.DimensionCount is {input_gradient_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "InputGradientTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (input_gradient_tensor_rank, input_tensor_rank),
+                    input_gradient_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_gradient_tensor_rank != input_tensor_rank:
@@ -230,8 +232,10 @@ class ElementWiseClipGrad(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP_GRAD-same-rank",
                     "OutputGradientTensor.DimensionCount",
-                    f"OutputGradientTensor.DimensionCount is {output_gradient_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputGradientTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_gradient_tensor_rank, input_tensor_rank),
+                    output_gradient_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -255,9 +259,13 @@ class ElementWiseClipGrad(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP_GRAD-same-type",
                     "InputGradientTensor.DataType",
-                    "InputGradientTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, input_gradient_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "InputGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_gradient_tensor_data_type != input_tensor_data_type:
@@ -265,9 +273,13 @@ class ElementWiseClipGrad(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP_GRAD-same-type",
                     "OutputGradientTensor.DataType",
-                    "OutputGradientTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_gradient_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_gradient_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_gradient_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-ELEMENT_WISE_CLIP_GRAD-same-sizes
@@ -287,8 +299,10 @@ class ElementWiseClipGrad(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP_GRAD-same-sizes",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal "
-                    f"InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
+                    "InputGradientTensor.Sizes is {}; it must equal InputTensor.Sizes, {}{}",
+                    (input_gradient_tensor_sizes, input_tensor_sizes, hint),
+                    input_gradient_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         if output_gradient_tensor_sizes != input_tensor_sizes:
@@ -296,8 +310,10 @@ class ElementWiseClipGrad(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP_GRAD-same-sizes",
                     "OutputGradientTensor.Sizes",
-                    f"OutputGradientTensor.Sizes is {list(output_gradient_tensor_sizes)}; it must equal "
-                    f"InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    "OutputGradientTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_gradient_tensor_sizes, input_tensor_sizes),
+                    output_gradient_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

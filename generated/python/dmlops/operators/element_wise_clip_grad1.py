@@ -213,8 +213,10 @@ class ElementWiseClipGrad1(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP_GRAD1-same-rank",
                     "InputGradientTensor.DimensionCount",
-                    f"InputGradientTensor.DimensionCount is {input_gradient_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "InputGradientTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (input_gradient_tensor_rank, input_tensor_rank),
+                    input_gradient_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_gradient_tensor_rank != input_tensor_rank:
@@ -222,8 +224,10 @@ class ElementWiseClipGrad1(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP_GRAD1-same-rank",
                     "OutputGradientTensor.DimensionCount",
-                    f"OutputGradientTensor.DimensionCount is {output_gradient_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputGradientTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_gradient_tensor_rank, input_tensor_rank),
+                    output_gradient_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -247,9 +251,13 @@ class ElementWiseClipGrad1(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP_GRAD1-same-type",
                     "InputGradientTensor.DataType",
-                    "InputGradientTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, input_gradient_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "InputGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_gradient_tensor_data_type != input_tensor_data_type:
@@ -257,9 +265,13 @@ class ElementWiseClipGrad1(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP_GRAD1-same-type",
                     "OutputGradientTensor.DataType",
-                    "OutputGradientTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_gradient_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_gradient_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_gradient_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-ELEMENT_WISE_CLIP_GRAD1-min-max-data-type
@@ -268,8 +280,13 @@ class ElementWiseClipGrad1(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP_GRAD1-min-max-data-type",
                     "MinMaxDataType",
-                    f"MinMaxDataType is {name_of(enums.TensorDataType, min_max_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "MinMaxDataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, min_max_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, min_max_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes
@@ -289,8 +306,10 @@ class ElementWiseClipGrad1(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal "
-                    f"InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
+                    "InputGradientTensor.Sizes is {}; it must equal InputTensor.Sizes, {}{}",
+                    (input_gradient_tensor_sizes, input_tensor_sizes, hint),
+                    input_gradient_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         if output_gradient_tensor_sizes != input_tensor_sizes:
@@ -298,8 +317,10 @@ class ElementWiseClipGrad1(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes",
                     "OutputGradientTensor.Sizes",
-                    f"OutputGradientTensor.Sizes is {list(output_gradient_tensor_sizes)}; it must equal "
-                    f"InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    "OutputGradientTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_gradient_tensor_sizes, input_tensor_sizes),
+                    output_gradient_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -276,8 +276,10 @@ class ElementWiseDequantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank",
                     "ScaleTensor.DimensionCount",
-                    f"ScaleTensor.DimensionCount is {scale_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "ScaleTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (scale_tensor_rank, input_tensor_rank),
+                    scale_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if zero_point_tensor is not None and zero_point_tensor_rank != input_tensor_rank:
@@ -285,8 +287,10 @@ class ElementWiseDequantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank",
                     "ZeroPointTensor.DimensionCount",
-                    f"ZeroPointTensor.DimensionCount is {zero_point_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "ZeroPointTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (zero_point_tensor_rank, input_tensor_rank),
+                    zero_point_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -294,8 +298,10 @@ class ElementWiseDequantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -321,9 +327,13 @@ class ElementWiseDequantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point",
                     "ZeroPointTensor.DataType",
-                    "ZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, zero_point_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "ZeroPointTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output
@@ -332,9 +342,13 @@ class ElementWiseDequantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal ScaleTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, scale_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal ScaleTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, scale_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, scale_tensor_data_type),
                 )
             )
         # DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes
@@ -353,8 +367,10 @@ class ElementWiseDequantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes",
                     "ScaleTensor.Sizes",
-                    f"ScaleTensor.Sizes is {list(scale_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}{hint}",
+                    "ScaleTensor.Sizes is {}; it must equal InputTensor.Sizes, {}{}",
+                    (scale_tensor_sizes, input_tensor_sizes, hint),
+                    scale_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         if zero_point_tensor is not None and zero_point_tensor_sizes != input_tensor_sizes:
@@ -373,8 +389,10 @@ class ElementWiseDequantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes",
                     "ZeroPointTensor.Sizes",
-                    f"ZeroPointTensor.Sizes is {list(zero_point_tensor_sizes)}; it must equal "
-                    f"InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
+                    "ZeroPointTensor.Sizes is {}; it must equal InputTensor.Sizes, {}{}",
+                    (zero_point_tensor_sizes, input_tensor_sizes, hint),
+                    zero_point_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         if output_tensor_sizes != input_tensor_sizes:
@@ -382,8 +400,10 @@ class ElementWiseDequantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -244,8 +244,10 @@ class ElementWiseIf(Description):
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-rank",
                     "ATensor.DimensionCount",
-                    f"ATensor.DimensionCount is {a_tensor_rank}; it must equal "
-                    f"ConditionTensor.DimensionCount, {condition_tensor_rank}",
+                    "ATensor.DimensionCount is {}; it must equal ConditionTensor.DimensionCount, {}",
+                    (a_tensor_rank, condition_tensor_rank),
+                    a_tensor_rank,
+                    condition_tensor_rank,
                 )
             )
         if b_tensor_rank != condition_tensor_rank:
@@ -253,8 +255,10 @@ class ElementWiseIf(Description):
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-rank",
                     "BTensor.DimensionCount",
-                    f"BTensor.DimensionCount is {b_tensor_rank}; it must equal "
-                    f"ConditionTensor.DimensionCount, {condition_tensor_rank}",
+                    "BTensor.DimensionCount is {}; it must equal ConditionTensor.DimensionCount, {}",
+                    (b_tensor_rank, condition_tensor_rank),
+                    b_tensor_rank,
+                    condition_tensor_rank,
                 )
             )
         if output_tensor_rank != condition_tensor_rank:
@@ -262,8 +266,10 @@ class ElementWiseIf(Description):
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"ConditionTensor.DimensionCount, {condition_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal ConditionTensor.DimensionCount, {}",
+                    (output_tensor_rank, condition_tensor_rank),
+                    output_tensor_rank,
+                    condition_tensor_rank,
                 )
             )
         if violations:
@@ -289,8 +295,13 @@ class ElementWiseIf(Description):
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-type",
                     "BTensor.DataType",
-                    f"BTensor.DataType is {name_of(enums.TensorDataType, b_tensor_data_type)}; it must "
-                    f"equal ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
+                    "BTensor.DataType is {}; it must equal ATensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, b_tensor_data_type),
+                        name_of(enums.TensorDataType, a_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, b_tensor_data_type),
+                    name_of(enums.TensorDataType, a_tensor_data_type),
                 )
             )
         if output_tensor_data_type != a_tensor_data_type:
@@ -298,8 +309,13 @@ class ElementWiseIf(Description):
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    f"must equal ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal ATensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, a_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, a_tensor_data_type),
                 )
             )
         # DML-ELEMENT_WISE_IF-same-sizes
@@ -318,8 +334,10 @@ class ElementWiseIf(Description):
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-sizes",
                     "ATensor.Sizes",
-                    f"ATensor.Sizes is {list(a_tensor_sizes)}; it must equal ConditionTensor.Sizes, "
-                    f"{list(condition_tensor_sizes)}{hint}",
+                    "ATensor.Sizes is {}; it must equal ConditionTensor.Sizes, {}{}",
+                    (a_tensor_sizes, condition_tensor_sizes, hint),
+                    a_tensor_sizes,
+                    condition_tensor_sizes,
                 )
             )
         if b_tensor_sizes != condition_tensor_sizes:
@@ -337,8 +355,10 @@ class ElementWiseIf(Description):
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-sizes",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ConditionTensor.Sizes, "
-                    f"{list(condition_tensor_sizes)}{hint}",
+                    "BTensor.Sizes is {}; it must equal ConditionTensor.Sizes, {}{}",
+                    (b_tensor_sizes, condition_tensor_sizes, hint),
+                    b_tensor_sizes,
+                    condition_tensor_sizes,
                 )
             )
         if output_tensor_sizes != condition_tensor_sizes:
@@ -346,8 +366,10 @@ class ElementWiseIf(Description):
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal "
-                    f"ConditionTensor.Sizes, {list(condition_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal ConditionTensor.Sizes, {}",
+                    (output_tensor_sizes, condition_tensor_sizes),
+                    output_tensor_sizes,
+                    condition_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

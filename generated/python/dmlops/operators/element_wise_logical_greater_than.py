@@ -255,8 +255,10 @@ class ElementWiseLogicalGreaterThan(Description):
                 Violation(
                     "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank",
                     "BTensor.DimensionCount",
-                    f"BTensor.DimensionCount is {b_tensor_rank}; it must equal ATensor.DimensionCount, "
-                    f"{a_tensor_rank}",
+                    "BTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (b_tensor_rank, a_tensor_rank),
+                    b_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if output_tensor_rank != a_tensor_rank:
@@ -264,8 +266,10 @@ class ElementWiseLogicalGreaterThan(Description):
                 Violation(
                     "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"ATensor.DimensionCount, {a_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (output_tensor_rank, a_tensor_rank),
+                    output_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if violations:
@@ -289,8 +293,13 @@ class ElementWiseLogicalGreaterThan(Description):
                 Violation(
                     "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-type",
                     "BTensor.DataType",
-                    f"BTensor.DataType is {name_of(enums.TensorDataType, b_tensor_data_type)}; it must "
-                    f"equal ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
+                    "BTensor.DataType is {}; it must equal ATensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, b_tensor_data_type),
+                        name_of(enums.TensorDataType, a_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, b_tensor_data_type),
+                    name_of(enums.TensorDataType, a_tensor_data_type),
                 )
             )
         # DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes
@@ -309,8 +318,10 @@ class ElementWiseLogicalGreaterThan(Description):
                 Violation(
                     "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, "
-                    f"{list(a_tensor_sizes)}{hint}",
+                    "BTensor.Sizes is {}; it must equal ATensor.Sizes, {}{}",
+                    (b_tensor_sizes, a_tensor_sizes, hint),
+                    b_tensor_sizes,
+                    a_tensor_sizes,
                 )
             )
         if output_tensor_sizes != a_tensor_sizes:
@@ -318,8 +329,10 @@ class ElementWiseLogicalGreaterThan(Description):
                 Violation(
                     "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes, "
-                    f"{list(a_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal ATensor.Sizes, {}",
+                    (output_tensor_sizes, a_tensor_sizes),
+                    output_tensor_sizes,
+                    a_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -234,8 +234,10 @@ class ElementWiseMin(Description):
                 Violation(
                     "DML-ELEMENT_WISE_MIN-same-rank",
                     "BTensor.DimensionCount",
-                    f"BTensor.DimensionCount is {b_tensor_rank}; it must equal ATensor.DimensionCount, "
-                    f"{a_tensor_rank}",
+                    "BTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (b_tensor_rank, a_tensor_rank),
+                    b_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if output_tensor_rank != a_tensor_rank:
@@ -243,8 +245,10 @@ class ElementWiseMin(Description):
                 Violation(
                     "DML-ELEMENT_WISE_MIN-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"ATensor.DimensionCount, {a_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (output_tensor_rank, a_tensor_rank),
+                    output_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if violations:
@@ -268,8 +272,13 @@ class ElementWiseMin(Description):
                 Violation(
                     "DML-ELEMENT_WISE_MIN-same-type",
                     "BTensor.DataType",
-                    f"BTensor.DataType is {name_of(enums.TensorDataType, b_tensor_data_type)}; it must "
-                    f"equal ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
+                    "BTensor.DataType is {}; it must equal ATensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, b_tensor_data_type),
+                        name_of(enums.TensorDataType, a_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, b_tensor_data_type),
+                    name_of(enums.TensorDataType, a_tensor_data_type),
                 )
             )
         if output_tensor_data_type != a_tensor_data_type:
@@ -277,8 +286,13 @@ class ElementWiseMin(Description):
                 Violation(
                     "DML-ELEMENT_WISE_MIN-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    f"must equal ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal ATensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, a_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, a_tensor_data_type),
                 )
             )
         # DML-ELEMENT_WISE_MIN-same-sizes
@@ -297,8 +311,10 @@ class ElementWiseMin(Description):
                 Violation(
                     "DML-ELEMENT_WISE_MIN-same-sizes",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, "
-                    f"{list(a_tensor_sizes)}{hint}",
+                    "BTensor.Sizes is {}; it must equal ATensor.Sizes, {}{}",
+                    (b_tensor_sizes, a_tensor_sizes, hint),
+                    b_tensor_sizes,
+                    a_tensor_sizes,
                 )
             )
         if output_tensor_sizes != a_tensor_sizes:
@@ -306,8 +322,10 @@ class ElementWiseMin(Description):
                 Violation(
                     "DML-ELEMENT_WISE_MIN-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes, "
-                    f"{list(a_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal ATensor.Sizes, {}",
+                    (output_tensor_sizes, a_tensor_sizes),
+                    output_tensor_sizes,
+                    a_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

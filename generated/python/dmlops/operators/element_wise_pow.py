@@ -205,8 +205,10 @@ class ElementWisePow(Description):
                 Violation(
                     "DML-ELEMENT_WISE_POW-same-rank",
                     "ExponentTensor.DimensionCount",
-                    f"ExponentTensor.DimensionCount is {exponent_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "ExponentTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (exponent_tensor_rank, input_tensor_rank),
+                    exponent_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -214,8 +216,10 @@ class ElementWisePow(Description):
                 Violation(
                     "DML-ELEMENT_WISE_POW-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -239,9 +243,13 @@ class ElementWisePow(Description):
                 Violation(
                     "DML-ELEMENT_WISE_POW-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-ELEMENT_WISE_POW-exponent-type
@@ -250,9 +258,13 @@ class ElementWisePow(Description):
                 Violation(
                     "DML-ELEMENT_WISE_POW-exponent-type",
                     "ExponentTensor.DataType",
-                    "ExponentTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, exponent_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "ExponentTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, exponent_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, exponent_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-ELEMENT_WISE_POW-same-sizes
@@ -271,8 +283,10 @@ class ElementWisePow(Description):
                 Violation(
                     "DML-ELEMENT_WISE_POW-same-sizes",
                     "ExponentTensor.Sizes",
-                    f"ExponentTensor.Sizes is {list(exponent_tensor_sizes)}; it must equal "
-                    f"InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
+                    "ExponentTensor.Sizes is {}; it must equal InputTensor.Sizes, {}{}",
+                    (exponent_tensor_sizes, input_tensor_sizes, hint),
+                    exponent_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         if output_tensor_sizes != input_tensor_sizes:
@@ -280,8 +294,10 @@ class ElementWisePow(Description):
                 Violation(
                     "DML-ELEMENT_WISE_POW-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

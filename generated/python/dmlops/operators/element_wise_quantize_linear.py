@@ -290,8 +290,10 @@ class ElementWiseQuantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank",
                     "ScaleTensor.DimensionCount",
-                    f"ScaleTensor.DimensionCount is {scale_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "ScaleTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (scale_tensor_rank, input_tensor_rank),
+                    scale_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if zero_point_tensor is not None and zero_point_tensor_rank != input_tensor_rank:
@@ -299,8 +301,10 @@ class ElementWiseQuantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank",
                     "ZeroPointTensor.DimensionCount",
-                    f"ZeroPointTensor.DimensionCount is {zero_point_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "ZeroPointTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (zero_point_tensor_rank, input_tensor_rank),
+                    zero_point_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -308,8 +312,10 @@ class ElementWiseQuantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -338,9 +344,11 @@ class ElementWiseQuantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type",
                     "ScaleTensor.DataType",
-                    f"ScaleTensor.DataType is {name_of(enums.TensorDataType, scale_tensor_data_type)}; it "
-                    "must equal FLOAT32 (INT32 input has FLOAT32 scales, other input scales of its own "
-                    "type)",
+                    "ScaleTensor.DataType is {}; it must equal FLOAT32 (INT32 input has FLOAT32 scales, "
+                    "other input scales of its own type)",
+                    (name_of(enums.TensorDataType, scale_tensor_data_type),),
+                    name_of(enums.TensorDataType, scale_tensor_data_type),
+                    name_of(enums.TensorDataType, TENSOR_DATA_TYPE_FLOAT32),
                 )
             )
         if (
@@ -351,10 +359,14 @@ class ElementWiseQuantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type",
                     "ScaleTensor.DataType",
-                    f"ScaleTensor.DataType is {name_of(enums.TensorDataType, scale_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)} (INT32 input has FLOAT32 "
-                    "scales, other input scales of its own type)",
+                    "ScaleTensor.DataType is {}; it must equal InputTensor.DataType, {} (INT32 input has "
+                    "FLOAT32 scales, other input scales of its own type)",
+                    (
+                        name_of(enums.TensorDataType, scale_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, scale_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point
@@ -363,9 +375,13 @@ class ElementWiseQuantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point",
                     "ZeroPointTensor.DataType",
-                    "ZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, zero_point_tensor_data_type)}; it must equal "
-                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "ZeroPointTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         # DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes
@@ -384,8 +400,10 @@ class ElementWiseQuantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes",
                     "ScaleTensor.Sizes",
-                    f"ScaleTensor.Sizes is {list(scale_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}{hint}",
+                    "ScaleTensor.Sizes is {}; it must equal InputTensor.Sizes, {}{}",
+                    (scale_tensor_sizes, input_tensor_sizes, hint),
+                    scale_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         if zero_point_tensor is not None and zero_point_tensor_sizes != input_tensor_sizes:
@@ -404,8 +422,10 @@ class ElementWiseQuantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes",
                     "ZeroPointTensor.Sizes",
-                    f"ZeroPointTensor.Sizes is {list(zero_point_tensor_sizes)}; it must equal "
-                    f"InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
+                    "ZeroPointTensor.Sizes is {}; it must equal InputTensor.Sizes, {}{}",
+                    (zero_point_tensor_sizes, input_tensor_sizes, hint),
+                    zero_point_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         if output_tensor_sizes != input_tensor_sizes:
@@ -413,8 +433,10 @@ class ElementWiseQuantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -342,8 +342,10 @@ class ElementWiseQuantizedLinearAdd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
                     "AScaleTensor.DimensionCount",
-                    f"AScaleTensor.DimensionCount is {a_scale_tensor_rank}; it must equal "
-                    f"ATensor.DimensionCount, {a_tensor_rank}",
+                    "AScaleTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (a_scale_tensor_rank, a_tensor_rank),
+                    a_scale_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if a_zero_point_tensor is not None and a_zero_point_tensor_rank != a_tensor_rank:
@@ -351,8 +353,10 @@ class ElementWiseQuantizedLinearAdd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
                     "AZeroPointTensor.DimensionCount",
-                    f"AZeroPointTensor.DimensionCount is {a_zero_point_tensor_rank}; it must equal "
-                    f"ATensor.DimensionCount, {a_tensor_rank}",
+                    "AZeroPointTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (a_zero_point_tensor_rank, a_tensor_rank),
+                    a_zero_point_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if b_tensor_rank != a_tensor_rank:
@@ -360,8 +364,10 @@ class ElementWiseQuantizedLinearAdd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
                     "BTensor.DimensionCount",
-                    f"BTensor.DimensionCount is {b_tensor_rank}; it must equal ATensor.DimensionCount, "
-                    f"{a_tensor_rank}",
+                    "BTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (b_tensor_rank, a_tensor_rank),
+                    b_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if b_scale_tensor_rank != a_tensor_rank:
@@ -369,8 +375,10 @@ class ElementWiseQuantizedLinearAdd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
                     "BScaleTensor.DimensionCount",
-                    f"BScaleTensor.DimensionCount is {b_scale_tensor_rank}; it must equal "
-                    f"ATensor.DimensionCount, {a_tensor_rank}",
+                    "BScaleTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (b_scale_tensor_rank, a_tensor_rank),
+                    b_scale_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if b_zero_point_tensor is not None and b_zero_point_tensor_rank != a_tensor_rank:
@@ -378,8 +386,10 @@ class ElementWiseQuantizedLinearAdd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
                     "BZeroPointTensor.DimensionCount",
-                    f"BZeroPointTensor.DimensionCount is {b_zero_point_tensor_rank}; it must equal "
-                    f"ATensor.DimensionCount, {a_tensor_rank}",
+                    "BZeroPointTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (b_zero_point_tensor_rank, a_tensor_rank),
+                    b_zero_point_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if output_scale_tensor_rank != a_tensor_rank:
@@ -387,8 +397,10 @@ class ElementWiseQuantizedLinearAdd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
                     "OutputScaleTensor.DimensionCount",
-                    f"OutputScaleTensor.DimensionCount is {output_scale_tensor_rank}; it must equal "
-                    f"ATensor.DimensionCount, {a_tensor_rank}",
+                    "OutputScaleTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (output_scale_tensor_rank, a_tensor_rank),
+                    output_scale_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if output_zero_point_tensor is not None and output_zero_point_tensor_rank != a_tensor_rank:
@@ -396,8 +408,10 @@ class ElementWiseQuantizedLinearAdd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
                     "OutputZeroPointTensor.DimensionCount",
-                    f"OutputZeroPointTensor.DimensionCount is {output_zero_point_tensor_rank}; it must "
-                    f"equal ATensor.DimensionCount, {a_tensor_rank}",
+                    "OutputZeroPointTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (output_zero_point_tensor_rank, a_tensor_rank),
+                    output_zero_point_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if output_tensor_rank != a_tensor_rank:
@@ -405,8 +419,10 @@ class ElementWiseQuantizedLinearAdd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"ATensor.DimensionCount, {a_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (output_tensor_rank, a_tensor_rank),
+                    output_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if violations:
@@ -445,9 +461,13 @@ class ElementWiseQuantizedLinearAdd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point",
                     "AZeroPointTensor.DataType",
-                    "AZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, a_zero_point_tensor_data_type)}; it must equal "
-                    f"ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
+                    "AZeroPointTensor.DataType is {}; it must equal ATensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, a_zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, a_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, a_zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, a_tensor_data_type),
                 )
             )
         # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point
@@ -456,9 +476,13 @@ class ElementWiseQuantizedLinearAdd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point",
                     "BZeroPointTensor.DataType",
-                    "BZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, b_zero_point_tensor_data_type)}; it must equal "
-                    f"BTensor.DataType, {name_of(enums.TensorDataType, b_tensor_data_type)}",
+                    "BZeroPointTensor.DataType is {}; it must equal BTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, b_zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, b_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, b_zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, b_tensor_data_type),
                 )
             )
         # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point
@@ -470,9 +494,13 @@ class ElementWiseQuantizedLinearAdd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point",
                     "OutputZeroPointTensor.DataType",
-                    "OutputZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_zero_point_tensor_data_type)}; it must equal "
-                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "OutputZeroPointTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes
@@ -481,8 +509,11 @@ class ElementWiseQuantizedLinearAdd(Description):
                 violations.append(
                     Violation(
                         "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes",
-                        "AScaleTensor.Sizes",
-                        f"AScaleTensor.Sizes[{d}] is {a_scale_tensor_sizes[d]}; it must equal 1",
+                        f"AScaleTensor.Sizes[{d}]",
+                        "AScaleTensor.Sizes[{}] is {}; it must equal 1",
+                        (d, a_scale_tensor_sizes[d]),
+                        a_scale_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -492,8 +523,11 @@ class ElementWiseQuantizedLinearAdd(Description):
                 violations.append(
                     Violation(
                         "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes",
-                        "AZeroPointTensor.Sizes",
-                        f"AZeroPointTensor.Sizes[{d}] is {a_zero_point_tensor_sizes[d]}; it must equal 1",
+                        f"AZeroPointTensor.Sizes[{d}]",
+                        "AZeroPointTensor.Sizes[{}] is {}; it must equal 1",
+                        (d, a_zero_point_tensor_sizes[d]),
+                        a_zero_point_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -503,8 +537,11 @@ class ElementWiseQuantizedLinearAdd(Description):
                 violations.append(
                     Violation(
                         "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes",
-                        "BScaleTensor.Sizes",
-                        f"BScaleTensor.Sizes[{d}] is {b_scale_tensor_sizes[d]}; it must equal 1",
+                        f"BScaleTensor.Sizes[{d}]",
+                        "BScaleTensor.Sizes[{}] is {}; it must equal 1",
+                        (d, b_scale_tensor_sizes[d]),
+                        b_scale_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -514,8 +551,11 @@ class ElementWiseQuantizedLinearAdd(Description):
                 violations.append(
                     Violation(
                         "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes",
-                        "BZeroPointTensor.Sizes",
-                        f"BZeroPointTensor.Sizes[{d}] is {b_zero_point_tensor_sizes[d]}; it must equal 1",
+                        f"BZeroPointTensor.Sizes[{d}]",
+                        "BZeroPointTensor.Sizes[{}] is {}; it must equal 1",
+                        (d, b_zero_point_tensor_sizes[d]),
+                        b_zero_point_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -525,8 +565,11 @@ class ElementWiseQuantizedLinearAdd(Description):
                 violations.append(
                     Violation(
                         "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes",
-                        "OutputScaleTensor.Sizes",
-                        f"OutputScaleTensor.Sizes[{d}] is {output_scale_tensor_sizes[d]}; it must equal 1",
+                        f"OutputScaleTensor.Sizes[{d}]",
+                        "OutputScaleTensor.Sizes[{}] is {}; it must equal 1",
+                        (d, output_scale_tensor_sizes[d]),
+                        output_scale_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -536,9 +579,11 @@ class ElementWiseQuantizedLinearAdd(Description):
                 violations.append(
                     Violation(
                         "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes",
-                        "OutputZeroPointTensor.Sizes",
-                        f"OutputZeroPointTensor.Sizes[{d}] is {output_zero_point_tensor_sizes[d]}; it must "
-                        "equal 1",
+                        f"OutputZeroPointTensor.Sizes[{d}]",
+                        "OutputZeroPointTensor.Sizes[{}] is {}; it must equal 1",
+                        (d, output_zero_point_tensor_sizes[d]),
+                        output_zero_point_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -558,8 +603,10 @@ class ElementWiseQuantizedLinearAdd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, "
-                    f"{list(a_tensor_sizes)}{hint}",
+                    "BTensor.Sizes is {}; it must equal ATensor.Sizes, {}{}",
+                    (b_tensor_sizes, a_tensor_sizes, hint),
+                    b_tensor_sizes,
+                    a_tensor_sizes,
                 )
             )
         if output_tensor_sizes != a_tensor_sizes:
@@ -567,8 +614,10 @@ class ElementWiseQuantizedLinearAdd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes, "
-                    f"{list(a_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal ATensor.Sizes, {}",
+                    (output_tensor_sizes, a_tensor_sizes),
+                    output_tensor_sizes,
+                    a_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

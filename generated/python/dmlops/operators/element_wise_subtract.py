@@ -244,8 +244,10 @@ class ElementWiseSubtract(Description):
                 Violation(
                     "DML-ELEMENT_WISE_SUBTRACT-same-rank",
                     "BTensor.DimensionCount",
-                    f"BTensor.DimensionCount is {b_tensor_rank}; it must equal ATensor.DimensionCount, "
-                    f"{a_tensor_rank}",
+                    "BTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (b_tensor_rank, a_tensor_rank),
+                    b_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if output_tensor_rank != a_tensor_rank:
@@ -253,8 +255,10 @@ class ElementWiseSubtract(Description):
                 Violation(
                     "DML-ELEMENT_WISE_SUBTRACT-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"ATensor.DimensionCount, {a_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (output_tensor_rank, a_tensor_rank),
+                    output_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if violations:
@@ -278,8 +282,13 @@ class ElementWiseSubtract(Description):
                 Violation(
                     "DML-ELEMENT_WISE_SUBTRACT-same-type",
                     "BTensor.DataType",
-                    f"BTensor.DataType is {name_of(enums.TensorDataType, b_tensor_data_type)}; it must "
-                    f"equal ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
+                    "BTensor.DataType is {}; it must equal ATensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, b_tensor_data_type),
+                        name_of(enums.TensorDataType, a_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, b_tensor_data_type),
+                    name_of(enums.TensorDataType, a_tensor_data_type),
                 )
             )
         if output_tensor_data_type != a_tensor_data_type:
@@ -287,8 +296,13 @@ class ElementWiseSubtract(Description):
                 Violation(
                     "DML-ELEMENT_WISE_SUBTRACT-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    f"must equal ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal ATensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, a_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, a_tensor_data_type),
                 )
             )
         # DML-ELEMENT_WISE_SUBTRACT-same-sizes
@@ -307,8 +321,10 @@ class ElementWiseSubtract(Description):
                 Violation(
                     "DML-ELEMENT_WISE_SUBTRACT-same-sizes",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, "
-                    f"{list(a_tensor_sizes)}{hint}",
+                    "BTensor.Sizes is {}; it must equal ATensor.Sizes, {}{}",
+                    (b_tensor_sizes, a_tensor_sizes, hint),
+                    b_tensor_sizes,
+                    a_tensor_sizes,
                 )
             )
         if output_tensor_sizes != a_tensor_sizes:
@@ -316,8 +332,10 @@ class ElementWiseSubtract(Description):
                 Violation(
                     "DML-ELEMENT_WISE_SUBTRACT-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes, "
-                    f"{list(a_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal ATensor.Sizes, {}",
+                    (output_tensor_sizes, a_tensor_sizes),
+                    output_tensor_sizes,
+                    a_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -209,8 +209,13 @@ class FillValueSequence(Description):
                 Violation(
                     "DML-FILL_VALUE_SEQUENCE-value-data-type",
                     "ValueDataType",
-                    f"ValueDataType is {name_of(enums.TensorDataType, value_data_type)}; it must equal "
-                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "ValueDataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, value_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, value_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -245,9 +245,11 @@ class Fold(Description):
                 Violation(
                     "DML-FOLD-spatial-dimensions",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal DimensionCount "
-                    f"({dimension_count}) + 2, {dimension_count + 2} (batch and channel come before the "
-                    "spatial dimensions)",
+                    "OutputTensor.DimensionCount is {}; it must equal DimensionCount ({}) + 2, {} (batch "
+                    "and channel come before the spatial dimensions)",
+                    (output_tensor_rank, dimension_count, dimension_count + 2),
+                    output_tensor_rank,
+                    dimension_count + 2,
                 )
             )
         if violations:
@@ -268,9 +270,11 @@ class Fold(Description):
                 violations.append(
                     Violation(
                         "DML-FOLD-window-sizes-range",
-                        "WindowSizes",
-                        f"WindowSizes[{d}] is {window_sizes[d]}; it must be at least 1 (an empty window has "
-                        "no elements)",
+                        f"WindowSizes[{d}]",
+                        "WindowSizes[{}] is {}; it must be at least 1 (an empty window has no elements)",
+                        (d, window_sizes[d]),
+                        window_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -280,13 +284,26 @@ class Fold(Description):
                 violations.append(
                     Violation(
                         "DML-FOLD-window-fits",
-                        "WindowSizes",
-                        f"Dilations[{d}] ({entry(dilations, d)}) x (WindowSizes[{d}] ({window_sizes[d]}) - "
-                        f"1) + 1 is {entry(window_extents, d)}; it must be at most "
-                        f"OutputTensor.Sizes[{d + 2}] ({entry(output_tensor_sizes, d + 2)}) + "
-                        f"StartPadding[{d}] ({entry(start_padding, d)}) + EndPadding[{d}] "
-                        f"({entry(end_padding, d)}), {entry(padded_sizes, d)} (at least one window lies "
-                        "within the padded image)",
+                        f"Dilations[{d}]",
+                        "Dilations[{}] ({}) x (WindowSizes[{}] ({}) - 1) + 1 is {}; it must be at most "
+                        "OutputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (at "
+                        "least one window lies within the padded image)",
+                        (
+                            d,
+                            entry(dilations, d),
+                            d,
+                            window_sizes[d],
+                            entry(window_extents, d),
+                            d + 2,
+                            entry(output_tensor_sizes, d + 2),
+                            d,
+                            entry(start_padding, d),
+                            d,
+                            entry(end_padding, d),
+                            entry(padded_sizes, d),
+                        ),
+                        entry(window_extents, d),
+                        entry(padded_sizes, d),
                     )
                 )
                 break
@@ -313,9 +330,13 @@ class Fold(Description):
                 Violation(
                     "DML-FOLD-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-FOLD-strides-range
@@ -324,9 +345,11 @@ class Fold(Description):
                 violations.append(
                     Violation(
                         "DML-FOLD-strides-range",
-                        "Strides",
-                        f"Strides[{d}] is {strides[d]}; it must be at least 1 (the number of blocks is "
-                        "divided by it)",
+                        f"Strides[{d}]",
+                        "Strides[{}] is {}; it must be at least 1 (the number of blocks is divided by it)",
+                        (d, strides[d]),
+                        strides[d],
+                        1,
                     )
                 )
                 break
@@ -336,9 +359,12 @@ class Fold(Description):
                 violations.append(
                     Violation(
                         "DML-FOLD-dilations-range",
-                        "Dilations",
-                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one "
-                        "element of the window to the next)",
+                        f"Dilations[{d}]",
+                        "Dilations[{}] is {}; it must be at least 1 (the distance from one element of the "
+                        "window to the next)",
+                        (d, dilations[d]),
+                        dilations[d],
+                        1,
                     )
                 )
                 break
@@ -347,9 +373,11 @@ class Fold(Description):
             violations.append(
                 Violation(
                     "DML-FOLD-batch-size",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal "
-                    f"InputTensor.Sizes[0], {input_tensor_sizes[0]}",
+                    "OutputTensor.Sizes[0]",
+                    "OutputTensor.Sizes[0] is {}; it must equal InputTensor.Sizes[0], {}",
+                    (output_tensor_sizes[0], input_tensor_sizes[0]),
+                    output_tensor_sizes[0],
+                    input_tensor_sizes[0],
                 )
             )
         # DML-FOLD-window-elements
@@ -358,11 +386,17 @@ class Fold(Description):
             violations.append(
                 Violation(
                     "DML-FOLD-window-elements",
-                    "InputTensor.Sizes",
-                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must equal "
-                    f"OutputTensor.Sizes[1] ({entry(output_tensor_sizes, 1)}) x the product of WindowSizes "
-                    f"({saturate(prod(window_sizes))}), {number1} (a column holds one window in all "
-                    "channels)",
+                    "InputTensor.Sizes[1]",
+                    "InputTensor.Sizes[1] is {}; it must equal OutputTensor.Sizes[1] ({}) x the product of "
+                    "WindowSizes ({}), {} (a column holds one window in all channels)",
+                    (
+                        entry(input_tensor_sizes, 1),
+                        entry(output_tensor_sizes, 1),
+                        saturate(prod(window_sizes)),
+                        number1,
+                    ),
+                    entry(input_tensor_sizes, 1),
+                    number1,
                 )
             )
         # DML-FOLD-block-count
@@ -370,10 +404,16 @@ class Fold(Description):
             violations.append(
                 Violation(
                     "DML-FOLD-block-count",
-                    "InputTensor.Sizes",
-                    f"InputTensor.Sizes[2] is {entry(input_tensor_sizes, 2)}; it must be "
-                    f"{saturate(prod(blocks_per_dimension))} (one column for each position of the window: "
-                    f"{list(blocks_per_dimension)} in all dimensions)",
+                    "InputTensor.Sizes[2]",
+                    "InputTensor.Sizes[2] is {}; it must be {} (one column for each position of the window: "
+                    "{} in all dimensions)",
+                    (
+                        entry(input_tensor_sizes, 2),
+                        saturate(prod(blocks_per_dimension)),
+                        blocks_per_dimension,
+                    ),
+                    entry(input_tensor_sizes, 2),
+                    saturate(prod(blocks_per_dimension)),
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

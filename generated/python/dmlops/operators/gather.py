@@ -281,8 +281,10 @@ class Gather(Description):
                 Violation(
                     "DML-GATHER-same-rank",
                     "IndicesTensor.DimensionCount",
-                    f"IndicesTensor.DimensionCount is {indices_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "IndicesTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (indices_tensor_rank, input_tensor_rank),
+                    indices_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -290,8 +292,10 @@ class Gather(Description):
                 Violation(
                     "DML-GATHER-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-GATHER-axis-range
@@ -305,8 +309,10 @@ class Gather(Description):
                 Violation(
                     "DML-GATHER-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, "
-                    f"{input_tensor_rank}{hint}",
+                    "Axis is {}; it must be less than InputTensor.DimensionCount, {}{}",
+                    (axis, input_tensor_rank, hint),
+                    axis,
+                    input_tensor_rank,
                 )
             )
         # DML-GATHER-index-dimensions-range
@@ -321,8 +327,10 @@ class Gather(Description):
                 Violation(
                     "DML-GATHER-index-dimensions-range",
                     "IndexDimensions",
-                    f"IndexDimensions is {index_dimensions}; it must be at most "
-                    f"IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
+                    "IndexDimensions is {}; it must be at most IndicesTensor.DimensionCount, {}{}",
+                    (index_dimensions, indices_tensor_rank, hint),
+                    index_dimensions,
+                    indices_tensor_rank,
                 )
             )
         if violations:
@@ -351,9 +359,13 @@ class Gather(Description):
                 Violation(
                     "DML-GATHER-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-GATHER-indices-leading-ones
@@ -362,9 +374,12 @@ class Gather(Description):
                 violations.append(
                     Violation(
                         "DML-GATHER-indices-leading-ones",
-                        "IndicesTensor.Sizes",
-                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must equal 1 "
-                        "(dimensions before the last IndexDimensions hold no index)",
+                        f"IndicesTensor.Sizes[{d}]",
+                        "IndicesTensor.Sizes[{}] is {}; it must equal 1 (dimensions before the last "
+                        "IndexDimensions hold no index)",
+                        (d, indices_tensor_sizes[d]),
+                        indices_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -375,22 +390,27 @@ class Gather(Description):
                     Violation(
                         "DML-GATHER-output-rank",
                         "InputTensor.Sizes",
-                        f"the gathered sizes are {list(gathered_sizes)}; OutputTensor has "
-                        f"{output_tensor_rank} dimensions, and only leading sizes of 1 may be left out "
-                        "(sizes that do not fit the output's dimension count are cut off, and only 1 may "
-                        "be)",
+                        "the gathered sizes are {}; OutputTensor has {} dimensions, and only leading sizes "
+                        "of 1 may be left out (sizes that do not fit the output's dimension count are cut "
+                        "off, and only 1 may be)",
+                        (gathered_sizes, output_tensor_rank),
+                        gathered_sizes[d],
+                        1,
                     )
                 )
                 break
         # DML-GATHER-output-sizes
         if output_tensor_sizes != align(gathered_sizes, input_tensor_rank, 1):
-            numbers1 = list(align(gathered_sizes, input_tensor_rank, 1))
+            numbers1 = align(gathered_sizes, input_tensor_rank, 1)
             violations.append(
                 Violation(
                     "DML-GATHER-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (the sizes "
-                    "of the input with those of the indices in place of the axis, after leading 1s)",
+                    "OutputTensor.Sizes is {}; it must be {} (the sizes of the input with those of the "
+                    "indices in place of the axis, after leading 1s)",
+                    (output_tensor_sizes, numbers1),
+                    output_tensor_sizes,
+                    numbers1,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

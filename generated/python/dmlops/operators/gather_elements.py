@@ -249,8 +249,10 @@ class GatherElements(Description):
                 Violation(
                     "DML-GATHER_ELEMENTS-same-rank",
                     "IndicesTensor.DimensionCount",
-                    f"IndicesTensor.DimensionCount is {indices_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "IndicesTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (indices_tensor_rank, input_tensor_rank),
+                    indices_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -258,8 +260,10 @@ class GatherElements(Description):
                 Violation(
                     "DML-GATHER_ELEMENTS-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-GATHER_ELEMENTS-axis-range
@@ -273,8 +277,10 @@ class GatherElements(Description):
                 Violation(
                     "DML-GATHER_ELEMENTS-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, "
-                    f"{input_tensor_rank}{hint}",
+                    "Axis is {}; it must be less than InputTensor.DimensionCount, {}{}",
+                    (axis, input_tensor_rank, hint),
+                    axis,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -298,9 +304,13 @@ class GatherElements(Description):
                 Violation(
                     "DML-GATHER_ELEMENTS-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-GATHER_ELEMENTS-indices-sizes
@@ -309,9 +319,12 @@ class GatherElements(Description):
                 violations.append(
                     Violation(
                         "DML-GATHER_ELEMENTS-indices-sizes",
-                        "IndicesTensor.Sizes",
-                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must equal "
-                        f"InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only the axis may differ)",
+                        f"IndicesTensor.Sizes[{d}]",
+                        "IndicesTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only the "
+                        "axis may differ)",
+                        (d, indices_tensor_sizes[d], d, input_tensor_sizes[d]),
+                        indices_tensor_sizes[d],
+                        input_tensor_sizes[d],
                     )
                 )
                 break
@@ -321,8 +334,10 @@ class GatherElements(Description):
                 Violation(
                     "DML-GATHER_ELEMENTS-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal IndicesTensor.Sizes, "
-                    f"{list(indices_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal IndicesTensor.Sizes, {}",
+                    (output_tensor_sizes, indices_tensor_sizes),
+                    output_tensor_sizes,
+                    indices_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

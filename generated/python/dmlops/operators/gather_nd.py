@@ -276,8 +276,10 @@ class GatherNd(Description):
                 Violation(
                     "DML-GATHER_ND-same-rank",
                     "IndicesTensor.DimensionCount",
-                    f"IndicesTensor.DimensionCount is {indices_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "IndicesTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (indices_tensor_rank, input_tensor_rank),
+                    indices_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -285,8 +287,10 @@ class GatherNd(Description):
                 Violation(
                     "DML-GATHER_ND-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-GATHER_ND-input-dimension-count-range
@@ -295,7 +299,10 @@ class GatherNd(Description):
                 Violation(
                     "DML-GATHER_ND-input-dimension-count-range",
                     "InputDimensionCount",
-                    f"InputDimensionCount is {input_dimension_count}; it must be at least 1",
+                    "InputDimensionCount is {}; it must be at least 1",
+                    (input_dimension_count,),
+                    input_dimension_count,
+                    1,
                 )
             )
         if input_dimension_count > input_tensor_rank:
@@ -309,8 +316,10 @@ class GatherNd(Description):
                 Violation(
                     "DML-GATHER_ND-input-dimension-count-range",
                     "InputDimensionCount",
-                    f"InputDimensionCount is {input_dimension_count}; it must be at most "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}{hint}",
+                    "InputDimensionCount is {}; it must be at most InputTensor.DimensionCount, {}{}",
+                    (input_dimension_count, input_tensor_rank, hint),
+                    input_dimension_count,
+                    input_tensor_rank,
                 )
             )
         # DML-GATHER_ND-indices-dimension-count-range
@@ -319,7 +328,10 @@ class GatherNd(Description):
                 Violation(
                     "DML-GATHER_ND-indices-dimension-count-range",
                     "IndicesDimensionCount",
-                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at least 1",
+                    "IndicesDimensionCount is {}; it must be at least 1",
+                    (indices_dimension_count,),
+                    indices_dimension_count,
+                    1,
                 )
             )
         if indices_dimension_count > indices_tensor_rank:
@@ -333,8 +345,10 @@ class GatherNd(Description):
                 Violation(
                     "DML-GATHER_ND-indices-dimension-count-range",
                     "IndicesDimensionCount",
-                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at most "
-                    f"IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
+                    "IndicesDimensionCount is {}; it must be at most IndicesTensor.DimensionCount, {}{}",
+                    (indices_dimension_count, indices_tensor_rank, hint),
+                    indices_dimension_count,
+                    indices_tensor_rank,
                 )
             )
         if violations:
@@ -365,9 +379,13 @@ class GatherNd(Description):
                 Violation(
                     "DML-GATHER_ND-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-GATHER_ND-input-leading-ones
@@ -376,9 +394,12 @@ class GatherNd(Description):
                 violations.append(
                     Violation(
                         "DML-GATHER_ND-input-leading-ones",
-                        "InputTensor.Sizes",
-                        f"InputTensor.Sizes[{d}] is {input_tensor_sizes[d]}; it must equal 1 (dimensions "
-                        "before the last InputDimensionCount do not count)",
+                        f"InputTensor.Sizes[{d}]",
+                        "InputTensor.Sizes[{}] is {}; it must equal 1 (dimensions before the last "
+                        "InputDimensionCount do not count)",
+                        (d, input_tensor_sizes[d]),
+                        input_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -388,9 +409,12 @@ class GatherNd(Description):
                 violations.append(
                     Violation(
                         "DML-GATHER_ND-indices-leading-ones",
-                        "IndicesTensor.Sizes",
-                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must equal 1 "
-                        "(dimensions before the last IndicesDimensionCount do not count)",
+                        f"IndicesTensor.Sizes[{d}]",
+                        "IndicesTensor.Sizes[{}] is {}; it must equal 1 (dimensions before the last "
+                        "IndicesDimensionCount do not count)",
+                        (d, indices_tensor_sizes[d]),
+                        indices_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -399,10 +423,12 @@ class GatherNd(Description):
             violations.append(
                 Violation(
                     "DML-GATHER_ND-index-tuple-size",
-                    "IndicesTensor.Sizes",
-                    f"IndicesTensor.Sizes[{indices_tensor_rank - 1}] is {index_tuple_size}; it must be at "
-                    f"most InputDimensionCount, {input_dimension_count} (a tuple has at most one coordinate "
-                    "for each input dimension that counts)",
+                    f"IndicesTensor.Sizes[{indices_tensor_rank - 1}]",
+                    "IndicesTensor.Sizes[{}] is {}; it must be at most InputDimensionCount, {} (a tuple has "
+                    "at most one coordinate for each input dimension that counts)",
+                    (indices_tensor_rank - 1, index_tuple_size, input_dimension_count),
+                    index_tuple_size,
+                    input_dimension_count,
                 )
             )
         # DML-GATHER_ND-output-rank
@@ -411,21 +437,25 @@ class GatherNd(Description):
                 Violation(
                     "DML-GATHER_ND-output-rank",
                     "IndicesTensor.Sizes",
-                    f"the gathered sizes are {list(gathered_sizes)}; they must be at most as many as the "
-                    f"dimensions of InputTensor, {input_tensor_rank} (the output has room for every size "
-                    "that is not indexed away)",
+                    "the gathered sizes are {}; they must be at most as many as the dimensions of "
+                    "InputTensor, {} (the output has room for every size that is not indexed away)",
+                    (gathered_sizes, input_tensor_rank),
+                    len(gathered_sizes),
+                    input_tensor_rank,
                 )
             )
         # DML-GATHER_ND-output-sizes
         if output_tensor_sizes != align(gathered_sizes, input_tensor_rank, 1):
-            numbers1 = list(align(gathered_sizes, input_tensor_rank, 1))
+            numbers1 = align(gathered_sizes, input_tensor_rank, 1)
             violations.append(
                 Violation(
                     "DML-GATHER_ND-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (the sizes "
-                    "of the indices but the last, then those of the input that are not indexed, after "
-                    "leading 1s)",
+                    "OutputTensor.Sizes is {}; it must be {} (the sizes of the indices but the last, then "
+                    "those of the input that are not indexed, after leading 1s)",
+                    (output_tensor_sizes, numbers1),
+                    output_tensor_sizes,
+                    numbers1,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

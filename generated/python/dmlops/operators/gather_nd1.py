@@ -270,8 +270,10 @@ class GatherNd1(Description):
                 Violation(
                     "DML-GATHER_ND1-same-rank",
                     "IndicesTensor.DimensionCount",
-                    f"IndicesTensor.DimensionCount is {indices_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "IndicesTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (indices_tensor_rank, input_tensor_rank),
+                    indices_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -279,8 +281,10 @@ class GatherNd1(Description):
                 Violation(
                     "DML-GATHER_ND1-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-GATHER_ND1-input-dimension-count-range
@@ -289,7 +293,10 @@ class GatherNd1(Description):
                 Violation(
                     "DML-GATHER_ND1-input-dimension-count-range",
                     "InputDimensionCount",
-                    f"InputDimensionCount is {input_dimension_count}; it must be at least 1",
+                    "InputDimensionCount is {}; it must be at least 1",
+                    (input_dimension_count,),
+                    input_dimension_count,
+                    1,
                 )
             )
         if input_dimension_count > input_tensor_rank:
@@ -303,8 +310,10 @@ class GatherNd1(Description):
                 Violation(
                     "DML-GATHER_ND1-input-dimension-count-range",
                     "InputDimensionCount",
-                    f"InputDimensionCount is {input_dimension_count}; it must be at most "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}{hint}",
+                    "InputDimensionCount is {}; it must be at most InputTensor.DimensionCount, {}{}",
+                    (input_dimension_count, input_tensor_rank, hint),
+                    input_dimension_count,
+                    input_tensor_rank,
                 )
             )
         # DML-GATHER_ND1-indices-dimension-count-range
@@ -313,7 +322,10 @@ class GatherNd1(Description):
                 Violation(
                     "DML-GATHER_ND1-indices-dimension-count-range",
                     "IndicesDimensionCount",
-                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at least 1",
+                    "IndicesDimensionCount is {}; it must be at least 1",
+                    (indices_dimension_count,),
+                    indices_dimension_count,
+                    1,
                 )
             )
         if indices_dimension_count > indices_tensor_rank:
@@ -327,8 +339,10 @@ class GatherNd1(Description):
                 Violation(
                     "DML-GATHER_ND1-indices-dimension-count-range",
                     "IndicesDimensionCount",
-                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at most "
-                    f"IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
+                    "IndicesDimensionCount is {}; it must be at most IndicesTensor.DimensionCount, {}{}",
+                    (indices_dimension_count, indices_tensor_rank, hint),
+                    indices_dimension_count,
+                    indices_tensor_rank,
                 )
             )
         # DML-GATHER_ND1-batch-dimension-count-range
@@ -337,8 +351,10 @@ class GatherNd1(Description):
                 Violation(
                     "DML-GATHER_ND1-batch-dimension-count-range",
                     "BatchDimensionCount",
-                    f"BatchDimensionCount is {batch_dimension_count}; it must be less than "
-                    f"InputDimensionCount, {input_dimension_count}",
+                    "BatchDimensionCount is {}; it must be less than InputDimensionCount, {}",
+                    (batch_dimension_count, input_dimension_count),
+                    batch_dimension_count,
+                    input_dimension_count,
                 )
             )
         if batch_dimension_count >= indices_dimension_count:
@@ -346,8 +362,10 @@ class GatherNd1(Description):
                 Violation(
                     "DML-GATHER_ND1-batch-dimension-count-range",
                     "BatchDimensionCount",
-                    f"BatchDimensionCount is {batch_dimension_count}; it must be less than "
-                    f"IndicesDimensionCount, {indices_dimension_count}",
+                    "BatchDimensionCount is {}; it must be less than IndicesDimensionCount, {}",
+                    (batch_dimension_count, indices_dimension_count),
+                    batch_dimension_count,
+                    indices_dimension_count,
                 )
             )
         if violations:
@@ -378,9 +396,13 @@ class GatherNd1(Description):
                 Violation(
                     "DML-GATHER_ND1-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-GATHER_ND1-input-leading-ones
@@ -389,9 +411,12 @@ class GatherNd1(Description):
                 violations.append(
                     Violation(
                         "DML-GATHER_ND1-input-leading-ones",
-                        "InputTensor.Sizes",
-                        f"InputTensor.Sizes[{d}] is {input_tensor_sizes[d]}; it must equal 1 (dimensions "
-                        "before the last InputDimensionCount do not count)",
+                        f"InputTensor.Sizes[{d}]",
+                        "InputTensor.Sizes[{}] is {}; it must equal 1 (dimensions before the last "
+                        "InputDimensionCount do not count)",
+                        (d, input_tensor_sizes[d]),
+                        input_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -401,9 +426,12 @@ class GatherNd1(Description):
                 violations.append(
                     Violation(
                         "DML-GATHER_ND1-indices-leading-ones",
-                        "IndicesTensor.Sizes",
-                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must equal 1 "
-                        "(dimensions before the last IndicesDimensionCount do not count)",
+                        f"IndicesTensor.Sizes[{d}]",
+                        "IndicesTensor.Sizes[{}] is {}; it must equal 1 (dimensions before the last "
+                        "IndicesDimensionCount do not count)",
+                        (d, indices_tensor_sizes[d]),
+                        indices_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -415,9 +443,12 @@ class GatherNd1(Description):
                 violations.append(
                     Violation(
                         "DML-GATHER_ND1-batch-sizes",
-                        "IndicesTensor.Sizes",
-                        f"IndicesTensor.Sizes[{indices_start + d}] is {number1}; it must equal "
-                        f"InputTensor.Sizes[{input_start + d}], {number2} (batches are shared)",
+                        f"IndicesTensor.Sizes[{indices_start + d}]",
+                        "IndicesTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (batches "
+                        "are shared)",
+                        (indices_start + d, number1, input_start + d, number2),
+                        number1,
+                        number2,
                     )
                 )
                 break
@@ -427,11 +458,19 @@ class GatherNd1(Description):
             violations.append(
                 Violation(
                     "DML-GATHER_ND1-index-tuple-size",
-                    "IndicesTensor.Sizes",
-                    f"IndicesTensor.Sizes[{indices_tensor_rank - 1}] is {index_tuple_size}; it must be at "
-                    f"most InputDimensionCount ({input_dimension_count}) - BatchDimensionCount "
-                    f"({batch_dimension_count}), {number1} (a tuple has at most one coordinate for each "
-                    "input dimension that counts and is not a batch)",
+                    f"IndicesTensor.Sizes[{indices_tensor_rank - 1}]",
+                    "IndicesTensor.Sizes[{}] is {}; it must be at most InputDimensionCount ({}) - "
+                    "BatchDimensionCount ({}), {} (a tuple has at most one coordinate for each input "
+                    "dimension that counts and is not a batch)",
+                    (
+                        indices_tensor_rank - 1,
+                        index_tuple_size,
+                        input_dimension_count,
+                        batch_dimension_count,
+                        number1,
+                    ),
+                    index_tuple_size,
+                    number1,
                 )
             )
         # DML-GATHER_ND1-output-rank
@@ -440,21 +479,25 @@ class GatherNd1(Description):
                 Violation(
                     "DML-GATHER_ND1-output-rank",
                     "IndicesTensor.Sizes",
-                    f"the gathered sizes are {list(gathered_sizes)}; they must be at most as many as the "
-                    f"dimensions of InputTensor, {input_tensor_rank} (the output has room for every size "
-                    "that is not indexed away)",
+                    "the gathered sizes are {}; they must be at most as many as the dimensions of "
+                    "InputTensor, {} (the output has room for every size that is not indexed away)",
+                    (gathered_sizes, input_tensor_rank),
+                    len(gathered_sizes),
+                    input_tensor_rank,
                 )
             )
         # DML-GATHER_ND1-output-sizes
         if output_tensor_sizes != align(gathered_sizes, input_tensor_rank, 1):
-            numbers1 = list(align(gathered_sizes, input_tensor_rank, 1))
+            numbers1 = align(gathered_sizes, input_tensor_rank, 1)
             violations.append(
                 Violation(
                     "DML-GATHER_ND1-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (the sizes "
-                    "of the indices but the last, then those of the input that are not indexed, after "
-                    "leading 1s)",
+                    "OutputTensor.Sizes is {}; it must be {} (the sizes of the indices but the last, then "
+                    "those of the input that are not indexed, after leading 1s)",
+                    (output_tensor_sizes, numbers1),
+                    output_tensor_sizes,
+                    numbers1,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -285,8 +285,10 @@ class Gemm(Description):
                 Violation(
                     "DML-GEMM-same-rank",
                     "BTensor.DimensionCount",
-                    f"BTensor.DimensionCount is {b_tensor_rank}; it must equal ATensor.DimensionCount, "
-                    f"{a_tensor_rank}",
+                    "BTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (b_tensor_rank, a_tensor_rank),
+                    b_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if c_tensor is not None and c_tensor_rank != a_tensor_rank:
@@ -294,8 +296,10 @@ class Gemm(Description):
                 Violation(
                     "DML-GEMM-same-rank",
                     "CTensor.DimensionCount",
-                    f"CTensor.DimensionCount is {c_tensor_rank}; it must equal ATensor.DimensionCount, "
-                    f"{a_tensor_rank}",
+                    "CTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (c_tensor_rank, a_tensor_rank),
+                    c_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if output_tensor_rank != a_tensor_rank:
@@ -303,8 +307,10 @@ class Gemm(Description):
                 Violation(
                     "DML-GEMM-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"ATensor.DimensionCount, {a_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (output_tensor_rank, a_tensor_rank),
+                    output_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if violations:
@@ -333,8 +339,13 @@ class Gemm(Description):
                 Violation(
                     "DML-GEMM-same-type",
                     "BTensor.DataType",
-                    f"BTensor.DataType is {name_of(enums.TensorDataType, b_tensor_data_type)}; it must "
-                    f"equal ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
+                    "BTensor.DataType is {}; it must equal ATensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, b_tensor_data_type),
+                        name_of(enums.TensorDataType, a_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, b_tensor_data_type),
+                    name_of(enums.TensorDataType, a_tensor_data_type),
                 )
             )
         if c_tensor is not None and c_tensor_data_type != a_tensor_data_type:
@@ -342,8 +353,13 @@ class Gemm(Description):
                 Violation(
                     "DML-GEMM-same-type",
                     "CTensor.DataType",
-                    f"CTensor.DataType is {name_of(enums.TensorDataType, c_tensor_data_type)}; it must "
-                    f"equal ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
+                    "CTensor.DataType is {}; it must equal ATensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, c_tensor_data_type),
+                        name_of(enums.TensorDataType, a_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, c_tensor_data_type),
+                    name_of(enums.TensorDataType, a_tensor_data_type),
                 )
             )
         if output_tensor_data_type != a_tensor_data_type:
@@ -351,8 +367,13 @@ class Gemm(Description):
                 Violation(
                     "DML-GEMM-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    f"must equal ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal ATensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, a_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, a_tensor_data_type),
                 )
             )
         # DML-GEMM-batch-sizes
@@ -361,9 +382,12 @@ class Gemm(Description):
                 violations.append(
                     Violation(
                         "DML-GEMM-batch-sizes",
-                        "BTensor.Sizes",
-                        f"BTensor.Sizes[{d}] is {b_tensor_sizes[d]}; it must equal ATensor.Sizes[{d}], "
-                        f"{a_tensor_sizes[d]} (each matrix of A has its own in B)",
+                        f"BTensor.Sizes[{d}]",
+                        "BTensor.Sizes[{}] is {}; it must equal ATensor.Sizes[{}], {} (each matrix of A has "
+                        "its own in B)",
+                        (d, b_tensor_sizes[d], d, a_tensor_sizes[d]),
+                        b_tensor_sizes[d],
+                        a_tensor_sizes[d],
                     )
                 )
                 break
@@ -374,21 +398,26 @@ class Gemm(Description):
             violations.append(
                 Violation(
                     "DML-GEMM-inner-size",
-                    "BTensor.Sizes",
-                    f"BTensor.Sizes[{number1}] is {entry(b_tensor_sizes, number1)}; it must equal "
-                    f"ATensor.Sizes[{number2}], {k} (A has as many columns as B has rows, after their "
-                    "transforms)",
+                    f"BTensor.Sizes[{number1}]",
+                    "BTensor.Sizes[{}] is {}; it must equal ATensor.Sizes[{}], {} (A has as many columns as "
+                    "B has rows, after their transforms)",
+                    (number1, entry(b_tensor_sizes, number1), number2, k),
+                    entry(b_tensor_sizes, number1),
+                    k,
                 )
             )
         # DML-GEMM-output-sizes
         if output_tensor_sizes != (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n):
-            numbers1 = [*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n]
+            numbers1 = (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n)
             violations.append(
                 Violation(
                     "DML-GEMM-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (the batch, "
-                    "the rows of A and the columns of B, each after its transform)",
+                    "OutputTensor.Sizes is {}; it must be {} (the batch, the rows of A and the columns of "
+                    "B, each after its transform)",
+                    (output_tensor_sizes, numbers1),
+                    output_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-GEMM-same-sizes
@@ -407,8 +436,10 @@ class Gemm(Description):
                 Violation(
                     "DML-GEMM-same-sizes",
                     "CTensor.Sizes",
-                    f"CTensor.Sizes is {list(c_tensor_sizes)}; it must equal OutputTensor.Sizes, "
-                    f"{list(output_tensor_sizes)}{hint}",
+                    "CTensor.Sizes is {}; it must equal OutputTensor.Sizes, {}{}",
+                    (c_tensor_sizes, output_tensor_sizes, hint),
+                    c_tensor_sizes,
+                    output_tensor_sizes,
                 )
             )
         if violations:
@@ -428,9 +459,12 @@ class Gemm(Description):
             violations.append(
                 Violation(
                     "DML-GEMM-channel-limit",
-                    "ATensor.Sizes",
-                    f"ATensor.Sizes[{a_tensor_rank - 3}] is {entry(a_tensor_sizes, a_tensor_rank - 3)}; it "
-                    "should be at most 65535 (DirectML has been seen to refuse more channels)",
+                    f"ATensor.Sizes[{a_tensor_rank - 3}]",
+                    "ATensor.Sizes[{}] is {}; it should be at most 65535 (DirectML has been seen to refuse "
+                    "more channels)",
+                    (a_tensor_rank - 3, entry(a_tensor_sizes, a_tensor_rank - 3)),
+                    entry(a_tensor_sizes, a_tensor_rank - 3),
+                    65535,
                 )
             )
         return violations

@@ -382,9 +382,11 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-activation-desc-count",
                     "ActivationDescCount",
-                    f"ActivationDescCount is {activation_desc_count}; with Direction "
-                    f"{name_of(enums.RecurrentNetworkDirection, direction)} it must equal 4 (each direction "
-                    "has its own activations)",
+                    "ActivationDescCount is {}; with Direction {} it must equal 4 (each direction has its "
+                    "own activations)",
+                    (activation_desc_count, name_of(enums.RecurrentNetworkDirection, direction)),
+                    activation_desc_count,
+                    function_count * 2,
                 )
             )
         if direction != RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and activation_desc_count != function_count:
@@ -392,9 +394,11 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-activation-desc-count",
                     "ActivationDescCount",
-                    f"ActivationDescCount is {activation_desc_count}; with Direction "
-                    f"{name_of(enums.RecurrentNetworkDirection, direction)} it must equal 2 (each direction "
-                    "has its own activations)",
+                    "ActivationDescCount is {}; with Direction {} it must equal 2 (each direction has its "
+                    "own activations)",
+                    (activation_desc_count, name_of(enums.RecurrentNetworkDirection, direction)),
+                    activation_desc_count,
+                    function_count,
                 )
             )
         if violations:
@@ -446,9 +450,13 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-same-type",
                     "WeightTensor.DataType",
-                    f"WeightTensor.DataType is {name_of(enums.TensorDataType, weight_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "WeightTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, weight_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, weight_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if recurrence_tensor_data_type != input_tensor_data_type:
@@ -456,9 +464,13 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-same-type",
                     "RecurrenceTensor.DataType",
-                    "RecurrenceTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, recurrence_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "RecurrenceTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, recurrence_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, recurrence_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if bias_tensor is not None and bias_tensor_data_type != input_tensor_data_type:
@@ -466,9 +478,13 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-same-type",
                     "BiasTensor.DataType",
-                    f"BiasTensor.DataType is {name_of(enums.TensorDataType, bias_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "BiasTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, bias_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, bias_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if hidden_init_tensor is not None and hidden_init_tensor_data_type != input_tensor_data_type:
@@ -476,9 +492,13 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-same-type",
                     "HiddenInitTensor.DataType",
-                    "HiddenInitTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, hidden_init_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "HiddenInitTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, hidden_init_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, hidden_init_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_sequence_tensor is not None and output_sequence_tensor_data_type != input_tensor_data_type:
@@ -486,9 +506,13 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-same-type",
                     "OutputSequenceTensor.DataType",
-                    "OutputSequenceTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_sequence_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputSequenceTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_sequence_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_sequence_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_single_tensor is not None and output_single_tensor_data_type != input_tensor_data_type:
@@ -496,9 +520,13 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-same-type",
                     "OutputSingleTensor.DataType",
-                    "OutputSingleTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_single_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputSingleTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_single_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_single_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-GRU-not-owned
@@ -507,8 +535,10 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-not-owned",
                     "InputTensor.Flags",
-                    f"InputTensor.Flags is {name_of(enums.TensorFlags, input_tensor_flags)}; it must differ "
-                    "from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    "InputTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators keep no "
+                    "tensor of their own)",
+                    (name_of(enums.TensorFlags, input_tensor_flags),),
+                    name_of(enums.TensorFlags, input_tensor_flags),
                 )
             )
         if weight_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -516,8 +546,10 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-not-owned",
                     "WeightTensor.Flags",
-                    f"WeightTensor.Flags is {name_of(enums.TensorFlags, weight_tensor_flags)}; it must "
-                    "differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    "WeightTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators keep "
+                    "no tensor of their own)",
+                    (name_of(enums.TensorFlags, weight_tensor_flags),),
+                    name_of(enums.TensorFlags, weight_tensor_flags),
                 )
             )
         if recurrence_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -525,8 +557,10 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-not-owned",
                     "RecurrenceTensor.Flags",
-                    f"RecurrenceTensor.Flags is {name_of(enums.TensorFlags, recurrence_tensor_flags)}; it "
-                    "must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    "RecurrenceTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators "
+                    "keep no tensor of their own)",
+                    (name_of(enums.TensorFlags, recurrence_tensor_flags),),
+                    name_of(enums.TensorFlags, recurrence_tensor_flags),
                 )
             )
         if bias_tensor is not None and bias_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -534,8 +568,10 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-not-owned",
                     "BiasTensor.Flags",
-                    f"BiasTensor.Flags is {name_of(enums.TensorFlags, bias_tensor_flags)}; it must differ "
-                    "from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    "BiasTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators keep no "
+                    "tensor of their own)",
+                    (name_of(enums.TensorFlags, bias_tensor_flags),),
+                    name_of(enums.TensorFlags, bias_tensor_flags),
                 )
             )
         if hidden_init_tensor is not None and hidden_init_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -543,8 +579,10 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-not-owned",
                     "HiddenInitTensor.Flags",
-                    f"HiddenInitTensor.Flags is {name_of(enums.TensorFlags, hidden_init_tensor_flags)}; it "
-                    "must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    "HiddenInitTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators "
+                    "keep no tensor of their own)",
+                    (name_of(enums.TensorFlags, hidden_init_tensor_flags),),
+                    name_of(enums.TensorFlags, hidden_init_tensor_flags),
                 )
             )
         if sequence_lengths_tensor is not None and sequence_lengths_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -552,9 +590,10 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-not-owned",
                     "SequenceLengthsTensor.Flags",
-                    "SequenceLengthsTensor.Flags is "
-                    f"{name_of(enums.TensorFlags, sequence_lengths_tensor_flags)}; it must differ from "
-                    "OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    "SequenceLengthsTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent "
+                    "operators keep no tensor of their own)",
+                    (name_of(enums.TensorFlags, sequence_lengths_tensor_flags),),
+                    name_of(enums.TensorFlags, sequence_lengths_tensor_flags),
                 )
             )
         # DML-GRU-input-shape
@@ -562,8 +601,11 @@ class Gru(Description):
             violations.append(
                 Violation(
                     "DML-GRU-input-shape",
-                    "InputTensor.Sizes",
-                    f"InputTensor.Sizes[0] is {input_tensor_sizes[0]}; it must equal 1",
+                    "InputTensor.Sizes[0]",
+                    "InputTensor.Sizes[0] is {}; it must equal 1",
+                    (input_tensor_sizes[0],),
+                    input_tensor_sizes[0],
+                    1,
                 )
             )
         # DML-GRU-recurrence-shape
@@ -571,18 +613,26 @@ class Gru(Description):
             violations.append(
                 Violation(
                     "DML-GRU-recurrence-shape",
-                    "RecurrenceTensor.Sizes",
-                    f"RecurrenceTensor.Sizes[0] is {recurrence_tensor_sizes[0]}; it must equal 1",
+                    "RecurrenceTensor.Sizes[0]",
+                    "RecurrenceTensor.Sizes[0] is {}; it must equal 1",
+                    (recurrence_tensor_sizes[0],),
+                    recurrence_tensor_sizes[0],
+                    1,
                 )
             )
         if entry(recurrence_tensor_sizes, 2) != gate_count * hidden_size:
             violations.append(
                 Violation(
                     "DML-GRU-recurrence-shape",
-                    "RecurrenceTensor.Sizes",
-                    f"RecurrenceTensor.Sizes[2] is {entry(recurrence_tensor_sizes, 2)}; it must equal 3 x "
-                    f"RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}), "
-                    f"{gate_count * hidden_size}",
+                    "RecurrenceTensor.Sizes[2]",
+                    "RecurrenceTensor.Sizes[2] is {}; it must equal 3 x RecurrenceTensor.Sizes[3] ({}), {}",
+                    (
+                        entry(recurrence_tensor_sizes, 2),
+                        entry(recurrence_tensor_sizes, 3),
+                        gate_count * hidden_size,
+                    ),
+                    entry(recurrence_tensor_sizes, 2),
+                    gate_count * hidden_size,
                 )
             )
         # DML-GRU-direction-count
@@ -590,18 +640,22 @@ class Gru(Description):
             violations.append(
                 Violation(
                     "DML-GRU-direction-count",
-                    "RecurrenceTensor.Sizes",
-                    f"RecurrenceTensor.Sizes[1] is {direction_count}; with Direction "
-                    f"{name_of(enums.RecurrentNetworkDirection, direction)} it must equal 2",
+                    "RecurrenceTensor.Sizes[1]",
+                    "RecurrenceTensor.Sizes[1] is {}; with Direction {} it must equal 2",
+                    (direction_count, name_of(enums.RecurrentNetworkDirection, direction)),
+                    direction_count,
+                    2,
                 )
             )
         if direction != RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and direction_count != 1:
             violations.append(
                 Violation(
                     "DML-GRU-direction-count",
-                    "RecurrenceTensor.Sizes",
-                    f"RecurrenceTensor.Sizes[1] is {direction_count}; with Direction "
-                    f"{name_of(enums.RecurrentNetworkDirection, direction)} it must equal 1",
+                    "RecurrenceTensor.Sizes[1]",
+                    "RecurrenceTensor.Sizes[1] is {}; with Direction {} it must equal 1",
+                    (direction_count, name_of(enums.RecurrentNetworkDirection, direction)),
+                    direction_count,
+                    1,
                 )
             )
         # DML-GRU-weight-shape
@@ -609,36 +663,48 @@ class Gru(Description):
             violations.append(
                 Violation(
                     "DML-GRU-weight-shape",
-                    "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[0] is {weight_tensor_sizes[0]}; it must equal 1",
+                    "WeightTensor.Sizes[0]",
+                    "WeightTensor.Sizes[0] is {}; it must equal 1",
+                    (weight_tensor_sizes[0],),
+                    weight_tensor_sizes[0],
+                    1,
                 )
             )
         if entry(weight_tensor_sizes, 1) != direction_count:
             violations.append(
                 Violation(
                     "DML-GRU-weight-shape",
-                    "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[1] is {entry(weight_tensor_sizes, 1)}; it must equal "
-                    f"RecurrenceTensor.Sizes[1], {direction_count}",
+                    "WeightTensor.Sizes[1]",
+                    "WeightTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
+                    (entry(weight_tensor_sizes, 1), direction_count),
+                    entry(weight_tensor_sizes, 1),
+                    direction_count,
                 )
             )
         if entry(weight_tensor_sizes, 2) != gate_count * hidden_size:
             violations.append(
                 Violation(
                     "DML-GRU-weight-shape",
-                    "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[2] is {entry(weight_tensor_sizes, 2)}; it must equal 3 x "
-                    f"RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}), "
-                    f"{gate_count * hidden_size}",
+                    "WeightTensor.Sizes[2]",
+                    "WeightTensor.Sizes[2] is {}; it must equal 3 x RecurrenceTensor.Sizes[3] ({}), {}",
+                    (
+                        entry(weight_tensor_sizes, 2),
+                        entry(recurrence_tensor_sizes, 3),
+                        gate_count * hidden_size,
+                    ),
+                    entry(weight_tensor_sizes, 2),
+                    gate_count * hidden_size,
                 )
             )
         if entry(weight_tensor_sizes, 3) != input_size:
             violations.append(
                 Violation(
                     "DML-GRU-weight-shape",
-                    "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[3] is {entry(weight_tensor_sizes, 3)}; it must equal "
-                    f"InputTensor.Sizes[3], {input_size}",
+                    "WeightTensor.Sizes[3]",
+                    "WeightTensor.Sizes[3] is {}; it must equal InputTensor.Sizes[3], {}",
+                    (entry(weight_tensor_sizes, 3), input_size),
+                    entry(weight_tensor_sizes, 3),
+                    input_size,
                 )
             )
         # DML-GRU-bias-shape
@@ -646,35 +712,48 @@ class Gru(Description):
             violations.append(
                 Violation(
                     "DML-GRU-bias-shape",
-                    "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes[0] is {entry(bias_tensor_sizes, 0)}; it must equal 1",
+                    "BiasTensor.Sizes[0]",
+                    "BiasTensor.Sizes[0] is {}; it must equal 1",
+                    (entry(bias_tensor_sizes, 0),),
+                    entry(bias_tensor_sizes, 0),
+                    1,
                 )
             )
         if bias_tensor is not None and entry(bias_tensor_sizes, 1) != 1:
             violations.append(
                 Violation(
                     "DML-GRU-bias-shape",
-                    "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes[1] is {entry(bias_tensor_sizes, 1)}; it must equal 1",
+                    "BiasTensor.Sizes[1]",
+                    "BiasTensor.Sizes[1] is {}; it must equal 1",
+                    (entry(bias_tensor_sizes, 1),),
+                    entry(bias_tensor_sizes, 1),
+                    1,
                 )
             )
         if bias_tensor is not None and entry(bias_tensor_sizes, 2) != direction_count:
             violations.append(
                 Violation(
                     "DML-GRU-bias-shape",
-                    "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes[2] is {entry(bias_tensor_sizes, 2)}; it must equal "
-                    f"RecurrenceTensor.Sizes[1], {direction_count}",
+                    "BiasTensor.Sizes[2]",
+                    "BiasTensor.Sizes[2] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
+                    (entry(bias_tensor_sizes, 2), direction_count),
+                    entry(bias_tensor_sizes, 2),
+                    direction_count,
                 )
             )
         if bias_tensor is not None and entry(bias_tensor_sizes, 3) != gate_count * hidden_size * 2:
             violations.append(
                 Violation(
                     "DML-GRU-bias-shape",
-                    "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes[3] is {entry(bias_tensor_sizes, 3)}; it must equal 3 x "
-                    f"RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}) x 2, "
-                    f"{gate_count * hidden_size * 2}",
+                    "BiasTensor.Sizes[3]",
+                    "BiasTensor.Sizes[3] is {}; it must equal 3 x RecurrenceTensor.Sizes[3] ({}) x 2, {}",
+                    (
+                        entry(bias_tensor_sizes, 3),
+                        entry(recurrence_tensor_sizes, 3),
+                        gate_count * hidden_size * 2,
+                    ),
+                    entry(bias_tensor_sizes, 3),
+                    gate_count * hidden_size * 2,
                 )
             )
         # DML-GRU-hidden-init-shape
@@ -682,35 +761,44 @@ class Gru(Description):
             violations.append(
                 Violation(
                     "DML-GRU-hidden-init-shape",
-                    "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[0] is {entry(hidden_init_tensor_sizes, 0)}; it must equal 1",
+                    "HiddenInitTensor.Sizes[0]",
+                    "HiddenInitTensor.Sizes[0] is {}; it must equal 1",
+                    (entry(hidden_init_tensor_sizes, 0),),
+                    entry(hidden_init_tensor_sizes, 0),
+                    1,
                 )
             )
         if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 1) != direction_count:
             violations.append(
                 Violation(
                     "DML-GRU-hidden-init-shape",
-                    "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[1] is {entry(hidden_init_tensor_sizes, 1)}; it must equal "
-                    f"RecurrenceTensor.Sizes[1], {direction_count}",
+                    "HiddenInitTensor.Sizes[1]",
+                    "HiddenInitTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
+                    (entry(hidden_init_tensor_sizes, 1), direction_count),
+                    entry(hidden_init_tensor_sizes, 1),
+                    direction_count,
                 )
             )
         if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 2) != batch_size:
             violations.append(
                 Violation(
                     "DML-GRU-hidden-init-shape",
-                    "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[2] is {entry(hidden_init_tensor_sizes, 2)}; it must equal "
-                    f"InputTensor.Sizes[2], {batch_size}",
+                    "HiddenInitTensor.Sizes[2]",
+                    "HiddenInitTensor.Sizes[2] is {}; it must equal InputTensor.Sizes[2], {}",
+                    (entry(hidden_init_tensor_sizes, 2), batch_size),
+                    entry(hidden_init_tensor_sizes, 2),
+                    batch_size,
                 )
             )
         if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 3) != hidden_size:
             violations.append(
                 Violation(
                     "DML-GRU-hidden-init-shape",
-                    "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[3] is {entry(hidden_init_tensor_sizes, 3)}; it must equal "
-                    f"RecurrenceTensor.Sizes[3], {hidden_size}",
+                    "HiddenInitTensor.Sizes[3]",
+                    "HiddenInitTensor.Sizes[3] is {}; it must equal RecurrenceTensor.Sizes[3], {}",
+                    (entry(hidden_init_tensor_sizes, 3), hidden_size),
+                    entry(hidden_init_tensor_sizes, 3),
+                    hidden_size,
                 )
             )
         # DML-GRU-sequence-lengths-shape
@@ -718,36 +806,44 @@ class Gru(Description):
             violations.append(
                 Violation(
                     "DML-GRU-sequence-lengths-shape",
-                    "SequenceLengthsTensor.Sizes",
-                    f"SequenceLengthsTensor.Sizes[0] is {entry(sequence_lengths_tensor_sizes, 0)}; it must "
-                    "equal 1",
+                    "SequenceLengthsTensor.Sizes[0]",
+                    "SequenceLengthsTensor.Sizes[0] is {}; it must equal 1",
+                    (entry(sequence_lengths_tensor_sizes, 0),),
+                    entry(sequence_lengths_tensor_sizes, 0),
+                    1,
                 )
             )
         if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 1) != 1:
             violations.append(
                 Violation(
                     "DML-GRU-sequence-lengths-shape",
-                    "SequenceLengthsTensor.Sizes",
-                    f"SequenceLengthsTensor.Sizes[1] is {entry(sequence_lengths_tensor_sizes, 1)}; it must "
-                    "equal 1",
+                    "SequenceLengthsTensor.Sizes[1]",
+                    "SequenceLengthsTensor.Sizes[1] is {}; it must equal 1",
+                    (entry(sequence_lengths_tensor_sizes, 1),),
+                    entry(sequence_lengths_tensor_sizes, 1),
+                    1,
                 )
             )
         if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 2) != 1:
             violations.append(
                 Violation(
                     "DML-GRU-sequence-lengths-shape",
-                    "SequenceLengthsTensor.Sizes",
-                    f"SequenceLengthsTensor.Sizes[2] is {entry(sequence_lengths_tensor_sizes, 2)}; it must "
-                    "equal 1",
+                    "SequenceLengthsTensor.Sizes[2]",
+                    "SequenceLengthsTensor.Sizes[2] is {}; it must equal 1",
+                    (entry(sequence_lengths_tensor_sizes, 2),),
+                    entry(sequence_lengths_tensor_sizes, 2),
+                    1,
                 )
             )
         if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 3) != batch_size:
             violations.append(
                 Violation(
                     "DML-GRU-sequence-lengths-shape",
-                    "SequenceLengthsTensor.Sizes",
-                    f"SequenceLengthsTensor.Sizes[3] is {entry(sequence_lengths_tensor_sizes, 3)}; it must "
-                    f"equal InputTensor.Sizes[2], {batch_size}",
+                    "SequenceLengthsTensor.Sizes[3]",
+                    "SequenceLengthsTensor.Sizes[3] is {}; it must equal InputTensor.Sizes[2], {}",
+                    (entry(sequence_lengths_tensor_sizes, 3), batch_size),
+                    entry(sequence_lengths_tensor_sizes, 3),
+                    batch_size,
                 )
             )
         # DML-GRU-output-sequence-shape
@@ -755,36 +851,44 @@ class Gru(Description):
             violations.append(
                 Violation(
                     "DML-GRU-output-sequence-shape",
-                    "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[0] is {entry(output_sequence_tensor_sizes, 0)}; it must "
-                    f"equal InputTensor.Sizes[1], {sequence_length}",
+                    "OutputSequenceTensor.Sizes[0]",
+                    "OutputSequenceTensor.Sizes[0] is {}; it must equal InputTensor.Sizes[1], {}",
+                    (entry(output_sequence_tensor_sizes, 0), sequence_length),
+                    entry(output_sequence_tensor_sizes, 0),
+                    sequence_length,
                 )
             )
         if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 1) != direction_count:
             violations.append(
                 Violation(
                     "DML-GRU-output-sequence-shape",
-                    "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[1] is {entry(output_sequence_tensor_sizes, 1)}; it must "
-                    f"equal RecurrenceTensor.Sizes[1], {direction_count}",
+                    "OutputSequenceTensor.Sizes[1]",
+                    "OutputSequenceTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
+                    (entry(output_sequence_tensor_sizes, 1), direction_count),
+                    entry(output_sequence_tensor_sizes, 1),
+                    direction_count,
                 )
             )
         if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 2) != batch_size:
             violations.append(
                 Violation(
                     "DML-GRU-output-sequence-shape",
-                    "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[2] is {entry(output_sequence_tensor_sizes, 2)}; it must "
-                    f"equal InputTensor.Sizes[2], {batch_size}",
+                    "OutputSequenceTensor.Sizes[2]",
+                    "OutputSequenceTensor.Sizes[2] is {}; it must equal InputTensor.Sizes[2], {}",
+                    (entry(output_sequence_tensor_sizes, 2), batch_size),
+                    entry(output_sequence_tensor_sizes, 2),
+                    batch_size,
                 )
             )
         if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 3) != hidden_size:
             violations.append(
                 Violation(
                     "DML-GRU-output-sequence-shape",
-                    "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[3] is {entry(output_sequence_tensor_sizes, 3)}; it must "
-                    f"equal RecurrenceTensor.Sizes[3], {hidden_size}",
+                    "OutputSequenceTensor.Sizes[3]",
+                    "OutputSequenceTensor.Sizes[3] is {}; it must equal RecurrenceTensor.Sizes[3], {}",
+                    (entry(output_sequence_tensor_sizes, 3), hidden_size),
+                    entry(output_sequence_tensor_sizes, 3),
+                    hidden_size,
                 )
             )
         # DML-GRU-output-single-shape
@@ -792,35 +896,44 @@ class Gru(Description):
             violations.append(
                 Violation(
                     "DML-GRU-output-single-shape",
-                    "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[0] is {entry(output_single_tensor_sizes, 0)}; it must equal 1",
+                    "OutputSingleTensor.Sizes[0]",
+                    "OutputSingleTensor.Sizes[0] is {}; it must equal 1",
+                    (entry(output_single_tensor_sizes, 0),),
+                    entry(output_single_tensor_sizes, 0),
+                    1,
                 )
             )
         if output_single_tensor is not None and entry(output_single_tensor_sizes, 1) != direction_count:
             violations.append(
                 Violation(
                     "DML-GRU-output-single-shape",
-                    "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[1] is {entry(output_single_tensor_sizes, 1)}; it must equal "
-                    f"RecurrenceTensor.Sizes[1], {direction_count}",
+                    "OutputSingleTensor.Sizes[1]",
+                    "OutputSingleTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
+                    (entry(output_single_tensor_sizes, 1), direction_count),
+                    entry(output_single_tensor_sizes, 1),
+                    direction_count,
                 )
             )
         if output_single_tensor is not None and entry(output_single_tensor_sizes, 2) != batch_size:
             violations.append(
                 Violation(
                     "DML-GRU-output-single-shape",
-                    "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[2] is {entry(output_single_tensor_sizes, 2)}; it must equal "
-                    f"InputTensor.Sizes[2], {batch_size}",
+                    "OutputSingleTensor.Sizes[2]",
+                    "OutputSingleTensor.Sizes[2] is {}; it must equal InputTensor.Sizes[2], {}",
+                    (entry(output_single_tensor_sizes, 2), batch_size),
+                    entry(output_single_tensor_sizes, 2),
+                    batch_size,
                 )
             )
         if output_single_tensor is not None and entry(output_single_tensor_sizes, 3) != hidden_size:
             violations.append(
                 Violation(
                     "DML-GRU-output-single-shape",
-                    "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[3] is {entry(output_single_tensor_sizes, 3)}; it must equal "
-                    f"RecurrenceTensor.Sizes[3], {hidden_size}",
+                    "OutputSingleTensor.Sizes[3]",
+                    "OutputSingleTensor.Sizes[3] is {}; it must equal RecurrenceTensor.Sizes[3], {}",
+                    (entry(output_single_tensor_sizes, 3), hidden_size),
+                    entry(output_single_tensor_sizes, 3),
+                    hidden_size,
                 )
             )
         if violations:

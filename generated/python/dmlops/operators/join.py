@@ -260,9 +260,12 @@ class Join(Description):
                 violations.append(
                     Violation(
                         "DML-JOIN-same-rank",
-                        "InputTensors.DimensionCount",
-                        f"InputTensors[{i}].DimensionCount is {input_tensors[i].DimensionCount}; it must "
-                        f"equal OutputTensor.DimensionCount, {output_tensor_rank}",
+                        f"InputTensors[{i}].DimensionCount",
+                        "InputTensors[{}].DimensionCount is {}; it must equal OutputTensor.DimensionCount, "
+                        "{}",
+                        (i, input_tensors[i].DimensionCount, output_tensor_rank),
+                        input_tensors[i].DimensionCount,
+                        output_tensor_rank,
                     )
                 )
                 break
@@ -272,7 +275,10 @@ class Join(Description):
                 Violation(
                     "DML-JOIN-input-count-range",
                     "InputCount",
-                    f"InputCount is {input_count}; it must be at least 1",
+                    "InputCount is {}; it must be at least 1",
+                    (input_count,),
+                    input_count,
+                    1,
                 )
             )
         # DML-JOIN-axis-range
@@ -286,8 +292,10 @@ class Join(Description):
                 Violation(
                     "DML-JOIN-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than OutputTensor.DimensionCount, "
-                    f"{output_tensor_rank}{hint}",
+                    "Axis is {}; it must be less than OutputTensor.DimensionCount, {}{}",
+                    (axis, output_tensor_rank, hint),
+                    axis,
+                    output_tensor_rank,
                 )
             )
         if violations:
@@ -308,11 +316,15 @@ class Join(Description):
                 violations.append(
                     Violation(
                         "DML-JOIN-input-types",
-                        "InputTensors.DataType",
-                        f"InputTensors[{i}].DataType is "
-                        f"{name_of(enums.TensorDataType, input_tensors[i].DataType)}; it must equal "
-                        "InputTensors[0].DataType, "
-                        f"{name_of(enums.TensorDataType, tensor_at(input_tensors, 0).DataType)}",
+                        f"InputTensors[{i}].DataType",
+                        "InputTensors[{}].DataType is {}; it must equal InputTensors[0].DataType, {}",
+                        (
+                            i,
+                            name_of(enums.TensorDataType, input_tensors[i].DataType),
+                            name_of(enums.TensorDataType, tensor_at(input_tensors, 0).DataType),
+                        ),
+                        name_of(enums.TensorDataType, input_tensors[i].DataType),
+                        name_of(enums.TensorDataType, tensor_at(input_tensors, 0).DataType),
                     )
                 )
                 break
@@ -322,9 +334,13 @@ class Join(Description):
                 Violation(
                     "DML-JOIN-output-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensors[0].DataType, "
-                    f"{name_of(enums.TensorDataType, tensor_at(input_tensors, 0).DataType)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensors[0].DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, tensor_at(input_tensors, 0).DataType),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, tensor_at(input_tensors, 0).DataType),
                 )
             )
         # DML-JOIN-input-sizes-off-axis
@@ -334,10 +350,12 @@ class Join(Description):
                     violations.append(
                         Violation(
                             "DML-JOIN-input-sizes-off-axis",
-                            "InputTensors.Sizes",
-                            f"InputTensors[{i}].Sizes[{d}] is {entry(input_tensors[i].Sizes, d)}; it must "
-                            f"equal InputTensors[0].Sizes[{d}], {tensor_at(input_tensors, 0).Sizes[d]} "
+                            f"InputTensors[{i}].Sizes[{d}]",
+                            "InputTensors[{}].Sizes[{}] is {}; it must equal InputTensors[0].Sizes[{}], {} "
                             "(only the axis may differ)",
+                            (i, d, entry(input_tensors[i].Sizes, d), d, tensor_at(input_tensors, 0).Sizes[d]),
+                            entry(input_tensors[i].Sizes, d),
+                            tensor_at(input_tensors, 0).Sizes[d],
                         )
                     )
                     break
@@ -353,19 +371,20 @@ class Join(Description):
                 sum(entry(input_tensors[i].Sizes, axis) for i in range(len(input_tensors))),
             )
         ):
-            numbers1 = list(
-                replaced(
-                    tensor_at(input_tensors, 0).Sizes,
-                    axis,
-                    sum(entry(input_tensors[i].Sizes, axis) for i in range(len(input_tensors))),
-                )
+            numbers1 = replaced(
+                tensor_at(input_tensors, 0).Sizes,
+                axis,
+                sum(entry(input_tensors[i].Sizes, axis) for i in range(len(input_tensors))),
             )
             violations.append(
                 Violation(
                     "DML-JOIN-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (along Axis, "
-                    f"{axis}, the inputs add up; the other sizes are theirs)",
+                    "OutputTensor.Sizes is {}; it must be {} (along Axis, {}, the inputs add up; the other "
+                    "sizes are theirs)",
+                    (output_tensor_sizes, numbers1, axis),
+                    output_tensor_sizes,
+                    numbers1,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

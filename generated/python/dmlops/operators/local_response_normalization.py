@@ -193,7 +193,10 @@ class LocalResponseNormalization(Description):
                 Violation(
                     "DML-LOCAL_RESPONSE_NORMALIZATION-local-size-range",
                     "LocalSize",
-                    f"LocalSize is {local_size}; it must be at least 1",
+                    "LocalSize is {}; it must be at least 1",
+                    (local_size,),
+                    local_size,
+                    1,
                 )
             )
         if violations:
@@ -215,9 +218,13 @@ class LocalResponseNormalization(Description):
                 Violation(
                     "DML-LOCAL_RESPONSE_NORMALIZATION-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes
@@ -226,8 +233,10 @@ class LocalResponseNormalization(Description):
                 Violation(
                     "DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -211,7 +211,10 @@ class LocalResponseNormalizationGrad(Description):
                 Violation(
                     "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-local-size-range",
                     "LocalSize",
-                    f"LocalSize is {local_size}; it must be at least 1",
+                    "LocalSize is {}; it must be at least 1",
+                    (local_size,),
+                    local_size,
+                    1,
                 )
             )
         if violations:
@@ -235,9 +238,13 @@ class LocalResponseNormalizationGrad(Description):
                 Violation(
                     "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type",
                     "InputGradientTensor.DataType",
-                    "InputGradientTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, input_gradient_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "InputGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_gradient_tensor_data_type != input_tensor_data_type:
@@ -245,9 +252,13 @@ class LocalResponseNormalizationGrad(Description):
                 Violation(
                     "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type",
                     "OutputGradientTensor.DataType",
-                    "OutputGradientTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_gradient_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_gradient_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_gradient_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes
@@ -267,8 +278,10 @@ class LocalResponseNormalizationGrad(Description):
                 Violation(
                     "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal "
-                    f"InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
+                    "InputGradientTensor.Sizes is {}; it must equal InputTensor.Sizes, {}{}",
+                    (input_gradient_tensor_sizes, input_tensor_sizes, hint),
+                    input_gradient_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         if output_gradient_tensor_sizes != input_tensor_sizes:
@@ -276,8 +289,10 @@ class LocalResponseNormalizationGrad(Description):
                 Violation(
                     "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes",
                     "OutputGradientTensor.Sizes",
-                    f"OutputGradientTensor.Sizes is {list(output_gradient_tensor_sizes)}; it must equal "
-                    f"InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    "OutputGradientTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_gradient_tensor_sizes, input_tensor_sizes),
+                    output_gradient_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -195,8 +195,10 @@ class LpNormalization(Description):
                 Violation(
                     "DML-LP_NORMALIZATION-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-LP_NORMALIZATION-axis-range
@@ -210,8 +212,11 @@ class LpNormalization(Description):
                 Violation(
                     "DML-LP_NORMALIZATION-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank} "
-                    f"(no other axis exists){hint}",
+                    "Axis is {}; it must be less than InputTensor.DimensionCount, {} (no other axis "
+                    "exists){}",
+                    (axis, input_tensor_rank, hint),
+                    axis,
+                    input_tensor_rank,
                 )
             )
         # DML-LP_NORMALIZATION-p-values
@@ -220,7 +225,8 @@ class LpNormalization(Description):
                 Violation(
                     "DML-LP_NORMALIZATION-p-values",
                     "P",
-                    f"P is {p}; it must be 1 or 2",
+                    "P is {}; it must be 1 or 2",
+                    (p,),
                 )
             )
         if violations:
@@ -242,9 +248,13 @@ class LpNormalization(Description):
                 Violation(
                     "DML-LP_NORMALIZATION-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-LP_NORMALIZATION-same-sizes
@@ -253,8 +263,10 @@ class LpNormalization(Description):
                 Violation(
                     "DML-LP_NORMALIZATION-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

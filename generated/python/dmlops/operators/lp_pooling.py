@@ -238,8 +238,10 @@ class LpPooling(Description):
                 Violation(
                     "DML-LP_POOLING-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-LP_POOLING-dimension-count
@@ -248,9 +250,11 @@ class LpPooling(Description):
                 Violation(
                     "DML-LP_POOLING-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount "
-                    f"({input_tensor_rank}) - 2, {input_tensor_rank - 2} (batch and channel are not spatial "
-                    "dimensions)",
+                    "DimensionCount is {}; it must equal InputTensor.DimensionCount ({}) - 2, {} (batch and "
+                    "channel are not spatial dimensions)",
+                    (dimension_count, input_tensor_rank, input_tensor_rank - 2),
+                    dimension_count,
+                    input_tensor_rank - 2,
                 )
             )
         # DML-LP_POOLING-p-range
@@ -259,7 +263,10 @@ class LpPooling(Description):
                 Violation(
                     "DML-LP_POOLING-p-range",
                     "P",
-                    f"P is {p}; it must be at least 1 (the result is a P-th root)",
+                    "P is {}; it must be at least 1 (the result is a P-th root)",
+                    (p,),
+                    p,
+                    1,
                 )
             )
         if violations:
@@ -281,8 +288,11 @@ class LpPooling(Description):
                 violations.append(
                     Violation(
                         "DML-LP_POOLING-strides-range",
-                        "Strides",
-                        f"Strides[{i}] is {strides[i]}; it must be at least 1 (the window has to move)",
+                        f"Strides[{i}]",
+                        "Strides[{}] is {}; it must be at least 1 (the window has to move)",
+                        (i, strides[i]),
+                        strides[i],
+                        1,
                     )
                 )
                 break
@@ -292,9 +302,11 @@ class LpPooling(Description):
                 violations.append(
                     Violation(
                         "DML-LP_POOLING-window-size-range",
-                        "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it must be at least 1 (an empty window has "
-                        "no result)",
+                        f"WindowSize[{i}]",
+                        "WindowSize[{}] is {}; it must be at least 1 (an empty window has no result)",
+                        (i, window_size[i]),
+                        window_size[i],
+                        1,
                     )
                 )
                 break
@@ -304,9 +316,13 @@ class LpPooling(Description):
                 Violation(
                     "DML-LP_POOLING-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-LP_POOLING-output-batches-channels
@@ -315,10 +331,12 @@ class LpPooling(Description):
                 violations.append(
                     Violation(
                         "DML-LP_POOLING-output-batches-channels",
-                        "OutputTensor.Sizes",
-                        f"OutputTensor.Sizes[{d}] is {entry(output_tensor_sizes, d)}; it must equal "
-                        f"InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (each channel of each "
-                        "batch is pooled by itself)",
+                        f"OutputTensor.Sizes[{d}]",
+                        "OutputTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (each "
+                        "channel of each batch is pooled by itself)",
+                        (d, entry(output_tensor_sizes, d), d, entry(input_tensor_sizes, d)),
+                        entry(output_tensor_sizes, d),
+                        entry(input_tensor_sizes, d),
                     )
                 )
                 break
@@ -363,12 +381,24 @@ class LpPooling(Description):
                 violations.append(
                     Violation(
                         "DML-LP_POOLING-window-fits",
-                        "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it should be at most "
-                        f"InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + "
-                        f"StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] "
-                        f"({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the "
-                        f"window at least once){hint}",
+                        f"WindowSize[{i}]",
+                        "WindowSize[{}] is {}; it should be at most InputTensor.Sizes[{}] ({}) + "
+                        "StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (the padded input holds the window "
+                        "at least once){}",
+                        (
+                            i,
+                            window_size[i],
+                            i + 2,
+                            entry(input_tensor_sizes, i + 2),
+                            i,
+                            entry(start_padding, i),
+                            i,
+                            entry(end_padding, i),
+                            entry(padded_sizes, i),
+                            hint,
+                        ),
+                        window_size[i],
+                        entry(padded_sizes, i),
                     )
                 )
                 break
@@ -379,13 +409,26 @@ class LpPooling(Description):
                 violations.append(
                     Violation(
                         "DML-LP_POOLING-windows-within",
-                        "OutputTensor.Sizes",
-                        f"(OutputTensor.Sizes[{i + 2}] ({entry(output_tensor_sizes, i + 2)}) - 1) x "
-                        f"Strides[{i}] ({entry(strides, i)}) is {number1}; it should be less than "
-                        f"InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + "
-                        f"StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] "
-                        f"({entry(end_padding, i)}), {entry(padded_sizes, i)} (a window that begins past "
-                        "the padded input has no elements)",
+                        f"OutputTensor.Sizes[{i + 2}]",
+                        "(OutputTensor.Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {}; it should be less than "
+                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (a "
+                        "window that begins past the padded input has no elements)",
+                        (
+                            i + 2,
+                            entry(output_tensor_sizes, i + 2),
+                            i,
+                            entry(strides, i),
+                            number1,
+                            i + 2,
+                            entry(input_tensor_sizes, i + 2),
+                            i,
+                            entry(start_padding, i),
+                            i,
+                            entry(end_padding, i),
+                            entry(padded_sizes, i),
+                        ),
+                        number1,
+                        entry(padded_sizes, i),
                     )
                 )
                 break
@@ -395,9 +438,10 @@ class LpPooling(Description):
                 Violation(
                     "DML-LP_POOLING-float16-overflow",
                     "InputTensor.DataType",
-                    f"InputTensor.DataType is {name_of(enums.TensorDataType, input_tensor_data_type)}; it "
-                    "should differ from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where "
-                    "it passes 65504, and the result is infinite)",
+                    "InputTensor.DataType is {}; it should differ from FLOAT16 (in FLOAT16 the sum of "
+                    "powers overflows in DirectML where it passes 65504, and the result is infinite)",
+                    (name_of(enums.TensorDataType, input_tensor_data_type),),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         return violations

@@ -487,9 +487,11 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-activation-desc-count",
                     "ActivationDescCount",
-                    f"ActivationDescCount is {activation_desc_count}; with Direction "
-                    f"{name_of(enums.RecurrentNetworkDirection, direction)} it must equal 6 (each direction "
-                    "has its own activations)",
+                    "ActivationDescCount is {}; with Direction {} it must equal 6 (each direction has its "
+                    "own activations)",
+                    (activation_desc_count, name_of(enums.RecurrentNetworkDirection, direction)),
+                    activation_desc_count,
+                    function_count * 2,
                 )
             )
         if direction != RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and activation_desc_count != function_count:
@@ -497,9 +499,11 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-activation-desc-count",
                     "ActivationDescCount",
-                    f"ActivationDescCount is {activation_desc_count}; with Direction "
-                    f"{name_of(enums.RecurrentNetworkDirection, direction)} it must equal 3 (each direction "
-                    "has its own activations)",
+                    "ActivationDescCount is {}; with Direction {} it must equal 3 (each direction has its "
+                    "own activations)",
+                    (activation_desc_count, name_of(enums.RecurrentNetworkDirection, direction)),
+                    activation_desc_count,
+                    function_count,
                 )
             )
         if violations:
@@ -562,9 +566,13 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-same-type",
                     "WeightTensor.DataType",
-                    f"WeightTensor.DataType is {name_of(enums.TensorDataType, weight_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "WeightTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, weight_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, weight_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if recurrence_tensor_data_type != input_tensor_data_type:
@@ -572,9 +580,13 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-same-type",
                     "RecurrenceTensor.DataType",
-                    "RecurrenceTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, recurrence_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "RecurrenceTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, recurrence_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, recurrence_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if bias_tensor is not None and bias_tensor_data_type != input_tensor_data_type:
@@ -582,9 +594,13 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-same-type",
                     "BiasTensor.DataType",
-                    f"BiasTensor.DataType is {name_of(enums.TensorDataType, bias_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "BiasTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, bias_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, bias_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if hidden_init_tensor is not None and hidden_init_tensor_data_type != input_tensor_data_type:
@@ -592,9 +608,13 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-same-type",
                     "HiddenInitTensor.DataType",
-                    "HiddenInitTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, hidden_init_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "HiddenInitTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, hidden_init_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, hidden_init_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_sequence_tensor is not None and output_sequence_tensor_data_type != input_tensor_data_type:
@@ -602,9 +622,13 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-same-type",
                     "OutputSequenceTensor.DataType",
-                    "OutputSequenceTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_sequence_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputSequenceTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_sequence_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_sequence_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_single_tensor is not None and output_single_tensor_data_type != input_tensor_data_type:
@@ -612,9 +636,13 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-same-type",
                     "OutputSingleTensor.DataType",
-                    "OutputSingleTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_single_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputSingleTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_single_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_single_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-LSTM-not-owned
@@ -623,8 +651,10 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned",
                     "InputTensor.Flags",
-                    f"InputTensor.Flags is {name_of(enums.TensorFlags, input_tensor_flags)}; it must differ "
-                    "from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    "InputTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators keep no "
+                    "tensor of their own)",
+                    (name_of(enums.TensorFlags, input_tensor_flags),),
+                    name_of(enums.TensorFlags, input_tensor_flags),
                 )
             )
         if weight_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -632,8 +662,10 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned",
                     "WeightTensor.Flags",
-                    f"WeightTensor.Flags is {name_of(enums.TensorFlags, weight_tensor_flags)}; it must "
-                    "differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    "WeightTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators keep "
+                    "no tensor of their own)",
+                    (name_of(enums.TensorFlags, weight_tensor_flags),),
+                    name_of(enums.TensorFlags, weight_tensor_flags),
                 )
             )
         if recurrence_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -641,8 +673,10 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned",
                     "RecurrenceTensor.Flags",
-                    f"RecurrenceTensor.Flags is {name_of(enums.TensorFlags, recurrence_tensor_flags)}; it "
-                    "must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    "RecurrenceTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators "
+                    "keep no tensor of their own)",
+                    (name_of(enums.TensorFlags, recurrence_tensor_flags),),
+                    name_of(enums.TensorFlags, recurrence_tensor_flags),
                 )
             )
         if bias_tensor is not None and bias_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -650,8 +684,10 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned",
                     "BiasTensor.Flags",
-                    f"BiasTensor.Flags is {name_of(enums.TensorFlags, bias_tensor_flags)}; it must differ "
-                    "from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    "BiasTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators keep no "
+                    "tensor of their own)",
+                    (name_of(enums.TensorFlags, bias_tensor_flags),),
+                    name_of(enums.TensorFlags, bias_tensor_flags),
                 )
             )
         if hidden_init_tensor is not None and hidden_init_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -659,8 +695,10 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned",
                     "HiddenInitTensor.Flags",
-                    f"HiddenInitTensor.Flags is {name_of(enums.TensorFlags, hidden_init_tensor_flags)}; it "
-                    "must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    "HiddenInitTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators "
+                    "keep no tensor of their own)",
+                    (name_of(enums.TensorFlags, hidden_init_tensor_flags),),
+                    name_of(enums.TensorFlags, hidden_init_tensor_flags),
                 )
             )
         if sequence_lengths_tensor is not None and sequence_lengths_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -668,9 +706,10 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned",
                     "SequenceLengthsTensor.Flags",
-                    "SequenceLengthsTensor.Flags is "
-                    f"{name_of(enums.TensorFlags, sequence_lengths_tensor_flags)}; it must differ from "
-                    "OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    "SequenceLengthsTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent "
+                    "operators keep no tensor of their own)",
+                    (name_of(enums.TensorFlags, sequence_lengths_tensor_flags),),
+                    name_of(enums.TensorFlags, sequence_lengths_tensor_flags),
                 )
             )
         # DML-LSTM-input-shape
@@ -678,8 +717,11 @@ class Lstm(Description):
             violations.append(
                 Violation(
                     "DML-LSTM-input-shape",
-                    "InputTensor.Sizes",
-                    f"InputTensor.Sizes[0] is {input_tensor_sizes[0]}; it must equal 1",
+                    "InputTensor.Sizes[0]",
+                    "InputTensor.Sizes[0] is {}; it must equal 1",
+                    (input_tensor_sizes[0],),
+                    input_tensor_sizes[0],
+                    1,
                 )
             )
         # DML-LSTM-recurrence-shape
@@ -687,18 +729,26 @@ class Lstm(Description):
             violations.append(
                 Violation(
                     "DML-LSTM-recurrence-shape",
-                    "RecurrenceTensor.Sizes",
-                    f"RecurrenceTensor.Sizes[0] is {recurrence_tensor_sizes[0]}; it must equal 1",
+                    "RecurrenceTensor.Sizes[0]",
+                    "RecurrenceTensor.Sizes[0] is {}; it must equal 1",
+                    (recurrence_tensor_sizes[0],),
+                    recurrence_tensor_sizes[0],
+                    1,
                 )
             )
         if entry(recurrence_tensor_sizes, 2) != gate_count * hidden_size:
             violations.append(
                 Violation(
                     "DML-LSTM-recurrence-shape",
-                    "RecurrenceTensor.Sizes",
-                    f"RecurrenceTensor.Sizes[2] is {entry(recurrence_tensor_sizes, 2)}; it must equal 4 x "
-                    f"RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}), "
-                    f"{gate_count * hidden_size}",
+                    "RecurrenceTensor.Sizes[2]",
+                    "RecurrenceTensor.Sizes[2] is {}; it must equal 4 x RecurrenceTensor.Sizes[3] ({}), {}",
+                    (
+                        entry(recurrence_tensor_sizes, 2),
+                        entry(recurrence_tensor_sizes, 3),
+                        gate_count * hidden_size,
+                    ),
+                    entry(recurrence_tensor_sizes, 2),
+                    gate_count * hidden_size,
                 )
             )
         # DML-LSTM-direction-count
@@ -706,18 +756,22 @@ class Lstm(Description):
             violations.append(
                 Violation(
                     "DML-LSTM-direction-count",
-                    "RecurrenceTensor.Sizes",
-                    f"RecurrenceTensor.Sizes[1] is {direction_count}; with Direction "
-                    f"{name_of(enums.RecurrentNetworkDirection, direction)} it must equal 2",
+                    "RecurrenceTensor.Sizes[1]",
+                    "RecurrenceTensor.Sizes[1] is {}; with Direction {} it must equal 2",
+                    (direction_count, name_of(enums.RecurrentNetworkDirection, direction)),
+                    direction_count,
+                    2,
                 )
             )
         if direction != RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and direction_count != 1:
             violations.append(
                 Violation(
                     "DML-LSTM-direction-count",
-                    "RecurrenceTensor.Sizes",
-                    f"RecurrenceTensor.Sizes[1] is {direction_count}; with Direction "
-                    f"{name_of(enums.RecurrentNetworkDirection, direction)} it must equal 1",
+                    "RecurrenceTensor.Sizes[1]",
+                    "RecurrenceTensor.Sizes[1] is {}; with Direction {} it must equal 1",
+                    (direction_count, name_of(enums.RecurrentNetworkDirection, direction)),
+                    direction_count,
+                    1,
                 )
             )
         # DML-LSTM-weight-shape
@@ -725,36 +779,48 @@ class Lstm(Description):
             violations.append(
                 Violation(
                     "DML-LSTM-weight-shape",
-                    "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[0] is {weight_tensor_sizes[0]}; it must equal 1",
+                    "WeightTensor.Sizes[0]",
+                    "WeightTensor.Sizes[0] is {}; it must equal 1",
+                    (weight_tensor_sizes[0],),
+                    weight_tensor_sizes[0],
+                    1,
                 )
             )
         if entry(weight_tensor_sizes, 1) != direction_count:
             violations.append(
                 Violation(
                     "DML-LSTM-weight-shape",
-                    "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[1] is {entry(weight_tensor_sizes, 1)}; it must equal "
-                    f"RecurrenceTensor.Sizes[1], {direction_count}",
+                    "WeightTensor.Sizes[1]",
+                    "WeightTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
+                    (entry(weight_tensor_sizes, 1), direction_count),
+                    entry(weight_tensor_sizes, 1),
+                    direction_count,
                 )
             )
         if entry(weight_tensor_sizes, 2) != gate_count * hidden_size:
             violations.append(
                 Violation(
                     "DML-LSTM-weight-shape",
-                    "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[2] is {entry(weight_tensor_sizes, 2)}; it must equal 4 x "
-                    f"RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}), "
-                    f"{gate_count * hidden_size}",
+                    "WeightTensor.Sizes[2]",
+                    "WeightTensor.Sizes[2] is {}; it must equal 4 x RecurrenceTensor.Sizes[3] ({}), {}",
+                    (
+                        entry(weight_tensor_sizes, 2),
+                        entry(recurrence_tensor_sizes, 3),
+                        gate_count * hidden_size,
+                    ),
+                    entry(weight_tensor_sizes, 2),
+                    gate_count * hidden_size,
                 )
             )
         if entry(weight_tensor_sizes, 3) != input_size:
             violations.append(
                 Violation(
                     "DML-LSTM-weight-shape",
-                    "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[3] is {entry(weight_tensor_sizes, 3)}; it must equal "
-                    f"InputTensor.Sizes[3], {input_size}",
+                    "WeightTensor.Sizes[3]",
+                    "WeightTensor.Sizes[3] is {}; it must equal InputTensor.Sizes[3], {}",
+                    (entry(weight_tensor_sizes, 3), input_size),
+                    entry(weight_tensor_sizes, 3),
+                    input_size,
                 )
             )
         # DML-LSTM-bias-shape
@@ -762,35 +828,48 @@ class Lstm(Description):
             violations.append(
                 Violation(
                     "DML-LSTM-bias-shape",
-                    "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes[0] is {entry(bias_tensor_sizes, 0)}; it must equal 1",
+                    "BiasTensor.Sizes[0]",
+                    "BiasTensor.Sizes[0] is {}; it must equal 1",
+                    (entry(bias_tensor_sizes, 0),),
+                    entry(bias_tensor_sizes, 0),
+                    1,
                 )
             )
         if bias_tensor is not None and entry(bias_tensor_sizes, 1) != 1:
             violations.append(
                 Violation(
                     "DML-LSTM-bias-shape",
-                    "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes[1] is {entry(bias_tensor_sizes, 1)}; it must equal 1",
+                    "BiasTensor.Sizes[1]",
+                    "BiasTensor.Sizes[1] is {}; it must equal 1",
+                    (entry(bias_tensor_sizes, 1),),
+                    entry(bias_tensor_sizes, 1),
+                    1,
                 )
             )
         if bias_tensor is not None and entry(bias_tensor_sizes, 2) != direction_count:
             violations.append(
                 Violation(
                     "DML-LSTM-bias-shape",
-                    "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes[2] is {entry(bias_tensor_sizes, 2)}; it must equal "
-                    f"RecurrenceTensor.Sizes[1], {direction_count}",
+                    "BiasTensor.Sizes[2]",
+                    "BiasTensor.Sizes[2] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
+                    (entry(bias_tensor_sizes, 2), direction_count),
+                    entry(bias_tensor_sizes, 2),
+                    direction_count,
                 )
             )
         if bias_tensor is not None and entry(bias_tensor_sizes, 3) != gate_count * hidden_size * 2:
             violations.append(
                 Violation(
                     "DML-LSTM-bias-shape",
-                    "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes[3] is {entry(bias_tensor_sizes, 3)}; it must equal 4 x "
-                    f"RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}) x 2, "
-                    f"{gate_count * hidden_size * 2}",
+                    "BiasTensor.Sizes[3]",
+                    "BiasTensor.Sizes[3] is {}; it must equal 4 x RecurrenceTensor.Sizes[3] ({}) x 2, {}",
+                    (
+                        entry(bias_tensor_sizes, 3),
+                        entry(recurrence_tensor_sizes, 3),
+                        gate_count * hidden_size * 2,
+                    ),
+                    entry(bias_tensor_sizes, 3),
+                    gate_count * hidden_size * 2,
                 )
             )
         # DML-LSTM-hidden-init-shape
@@ -798,35 +877,44 @@ class Lstm(Description):
             violations.append(
                 Violation(
                     "DML-LSTM-hidden-init-shape",
-                    "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[0] is {entry(hidden_init_tensor_sizes, 0)}; it must equal 1",
+                    "HiddenInitTensor.Sizes[0]",
+                    "HiddenInitTensor.Sizes[0] is {}; it must equal 1",
+                    (entry(hidden_init_tensor_sizes, 0),),
+                    entry(hidden_init_tensor_sizes, 0),
+                    1,
                 )
             )
         if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 1) != direction_count:
             violations.append(
                 Violation(
                     "DML-LSTM-hidden-init-shape",
-                    "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[1] is {entry(hidden_init_tensor_sizes, 1)}; it must equal "
-                    f"RecurrenceTensor.Sizes[1], {direction_count}",
+                    "HiddenInitTensor.Sizes[1]",
+                    "HiddenInitTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
+                    (entry(hidden_init_tensor_sizes, 1), direction_count),
+                    entry(hidden_init_tensor_sizes, 1),
+                    direction_count,
                 )
             )
         if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 2) != batch_size:
             violations.append(
                 Violation(
                     "DML-LSTM-hidden-init-shape",
-                    "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[2] is {entry(hidden_init_tensor_sizes, 2)}; it must equal "
-                    f"InputTensor.Sizes[2], {batch_size}",
+                    "HiddenInitTensor.Sizes[2]",
+                    "HiddenInitTensor.Sizes[2] is {}; it must equal InputTensor.Sizes[2], {}",
+                    (entry(hidden_init_tensor_sizes, 2), batch_size),
+                    entry(hidden_init_tensor_sizes, 2),
+                    batch_size,
                 )
             )
         if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 3) != hidden_size:
             violations.append(
                 Violation(
                     "DML-LSTM-hidden-init-shape",
-                    "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[3] is {entry(hidden_init_tensor_sizes, 3)}; it must equal "
-                    f"RecurrenceTensor.Sizes[3], {hidden_size}",
+                    "HiddenInitTensor.Sizes[3]",
+                    "HiddenInitTensor.Sizes[3] is {}; it must equal RecurrenceTensor.Sizes[3], {}",
+                    (entry(hidden_init_tensor_sizes, 3), hidden_size),
+                    entry(hidden_init_tensor_sizes, 3),
+                    hidden_size,
                 )
             )
         # DML-LSTM-sequence-lengths-shape
@@ -834,36 +922,44 @@ class Lstm(Description):
             violations.append(
                 Violation(
                     "DML-LSTM-sequence-lengths-shape",
-                    "SequenceLengthsTensor.Sizes",
-                    f"SequenceLengthsTensor.Sizes[0] is {entry(sequence_lengths_tensor_sizes, 0)}; it must "
-                    "equal 1",
+                    "SequenceLengthsTensor.Sizes[0]",
+                    "SequenceLengthsTensor.Sizes[0] is {}; it must equal 1",
+                    (entry(sequence_lengths_tensor_sizes, 0),),
+                    entry(sequence_lengths_tensor_sizes, 0),
+                    1,
                 )
             )
         if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 1) != 1:
             violations.append(
                 Violation(
                     "DML-LSTM-sequence-lengths-shape",
-                    "SequenceLengthsTensor.Sizes",
-                    f"SequenceLengthsTensor.Sizes[1] is {entry(sequence_lengths_tensor_sizes, 1)}; it must "
-                    "equal 1",
+                    "SequenceLengthsTensor.Sizes[1]",
+                    "SequenceLengthsTensor.Sizes[1] is {}; it must equal 1",
+                    (entry(sequence_lengths_tensor_sizes, 1),),
+                    entry(sequence_lengths_tensor_sizes, 1),
+                    1,
                 )
             )
         if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 2) != 1:
             violations.append(
                 Violation(
                     "DML-LSTM-sequence-lengths-shape",
-                    "SequenceLengthsTensor.Sizes",
-                    f"SequenceLengthsTensor.Sizes[2] is {entry(sequence_lengths_tensor_sizes, 2)}; it must "
-                    "equal 1",
+                    "SequenceLengthsTensor.Sizes[2]",
+                    "SequenceLengthsTensor.Sizes[2] is {}; it must equal 1",
+                    (entry(sequence_lengths_tensor_sizes, 2),),
+                    entry(sequence_lengths_tensor_sizes, 2),
+                    1,
                 )
             )
         if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 3) != batch_size:
             violations.append(
                 Violation(
                     "DML-LSTM-sequence-lengths-shape",
-                    "SequenceLengthsTensor.Sizes",
-                    f"SequenceLengthsTensor.Sizes[3] is {entry(sequence_lengths_tensor_sizes, 3)}; it must "
-                    f"equal InputTensor.Sizes[2], {batch_size}",
+                    "SequenceLengthsTensor.Sizes[3]",
+                    "SequenceLengthsTensor.Sizes[3] is {}; it must equal InputTensor.Sizes[2], {}",
+                    (entry(sequence_lengths_tensor_sizes, 3), batch_size),
+                    entry(sequence_lengths_tensor_sizes, 3),
+                    batch_size,
                 )
             )
         # DML-LSTM-output-sequence-shape
@@ -871,36 +967,44 @@ class Lstm(Description):
             violations.append(
                 Violation(
                     "DML-LSTM-output-sequence-shape",
-                    "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[0] is {entry(output_sequence_tensor_sizes, 0)}; it must "
-                    f"equal InputTensor.Sizes[1], {sequence_length}",
+                    "OutputSequenceTensor.Sizes[0]",
+                    "OutputSequenceTensor.Sizes[0] is {}; it must equal InputTensor.Sizes[1], {}",
+                    (entry(output_sequence_tensor_sizes, 0), sequence_length),
+                    entry(output_sequence_tensor_sizes, 0),
+                    sequence_length,
                 )
             )
         if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 1) != direction_count:
             violations.append(
                 Violation(
                     "DML-LSTM-output-sequence-shape",
-                    "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[1] is {entry(output_sequence_tensor_sizes, 1)}; it must "
-                    f"equal RecurrenceTensor.Sizes[1], {direction_count}",
+                    "OutputSequenceTensor.Sizes[1]",
+                    "OutputSequenceTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
+                    (entry(output_sequence_tensor_sizes, 1), direction_count),
+                    entry(output_sequence_tensor_sizes, 1),
+                    direction_count,
                 )
             )
         if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 2) != batch_size:
             violations.append(
                 Violation(
                     "DML-LSTM-output-sequence-shape",
-                    "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[2] is {entry(output_sequence_tensor_sizes, 2)}; it must "
-                    f"equal InputTensor.Sizes[2], {batch_size}",
+                    "OutputSequenceTensor.Sizes[2]",
+                    "OutputSequenceTensor.Sizes[2] is {}; it must equal InputTensor.Sizes[2], {}",
+                    (entry(output_sequence_tensor_sizes, 2), batch_size),
+                    entry(output_sequence_tensor_sizes, 2),
+                    batch_size,
                 )
             )
         if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 3) != hidden_size:
             violations.append(
                 Violation(
                     "DML-LSTM-output-sequence-shape",
-                    "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[3] is {entry(output_sequence_tensor_sizes, 3)}; it must "
-                    f"equal RecurrenceTensor.Sizes[3], {hidden_size}",
+                    "OutputSequenceTensor.Sizes[3]",
+                    "OutputSequenceTensor.Sizes[3] is {}; it must equal RecurrenceTensor.Sizes[3], {}",
+                    (entry(output_sequence_tensor_sizes, 3), hidden_size),
+                    entry(output_sequence_tensor_sizes, 3),
+                    hidden_size,
                 )
             )
         # DML-LSTM-output-single-shape
@@ -908,35 +1012,44 @@ class Lstm(Description):
             violations.append(
                 Violation(
                     "DML-LSTM-output-single-shape",
-                    "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[0] is {entry(output_single_tensor_sizes, 0)}; it must equal 1",
+                    "OutputSingleTensor.Sizes[0]",
+                    "OutputSingleTensor.Sizes[0] is {}; it must equal 1",
+                    (entry(output_single_tensor_sizes, 0),),
+                    entry(output_single_tensor_sizes, 0),
+                    1,
                 )
             )
         if output_single_tensor is not None and entry(output_single_tensor_sizes, 1) != direction_count:
             violations.append(
                 Violation(
                     "DML-LSTM-output-single-shape",
-                    "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[1] is {entry(output_single_tensor_sizes, 1)}; it must equal "
-                    f"RecurrenceTensor.Sizes[1], {direction_count}",
+                    "OutputSingleTensor.Sizes[1]",
+                    "OutputSingleTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
+                    (entry(output_single_tensor_sizes, 1), direction_count),
+                    entry(output_single_tensor_sizes, 1),
+                    direction_count,
                 )
             )
         if output_single_tensor is not None and entry(output_single_tensor_sizes, 2) != batch_size:
             violations.append(
                 Violation(
                     "DML-LSTM-output-single-shape",
-                    "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[2] is {entry(output_single_tensor_sizes, 2)}; it must equal "
-                    f"InputTensor.Sizes[2], {batch_size}",
+                    "OutputSingleTensor.Sizes[2]",
+                    "OutputSingleTensor.Sizes[2] is {}; it must equal InputTensor.Sizes[2], {}",
+                    (entry(output_single_tensor_sizes, 2), batch_size),
+                    entry(output_single_tensor_sizes, 2),
+                    batch_size,
                 )
             )
         if output_single_tensor is not None and entry(output_single_tensor_sizes, 3) != hidden_size:
             violations.append(
                 Violation(
                     "DML-LSTM-output-single-shape",
-                    "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[3] is {entry(output_single_tensor_sizes, 3)}; it must equal "
-                    f"RecurrenceTensor.Sizes[3], {hidden_size}",
+                    "OutputSingleTensor.Sizes[3]",
+                    "OutputSingleTensor.Sizes[3] is {}; it must equal RecurrenceTensor.Sizes[3], {}",
+                    (entry(output_single_tensor_sizes, 3), hidden_size),
+                    entry(output_single_tensor_sizes, 3),
+                    hidden_size,
                 )
             )
         # DML-LSTM-same-type-cell
@@ -945,9 +1058,13 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-same-type-cell",
                     "CellMemInitTensor.DataType",
-                    "CellMemInitTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, cell_mem_init_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "CellMemInitTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, cell_mem_init_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, cell_mem_init_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if peephole_tensor is not None and peephole_tensor_data_type != input_tensor_data_type:
@@ -955,9 +1072,13 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-same-type-cell",
                     "PeepholeTensor.DataType",
-                    "PeepholeTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, peephole_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "PeepholeTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, peephole_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, peephole_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if (
@@ -968,9 +1089,13 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-same-type-cell",
                     "OutputCellSingleTensor.DataType",
-                    "OutputCellSingleTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_cell_single_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputCellSingleTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_cell_single_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_cell_single_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-LSTM-not-owned-cell
@@ -979,8 +1104,10 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned-cell",
                     "CellMemInitTensor.Flags",
-                    f"CellMemInitTensor.Flags is {name_of(enums.TensorFlags, cell_mem_init_tensor_flags)}; "
-                    "it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    "CellMemInitTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators "
+                    "keep no tensor of their own)",
+                    (name_of(enums.TensorFlags, cell_mem_init_tensor_flags),),
+                    name_of(enums.TensorFlags, cell_mem_init_tensor_flags),
                 )
             )
         if peephole_tensor is not None and peephole_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
@@ -988,8 +1115,10 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned-cell",
                     "PeepholeTensor.Flags",
-                    f"PeepholeTensor.Flags is {name_of(enums.TensorFlags, peephole_tensor_flags)}; it must "
-                    "differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)",
+                    "PeepholeTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators keep "
+                    "no tensor of their own)",
+                    (name_of(enums.TensorFlags, peephole_tensor_flags),),
+                    name_of(enums.TensorFlags, peephole_tensor_flags),
                 )
             )
         # DML-LSTM-cell-mem-init-shape
@@ -997,35 +1126,44 @@ class Lstm(Description):
             violations.append(
                 Violation(
                     "DML-LSTM-cell-mem-init-shape",
-                    "CellMemInitTensor.Sizes",
-                    f"CellMemInitTensor.Sizes[0] is {entry(cell_mem_init_tensor_sizes, 0)}; it must equal 1",
+                    "CellMemInitTensor.Sizes[0]",
+                    "CellMemInitTensor.Sizes[0] is {}; it must equal 1",
+                    (entry(cell_mem_init_tensor_sizes, 0),),
+                    entry(cell_mem_init_tensor_sizes, 0),
+                    1,
                 )
             )
         if cell_mem_init_tensor is not None and entry(cell_mem_init_tensor_sizes, 1) != direction_count:
             violations.append(
                 Violation(
                     "DML-LSTM-cell-mem-init-shape",
-                    "CellMemInitTensor.Sizes",
-                    f"CellMemInitTensor.Sizes[1] is {entry(cell_mem_init_tensor_sizes, 1)}; it must equal "
-                    f"RecurrenceTensor.Sizes[1], {direction_count}",
+                    "CellMemInitTensor.Sizes[1]",
+                    "CellMemInitTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
+                    (entry(cell_mem_init_tensor_sizes, 1), direction_count),
+                    entry(cell_mem_init_tensor_sizes, 1),
+                    direction_count,
                 )
             )
         if cell_mem_init_tensor is not None and entry(cell_mem_init_tensor_sizes, 2) != batch_size:
             violations.append(
                 Violation(
                     "DML-LSTM-cell-mem-init-shape",
-                    "CellMemInitTensor.Sizes",
-                    f"CellMemInitTensor.Sizes[2] is {entry(cell_mem_init_tensor_sizes, 2)}; it must equal "
-                    f"InputTensor.Sizes[2], {batch_size}",
+                    "CellMemInitTensor.Sizes[2]",
+                    "CellMemInitTensor.Sizes[2] is {}; it must equal InputTensor.Sizes[2], {}",
+                    (entry(cell_mem_init_tensor_sizes, 2), batch_size),
+                    entry(cell_mem_init_tensor_sizes, 2),
+                    batch_size,
                 )
             )
         if cell_mem_init_tensor is not None and entry(cell_mem_init_tensor_sizes, 3) != hidden_size:
             violations.append(
                 Violation(
                     "DML-LSTM-cell-mem-init-shape",
-                    "CellMemInitTensor.Sizes",
-                    f"CellMemInitTensor.Sizes[3] is {entry(cell_mem_init_tensor_sizes, 3)}; it must equal "
-                    f"RecurrenceTensor.Sizes[3], {hidden_size}",
+                    "CellMemInitTensor.Sizes[3]",
+                    "CellMemInitTensor.Sizes[3] is {}; it must equal RecurrenceTensor.Sizes[3], {}",
+                    (entry(cell_mem_init_tensor_sizes, 3), hidden_size),
+                    entry(cell_mem_init_tensor_sizes, 3),
+                    hidden_size,
                 )
             )
         # DML-LSTM-peephole-shape
@@ -1033,34 +1171,44 @@ class Lstm(Description):
             violations.append(
                 Violation(
                     "DML-LSTM-peephole-shape",
-                    "PeepholeTensor.Sizes",
-                    f"PeepholeTensor.Sizes[0] is {entry(peephole_tensor_sizes, 0)}; it must equal 1",
+                    "PeepholeTensor.Sizes[0]",
+                    "PeepholeTensor.Sizes[0] is {}; it must equal 1",
+                    (entry(peephole_tensor_sizes, 0),),
+                    entry(peephole_tensor_sizes, 0),
+                    1,
                 )
             )
         if peephole_tensor is not None and entry(peephole_tensor_sizes, 1) != 1:
             violations.append(
                 Violation(
                     "DML-LSTM-peephole-shape",
-                    "PeepholeTensor.Sizes",
-                    f"PeepholeTensor.Sizes[1] is {entry(peephole_tensor_sizes, 1)}; it must equal 1",
+                    "PeepholeTensor.Sizes[1]",
+                    "PeepholeTensor.Sizes[1] is {}; it must equal 1",
+                    (entry(peephole_tensor_sizes, 1),),
+                    entry(peephole_tensor_sizes, 1),
+                    1,
                 )
             )
         if peephole_tensor is not None and entry(peephole_tensor_sizes, 2) != direction_count:
             violations.append(
                 Violation(
                     "DML-LSTM-peephole-shape",
-                    "PeepholeTensor.Sizes",
-                    f"PeepholeTensor.Sizes[2] is {entry(peephole_tensor_sizes, 2)}; it must equal "
-                    f"RecurrenceTensor.Sizes[1], {direction_count}",
+                    "PeepholeTensor.Sizes[2]",
+                    "PeepholeTensor.Sizes[2] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
+                    (entry(peephole_tensor_sizes, 2), direction_count),
+                    entry(peephole_tensor_sizes, 2),
+                    direction_count,
                 )
             )
         if peephole_tensor is not None and entry(peephole_tensor_sizes, 3) != hidden_size * 3:
             violations.append(
                 Violation(
                     "DML-LSTM-peephole-shape",
-                    "PeepholeTensor.Sizes",
-                    f"PeepholeTensor.Sizes[3] is {entry(peephole_tensor_sizes, 3)}; it must equal "
-                    f"RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}) x 3, {hidden_size * 3}",
+                    "PeepholeTensor.Sizes[3]",
+                    "PeepholeTensor.Sizes[3] is {}; it must equal RecurrenceTensor.Sizes[3] ({}) x 3, {}",
+                    (entry(peephole_tensor_sizes, 3), entry(recurrence_tensor_sizes, 3), hidden_size * 3),
+                    entry(peephole_tensor_sizes, 3),
+                    hidden_size * 3,
                 )
             )
         # DML-LSTM-output-cell-single-shape
@@ -1069,8 +1217,11 @@ class Lstm(Description):
             violations.append(
                 Violation(
                     "DML-LSTM-output-cell-single-shape",
-                    "OutputCellSingleTensor.Sizes",
-                    f"OutputCellSingleTensor.Sizes[0] is {number1}; it must equal 1",
+                    "OutputCellSingleTensor.Sizes[0]",
+                    "OutputCellSingleTensor.Sizes[0] is {}; it must equal 1",
+                    (number1,),
+                    number1,
+                    1,
                 )
             )
         if (
@@ -1081,9 +1232,11 @@ class Lstm(Description):
             violations.append(
                 Violation(
                     "DML-LSTM-output-cell-single-shape",
-                    "OutputCellSingleTensor.Sizes",
-                    f"OutputCellSingleTensor.Sizes[1] is {number1}; it must equal "
-                    f"RecurrenceTensor.Sizes[1], {direction_count}",
+                    "OutputCellSingleTensor.Sizes[1]",
+                    "OutputCellSingleTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
+                    (number1, direction_count),
+                    number1,
+                    direction_count,
                 )
             )
         if output_cell_single_tensor is not None and entry(output_cell_single_tensor_sizes, 2) != batch_size:
@@ -1091,9 +1244,11 @@ class Lstm(Description):
             violations.append(
                 Violation(
                     "DML-LSTM-output-cell-single-shape",
-                    "OutputCellSingleTensor.Sizes",
-                    f"OutputCellSingleTensor.Sizes[2] is {number1}; it must equal InputTensor.Sizes[2], "
-                    f"{batch_size}",
+                    "OutputCellSingleTensor.Sizes[2]",
+                    "OutputCellSingleTensor.Sizes[2] is {}; it must equal InputTensor.Sizes[2], {}",
+                    (number1, batch_size),
+                    number1,
+                    batch_size,
                 )
             )
         if output_cell_single_tensor is not None and entry(output_cell_single_tensor_sizes, 3) != hidden_size:
@@ -1101,9 +1256,11 @@ class Lstm(Description):
             violations.append(
                 Violation(
                     "DML-LSTM-output-cell-single-shape",
-                    "OutputCellSingleTensor.Sizes",
-                    f"OutputCellSingleTensor.Sizes[3] is {number1}; it must equal "
-                    f"RecurrenceTensor.Sizes[3], {hidden_size}",
+                    "OutputCellSingleTensor.Sizes[3]",
+                    "OutputCellSingleTensor.Sizes[3] is {}; it must equal RecurrenceTensor.Sizes[3], {}",
+                    (number1, hidden_size),
+                    number1,
+                    hidden_size,
                 )
             )
         if violations:
@@ -1138,8 +1295,10 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-clip-threshold-range",
                     "ClipThreshold",
-                    f"ClipThreshold is {as_float(clip_threshold):g}; it should be at least 0.0 (it limits a "
-                    "magnitude)",
+                    "ClipThreshold is {}; it should be at least 0.0 (it limits a magnitude)",
+                    (as_float(clip_threshold),),
+                    as_float(clip_threshold),
+                    0.0,
                 )
             )
         return violations

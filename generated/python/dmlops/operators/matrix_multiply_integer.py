@@ -279,8 +279,10 @@ class MatrixMultiplyInteger(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER-same-rank",
                     "BTensor.DimensionCount",
-                    f"BTensor.DimensionCount is {b_tensor_rank}; it must equal ATensor.DimensionCount, "
-                    f"{a_tensor_rank}",
+                    "BTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (b_tensor_rank, a_tensor_rank),
+                    b_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if output_tensor_rank != a_tensor_rank:
@@ -288,8 +290,10 @@ class MatrixMultiplyInteger(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"ATensor.DimensionCount, {a_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (output_tensor_rank, a_tensor_rank),
+                    output_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if violations:
@@ -320,9 +324,13 @@ class MatrixMultiplyInteger(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER-same-type-a-zero-point",
                     "AZeroPointTensor.DataType",
-                    "AZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, a_zero_point_tensor_data_type)}; it must equal "
-                    f"ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
+                    "AZeroPointTensor.DataType is {}; it must equal ATensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, a_zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, a_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, a_zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, a_tensor_data_type),
                 )
             )
         # DML-MATRIX_MULTIPLY_INTEGER-same-type-b-zero-point
@@ -331,9 +339,13 @@ class MatrixMultiplyInteger(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER-same-type-b-zero-point",
                     "BZeroPointTensor.DataType",
-                    "BZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, b_zero_point_tensor_data_type)}; it must equal "
-                    f"BTensor.DataType, {name_of(enums.TensorDataType, b_tensor_data_type)}",
+                    "BZeroPointTensor.DataType is {}; it must equal BTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, b_zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, b_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, b_zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, b_tensor_data_type),
                 )
             )
         # DML-MATRIX_MULTIPLY_INTEGER-batch-sizes
@@ -342,9 +354,12 @@ class MatrixMultiplyInteger(Description):
                 violations.append(
                     Violation(
                         "DML-MATRIX_MULTIPLY_INTEGER-batch-sizes",
-                        "BTensor.Sizes",
-                        f"BTensor.Sizes[{d}] is {b_tensor_sizes[d]}; it must equal ATensor.Sizes[{d}], "
-                        f"{a_tensor_sizes[d]} (each matrix of A has its own in B)",
+                        f"BTensor.Sizes[{d}]",
+                        "BTensor.Sizes[{}] is {}; it must equal ATensor.Sizes[{}], {} (each matrix of A has "
+                        "its own in B)",
+                        (d, b_tensor_sizes[d], d, a_tensor_sizes[d]),
+                        b_tensor_sizes[d],
+                        a_tensor_sizes[d],
                     )
                 )
                 break
@@ -353,10 +368,12 @@ class MatrixMultiplyInteger(Description):
             violations.append(
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER-inner-size",
-                    "BTensor.Sizes",
-                    f"BTensor.Sizes[{b_tensor_rank - 2}] is {entry(b_tensor_sizes, b_tensor_rank - 2)}; it "
-                    f"must equal ATensor.Sizes[{a_tensor_rank - 1}], {k} (A has as many columns as B has "
-                    "rows)",
+                    f"BTensor.Sizes[{b_tensor_rank - 2}]",
+                    "BTensor.Sizes[{}] is {}; it must equal ATensor.Sizes[{}], {} (A has as many columns as "
+                    "B has rows)",
+                    (b_tensor_rank - 2, entry(b_tensor_sizes, b_tensor_rank - 2), a_tensor_rank - 1, k),
+                    entry(b_tensor_sizes, b_tensor_rank - 2),
+                    k,
                 )
             )
         # DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes
@@ -368,10 +385,10 @@ class MatrixMultiplyInteger(Description):
             violations.append(
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes",
-                    "AZeroPointTensor.Sizes",
-                    f"AZeroPointTensor.Sizes[{max(a_zero_point_tensor_rank - 2, 0)}] is {number1}; it must "
-                    f"be 1 or ATensor.Sizes[{a_tensor_rank - 2}], {m} (one for all of A, or one for each "
-                    "row)",
+                    f"AZeroPointTensor.Sizes[{max(a_zero_point_tensor_rank - 2, 0)}]",
+                    "AZeroPointTensor.Sizes[{}] is {}; it must be 1 or ATensor.Sizes[{}], {} (one for all "
+                    "of A, or one for each row)",
+                    (max(a_zero_point_tensor_rank - 2, 0), number1, a_tensor_rank - 2, m),
                 )
             )
         for d in range(a_zero_point_tensor_rank):
@@ -383,9 +400,12 @@ class MatrixMultiplyInteger(Description):
                 violations.append(
                     Violation(
                         "DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes",
-                        "AZeroPointTensor.Sizes",
-                        f"AZeroPointTensor.Sizes[{d}] is {a_zero_point_tensor_sizes[d]}; it must equal 1 "
-                        "(one for all of A, or one for each row)",
+                        f"AZeroPointTensor.Sizes[{d}]",
+                        "AZeroPointTensor.Sizes[{}] is {}; it must equal 1 (one for all of A, or one for "
+                        "each row)",
+                        (d, a_zero_point_tensor_sizes[d]),
+                        a_zero_point_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -398,9 +418,10 @@ class MatrixMultiplyInteger(Description):
             violations.append(
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes",
-                    "BZeroPointTensor.Sizes",
-                    f"BZeroPointTensor.Sizes[{b_zero_point_tensor_rank - 1}] is {number1}; it must be 1 or "
-                    f"BTensor.Sizes[{b_tensor_rank - 1}], {n} (one for all of B, or one for each column)",
+                    f"BZeroPointTensor.Sizes[{b_zero_point_tensor_rank - 1}]",
+                    "BZeroPointTensor.Sizes[{}] is {}; it must be 1 or BTensor.Sizes[{}], {} (one for all "
+                    "of B, or one for each column)",
+                    (b_zero_point_tensor_rank - 1, number1, b_tensor_rank - 1, n),
                 )
             )
         for d in range(b_zero_point_tensor_rank):
@@ -412,21 +433,26 @@ class MatrixMultiplyInteger(Description):
                 violations.append(
                     Violation(
                         "DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes",
-                        "BZeroPointTensor.Sizes",
-                        f"BZeroPointTensor.Sizes[{d}] is {b_zero_point_tensor_sizes[d]}; it must equal 1 "
-                        "(one for all of B, or one for each column)",
+                        f"BZeroPointTensor.Sizes[{d}]",
+                        "BZeroPointTensor.Sizes[{}] is {}; it must equal 1 (one for all of B, or one for "
+                        "each column)",
+                        (d, b_zero_point_tensor_sizes[d]),
+                        b_zero_point_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
         # DML-MATRIX_MULTIPLY_INTEGER-output-sizes
         if output_tensor_sizes != (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n):
-            numbers1 = [*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n]
+            numbers1 = (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n)
             violations.append(
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (the batch, "
-                    "the rows of A and the columns of B)",
+                    "OutputTensor.Sizes is {}; it must be {} (the batch, the rows of A and the columns of B)",
+                    (output_tensor_sizes, numbers1),
+                    output_tensor_sizes,
+                    numbers1,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -342,8 +342,10 @@ class MatrixMultiplyIntegerToFloat(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank",
                     "BTensor.DimensionCount",
-                    f"BTensor.DimensionCount is {b_tensor_rank}; it must equal ATensor.DimensionCount, "
-                    f"{a_tensor_rank}",
+                    "BTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (b_tensor_rank, a_tensor_rank),
+                    b_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if output_tensor_rank != a_tensor_rank:
@@ -351,8 +353,10 @@ class MatrixMultiplyIntegerToFloat(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"ATensor.DimensionCount, {a_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (output_tensor_rank, a_tensor_rank),
+                    output_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points
@@ -361,8 +365,10 @@ class MatrixMultiplyIntegerToFloat(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points",
                     "BScaleTensor.DimensionCount",
-                    f"BScaleTensor.DimensionCount is {b_scale_tensor_rank}; it must equal "
-                    f"AScaleTensor.DimensionCount, {a_scale_tensor_rank}",
+                    "BScaleTensor.DimensionCount is {}; it must equal AScaleTensor.DimensionCount, {}",
+                    (b_scale_tensor_rank, a_scale_tensor_rank),
+                    b_scale_tensor_rank,
+                    a_scale_tensor_rank,
                 )
             )
         if a_zero_point_tensor is not None and a_zero_point_tensor_rank != a_scale_tensor_rank:
@@ -370,8 +376,10 @@ class MatrixMultiplyIntegerToFloat(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points",
                     "AZeroPointTensor.DimensionCount",
-                    f"AZeroPointTensor.DimensionCount is {a_zero_point_tensor_rank}; it must equal "
-                    f"AScaleTensor.DimensionCount, {a_scale_tensor_rank}",
+                    "AZeroPointTensor.DimensionCount is {}; it must equal AScaleTensor.DimensionCount, {}",
+                    (a_zero_point_tensor_rank, a_scale_tensor_rank),
+                    a_zero_point_tensor_rank,
+                    a_scale_tensor_rank,
                 )
             )
         if b_zero_point_tensor is not None and b_zero_point_tensor_rank != a_scale_tensor_rank:
@@ -379,8 +387,10 @@ class MatrixMultiplyIntegerToFloat(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points",
                     "BZeroPointTensor.DimensionCount",
-                    f"BZeroPointTensor.DimensionCount is {b_zero_point_tensor_rank}; it must equal "
-                    f"AScaleTensor.DimensionCount, {a_scale_tensor_rank}",
+                    "BZeroPointTensor.DimensionCount is {}; it must equal AScaleTensor.DimensionCount, {}",
+                    (b_zero_point_tensor_rank, a_scale_tensor_rank),
+                    b_zero_point_tensor_rank,
+                    a_scale_tensor_rank,
                 )
             )
         if violations:
@@ -417,9 +427,13 @@ class MatrixMultiplyIntegerToFloat(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point",
                     "AZeroPointTensor.DataType",
-                    "AZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, a_zero_point_tensor_data_type)}; it must equal "
-                    f"ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
+                    "AZeroPointTensor.DataType is {}; it must equal ATensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, a_zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, a_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, a_zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, a_tensor_data_type),
                 )
             )
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point
@@ -428,9 +442,13 @@ class MatrixMultiplyIntegerToFloat(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point",
                     "BZeroPointTensor.DataType",
-                    "BZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, b_zero_point_tensor_data_type)}; it must equal "
-                    f"BTensor.DataType, {name_of(enums.TensorDataType, b_tensor_data_type)}",
+                    "BZeroPointTensor.DataType is {}; it must equal BTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, b_zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, b_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, b_zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, b_tensor_data_type),
                 )
             )
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-batch-sizes
@@ -439,9 +457,12 @@ class MatrixMultiplyIntegerToFloat(Description):
                 violations.append(
                     Violation(
                         "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-batch-sizes",
-                        "BTensor.Sizes",
-                        f"BTensor.Sizes[{d}] is {b_tensor_sizes[d]}; it must equal ATensor.Sizes[{d}], "
-                        f"{a_tensor_sizes[d]} (each matrix of A has its own in B)",
+                        f"BTensor.Sizes[{d}]",
+                        "BTensor.Sizes[{}] is {}; it must equal ATensor.Sizes[{}], {} (each matrix of A has "
+                        "its own in B)",
+                        (d, b_tensor_sizes[d], d, a_tensor_sizes[d]),
+                        b_tensor_sizes[d],
+                        a_tensor_sizes[d],
                     )
                 )
                 break
@@ -450,10 +471,12 @@ class MatrixMultiplyIntegerToFloat(Description):
             violations.append(
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size",
-                    "BTensor.Sizes",
-                    f"BTensor.Sizes[{b_tensor_rank - 2}] is {entry(b_tensor_sizes, b_tensor_rank - 2)}; it "
-                    f"must equal ATensor.Sizes[{a_tensor_rank - 1}], {k} (A has as many columns as B has "
-                    "rows)",
+                    f"BTensor.Sizes[{b_tensor_rank - 2}]",
+                    "BTensor.Sizes[{}] is {}; it must equal ATensor.Sizes[{}], {} (A has as many columns as "
+                    "B has rows)",
+                    (b_tensor_rank - 2, entry(b_tensor_sizes, b_tensor_rank - 2), a_tensor_rank - 1, k),
+                    entry(b_tensor_sizes, b_tensor_rank - 2),
+                    k,
                 )
             )
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes
@@ -465,10 +488,10 @@ class MatrixMultiplyIntegerToFloat(Description):
             violations.append(
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes",
-                    "AZeroPointTensor.Sizes",
-                    f"AZeroPointTensor.Sizes[{max(a_zero_point_tensor_rank - 2, 0)}] is {number1}; it must "
-                    f"be 1 or ATensor.Sizes[{a_tensor_rank - 2}], {m} (one for all of A, or one for each "
-                    "row)",
+                    f"AZeroPointTensor.Sizes[{max(a_zero_point_tensor_rank - 2, 0)}]",
+                    "AZeroPointTensor.Sizes[{}] is {}; it must be 1 or ATensor.Sizes[{}], {} (one for all "
+                    "of A, or one for each row)",
+                    (max(a_zero_point_tensor_rank - 2, 0), number1, a_tensor_rank - 2, m),
                 )
             )
         for d in range(a_zero_point_tensor_rank):
@@ -480,9 +503,12 @@ class MatrixMultiplyIntegerToFloat(Description):
                 violations.append(
                     Violation(
                         "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes",
-                        "AZeroPointTensor.Sizes",
-                        f"AZeroPointTensor.Sizes[{d}] is {a_zero_point_tensor_sizes[d]}; it must equal 1 "
-                        "(one for all of A, or one for each row)",
+                        f"AZeroPointTensor.Sizes[{d}]",
+                        "AZeroPointTensor.Sizes[{}] is {}; it must equal 1 (one for all of A, or one for "
+                        "each row)",
+                        (d, a_zero_point_tensor_sizes[d]),
+                        a_zero_point_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -495,9 +521,10 @@ class MatrixMultiplyIntegerToFloat(Description):
             violations.append(
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes",
-                    "BZeroPointTensor.Sizes",
-                    f"BZeroPointTensor.Sizes[{b_zero_point_tensor_rank - 1}] is {number1}; it must be 1 or "
-                    f"BTensor.Sizes[{b_tensor_rank - 1}], {n} (one for all of B, or one for each column)",
+                    f"BZeroPointTensor.Sizes[{b_zero_point_tensor_rank - 1}]",
+                    "BZeroPointTensor.Sizes[{}] is {}; it must be 1 or BTensor.Sizes[{}], {} (one for all "
+                    "of B, or one for each column)",
+                    (b_zero_point_tensor_rank - 1, number1, b_tensor_rank - 1, n),
                 )
             )
         for d in range(b_zero_point_tensor_rank):
@@ -509,21 +536,26 @@ class MatrixMultiplyIntegerToFloat(Description):
                 violations.append(
                     Violation(
                         "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes",
-                        "BZeroPointTensor.Sizes",
-                        f"BZeroPointTensor.Sizes[{d}] is {b_zero_point_tensor_sizes[d]}; it must equal 1 "
-                        "(one for all of B, or one for each column)",
+                        f"BZeroPointTensor.Sizes[{d}]",
+                        "BZeroPointTensor.Sizes[{}] is {}; it must equal 1 (one for all of B, or one for "
+                        "each column)",
+                        (d, b_zero_point_tensor_sizes[d]),
+                        b_zero_point_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes
         if output_tensor_sizes != (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n):
-            numbers1 = [*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n]
+            numbers1 = (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n)
             violations.append(
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (the batch, "
-                    "the rows of A and the columns of B)",
+                    "OutputTensor.Sizes is {}; it must be {} (the batch, the rows of A and the columns of B)",
+                    (output_tensor_sizes, numbers1),
+                    output_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output
@@ -532,9 +564,13 @@ class MatrixMultiplyIntegerToFloat(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output",
                     "BScaleTensor.DataType",
-                    f"BScaleTensor.DataType is {name_of(enums.TensorDataType, b_scale_tensor_data_type)}; "
-                    "it must equal AScaleTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, a_scale_tensor_data_type)}",
+                    "BScaleTensor.DataType is {}; it must equal AScaleTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, b_scale_tensor_data_type),
+                        name_of(enums.TensorDataType, a_scale_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, b_scale_tensor_data_type),
+                    name_of(enums.TensorDataType, a_scale_tensor_data_type),
                 )
             )
         if bias_tensor is not None and bias_tensor_data_type != a_scale_tensor_data_type:
@@ -542,9 +578,13 @@ class MatrixMultiplyIntegerToFloat(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output",
                     "BiasTensor.DataType",
-                    f"BiasTensor.DataType is {name_of(enums.TensorDataType, bias_tensor_data_type)}; it "
-                    "must equal AScaleTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, a_scale_tensor_data_type)}",
+                    "BiasTensor.DataType is {}; it must equal AScaleTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, bias_tensor_data_type),
+                        name_of(enums.TensorDataType, a_scale_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, bias_tensor_data_type),
+                    name_of(enums.TensorDataType, a_scale_tensor_data_type),
                 )
             )
         if output_tensor_data_type != a_scale_tensor_data_type:
@@ -552,9 +592,13 @@ class MatrixMultiplyIntegerToFloat(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal AScaleTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, a_scale_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal AScaleTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, a_scale_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, a_scale_tensor_data_type),
                 )
             )
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes
@@ -563,9 +607,10 @@ class MatrixMultiplyIntegerToFloat(Description):
             violations.append(
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes",
-                    "AScaleTensor.Sizes",
-                    f"AScaleTensor.Sizes[{max(a_scale_tensor_rank - 2, 0)}] is {number1}; it must be 1 or "
-                    f"ATensor.Sizes[{a_tensor_rank - 2}], {m} (one for all of A, or one for each row)",
+                    f"AScaleTensor.Sizes[{max(a_scale_tensor_rank - 2, 0)}]",
+                    "AScaleTensor.Sizes[{}] is {}; it must be 1 or ATensor.Sizes[{}], {} (one for all of A, "
+                    "or one for each row)",
+                    (max(a_scale_tensor_rank - 2, 0), number1, a_tensor_rank - 2, m),
                 )
             )
         for d in range(a_scale_tensor_rank):
@@ -573,9 +618,12 @@ class MatrixMultiplyIntegerToFloat(Description):
                 violations.append(
                     Violation(
                         "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes",
-                        "AScaleTensor.Sizes",
-                        f"AScaleTensor.Sizes[{d}] is {a_scale_tensor_sizes[d]}; it must equal 1 (one for "
-                        "all of A, or one for each row)",
+                        f"AScaleTensor.Sizes[{d}]",
+                        "AScaleTensor.Sizes[{}] is {}; it must equal 1 (one for all of A, or one for each "
+                        "row)",
+                        (d, a_scale_tensor_sizes[d]),
+                        a_scale_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -585,9 +633,10 @@ class MatrixMultiplyIntegerToFloat(Description):
             violations.append(
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes",
-                    "BScaleTensor.Sizes",
-                    f"BScaleTensor.Sizes[{b_scale_tensor_rank - 1}] is {number1}; it must be 1 or "
-                    f"BTensor.Sizes[{b_tensor_rank - 1}], {n} (one for all of B, or one for each column)",
+                    f"BScaleTensor.Sizes[{b_scale_tensor_rank - 1}]",
+                    "BScaleTensor.Sizes[{}] is {}; it must be 1 or BTensor.Sizes[{}], {} (one for all of B, "
+                    "or one for each column)",
+                    (b_scale_tensor_rank - 1, number1, b_tensor_rank - 1, n),
                 )
             )
         for d in range(b_scale_tensor_rank):
@@ -595,9 +644,12 @@ class MatrixMultiplyIntegerToFloat(Description):
                 violations.append(
                     Violation(
                         "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes",
-                        "BScaleTensor.Sizes",
-                        f"BScaleTensor.Sizes[{d}] is {b_scale_tensor_sizes[d]}; it must equal 1 (one for "
-                        "all of B, or one for each column)",
+                        f"BScaleTensor.Sizes[{d}]",
+                        "BScaleTensor.Sizes[{}] is {}; it must equal 1 (one for all of B, or one for each "
+                        "column)",
+                        (d, b_scale_tensor_sizes[d]),
+                        b_scale_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -617,8 +669,10 @@ class MatrixMultiplyIntegerToFloat(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must equal OutputTensor.Sizes, "
-                    f"{list(output_tensor_sizes)}{hint}",
+                    "BiasTensor.Sizes is {}; it must equal OutputTensor.Sizes, {}{}",
+                    (bias_tensor_sizes, output_tensor_sizes, hint),
+                    bias_tensor_sizes,
+                    output_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -638,8 +692,13 @@ class MatrixMultiplyIntegerToFloat(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b",
                     "BTensor.DataType",
-                    f"BTensor.DataType is {name_of(enums.TensorDataType, b_tensor_data_type)}; it should "
-                    f"equal ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
+                    "BTensor.DataType is {}; it should equal ATensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, b_tensor_data_type),
+                        name_of(enums.TensorDataType, a_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, b_tensor_data_type),
+                    name_of(enums.TensorDataType, a_tensor_data_type),
                 )
             )
         return violations

@@ -302,8 +302,10 @@ class MaxPooling1(Description):
                 Violation(
                     "DML-MAX_POOLING1-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-MAX_POOLING1-dimension-count
@@ -312,9 +314,11 @@ class MaxPooling1(Description):
                 Violation(
                     "DML-MAX_POOLING1-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount "
-                    f"({input_tensor_rank}) - 2, {input_tensor_rank - 2} (batch and channel are not spatial "
-                    "dimensions)",
+                    "DimensionCount is {}; it must equal InputTensor.DimensionCount ({}) - 2, {} (batch and "
+                    "channel are not spatial dimensions)",
+                    (dimension_count, input_tensor_rank, input_tensor_rank - 2),
+                    dimension_count,
+                    input_tensor_rank - 2,
                 )
             )
         # DML-MAX_POOLING1-indices-rank
@@ -323,8 +327,10 @@ class MaxPooling1(Description):
                 Violation(
                     "DML-MAX_POOLING1-indices-rank",
                     "OutputIndicesTensor.DimensionCount",
-                    f"OutputIndicesTensor.DimensionCount is {output_indices_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputIndicesTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_indices_tensor_rank, input_tensor_rank),
+                    output_indices_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -348,8 +354,11 @@ class MaxPooling1(Description):
                 violations.append(
                     Violation(
                         "DML-MAX_POOLING1-strides-range",
-                        "Strides",
-                        f"Strides[{i}] is {strides[i]}; it must be at least 1 (the window has to move)",
+                        f"Strides[{i}]",
+                        "Strides[{}] is {}; it must be at least 1 (the window has to move)",
+                        (i, strides[i]),
+                        strides[i],
+                        1,
                     )
                 )
                 break
@@ -359,9 +368,11 @@ class MaxPooling1(Description):
                 violations.append(
                     Violation(
                         "DML-MAX_POOLING1-window-size-range",
-                        "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it must be at least 1 (an empty window has "
-                        "no result)",
+                        f"WindowSize[{i}]",
+                        "WindowSize[{}] is {}; it must be at least 1 (an empty window has no result)",
+                        (i, window_size[i]),
+                        window_size[i],
+                        1,
                     )
                 )
                 break
@@ -371,9 +382,13 @@ class MaxPooling1(Description):
                 Violation(
                     "DML-MAX_POOLING1-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-MAX_POOLING1-output-batches-channels
@@ -382,10 +397,12 @@ class MaxPooling1(Description):
                 violations.append(
                     Violation(
                         "DML-MAX_POOLING1-output-batches-channels",
-                        "OutputTensor.Sizes",
-                        f"OutputTensor.Sizes[{d}] is {entry(output_tensor_sizes, d)}; it must equal "
-                        f"InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (each channel of each "
-                        "batch is pooled by itself)",
+                        f"OutputTensor.Sizes[{d}]",
+                        "OutputTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (each "
+                        "channel of each batch is pooled by itself)",
+                        (d, entry(output_tensor_sizes, d), d, entry(input_tensor_sizes, d)),
+                        entry(output_tensor_sizes, d),
+                        entry(input_tensor_sizes, d),
                     )
                 )
                 break
@@ -395,8 +412,10 @@ class MaxPooling1(Description):
                 Violation(
                     "DML-MAX_POOLING1-indices-sizes",
                     "OutputIndicesTensor.Sizes",
-                    f"OutputIndicesTensor.Sizes is {list(output_indices_tensor_sizes)}; it must equal "
-                    f"OutputTensor.Sizes, {list(output_tensor_sizes)}",
+                    "OutputIndicesTensor.Sizes is {}; it must equal OutputTensor.Sizes, {}",
+                    (output_indices_tensor_sizes, output_tensor_sizes),
+                    output_indices_tensor_sizes,
+                    output_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -439,12 +458,24 @@ class MaxPooling1(Description):
                 violations.append(
                     Violation(
                         "DML-MAX_POOLING1-window-fits",
-                        "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it should be at most "
-                        f"InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + "
-                        f"StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] "
-                        f"({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the "
-                        f"window at least once){hint}",
+                        f"WindowSize[{i}]",
+                        "WindowSize[{}] is {}; it should be at most InputTensor.Sizes[{}] ({}) + "
+                        "StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (the padded input holds the window "
+                        "at least once){}",
+                        (
+                            i,
+                            window_size[i],
+                            i + 2,
+                            entry(input_tensor_sizes, i + 2),
+                            i,
+                            entry(start_padding, i),
+                            i,
+                            entry(end_padding, i),
+                            entry(padded_sizes, i),
+                            hint,
+                        ),
+                        window_size[i],
+                        entry(padded_sizes, i),
                     )
                 )
                 break
@@ -455,13 +486,26 @@ class MaxPooling1(Description):
                 violations.append(
                     Violation(
                         "DML-MAX_POOLING1-windows-within",
-                        "OutputTensor.Sizes",
-                        f"(OutputTensor.Sizes[{i + 2}] ({entry(output_tensor_sizes, i + 2)}) - 1) x "
-                        f"Strides[{i}] ({entry(strides, i)}) is {number1}; it should be less than "
-                        f"InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + "
-                        f"StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] "
-                        f"({entry(end_padding, i)}), {entry(padded_sizes, i)} (a window that begins past "
-                        "the padded input has no elements)",
+                        f"OutputTensor.Sizes[{i + 2}]",
+                        "(OutputTensor.Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {}; it should be less than "
+                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (a "
+                        "window that begins past the padded input has no elements)",
+                        (
+                            i + 2,
+                            entry(output_tensor_sizes, i + 2),
+                            i,
+                            entry(strides, i),
+                            number1,
+                            i + 2,
+                            entry(input_tensor_sizes, i + 2),
+                            i,
+                            entry(start_padding, i),
+                            i,
+                            entry(end_padding, i),
+                            entry(padded_sizes, i),
+                        ),
+                        number1,
+                        entry(padded_sizes, i),
                     )
                 )
                 break

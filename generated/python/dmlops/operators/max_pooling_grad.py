@@ -276,8 +276,10 @@ class MaxPoolingGrad(Description):
                 Violation(
                     "DML-MAX_POOLING_GRAD-same-rank",
                     "InputGradientTensor.DimensionCount",
-                    f"InputGradientTensor.DimensionCount is {input_gradient_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "InputGradientTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (input_gradient_tensor_rank, input_tensor_rank),
+                    input_gradient_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_gradient_tensor_rank != input_tensor_rank:
@@ -285,8 +287,10 @@ class MaxPoolingGrad(Description):
                 Violation(
                     "DML-MAX_POOLING_GRAD-same-rank",
                     "OutputGradientTensor.DimensionCount",
-                    f"OutputGradientTensor.DimensionCount is {output_gradient_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputGradientTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_gradient_tensor_rank, input_tensor_rank),
+                    output_gradient_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-MAX_POOLING_GRAD-dimension-count
@@ -295,9 +299,11 @@ class MaxPoolingGrad(Description):
                 Violation(
                     "DML-MAX_POOLING_GRAD-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount "
-                    f"({input_tensor_rank}) - 2, {input_tensor_rank - 2} (batch and channel are not spatial "
-                    "dimensions)",
+                    "DimensionCount is {}; it must equal InputTensor.DimensionCount ({}) - 2, {} (batch and "
+                    "channel are not spatial dimensions)",
+                    (dimension_count, input_tensor_rank, input_tensor_rank - 2),
+                    dimension_count,
+                    input_tensor_rank - 2,
                 )
             )
         if violations:
@@ -321,8 +327,11 @@ class MaxPoolingGrad(Description):
                 violations.append(
                     Violation(
                         "DML-MAX_POOLING_GRAD-strides-range",
-                        "Strides",
-                        f"Strides[{i}] is {strides[i]}; it must be at least 1 (the window has to move)",
+                        f"Strides[{i}]",
+                        "Strides[{}] is {}; it must be at least 1 (the window has to move)",
+                        (i, strides[i]),
+                        strides[i],
+                        1,
                     )
                 )
                 break
@@ -332,9 +341,11 @@ class MaxPoolingGrad(Description):
                 violations.append(
                     Violation(
                         "DML-MAX_POOLING_GRAD-window-size-range",
-                        "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it must be at least 1 (an empty window has "
-                        "no result)",
+                        f"WindowSize[{i}]",
+                        "WindowSize[{}] is {}; it must be at least 1 (an empty window has no result)",
+                        (i, window_size[i]),
+                        window_size[i],
+                        1,
                     )
                 )
                 break
@@ -344,9 +355,11 @@ class MaxPoolingGrad(Description):
                 violations.append(
                     Violation(
                         "DML-MAX_POOLING_GRAD-dilations-range",
-                        "Dilations",
-                        f"Dilations[{i}] is {dilations[i]}; it must be at least 1 (1 takes every element "
-                        "under the window)",
+                        f"Dilations[{i}]",
+                        "Dilations[{}] is {}; it must be at least 1 (1 takes every element under the window)",
+                        (i, dilations[i]),
+                        dilations[i],
+                        1,
                     )
                 )
                 break
@@ -356,9 +369,13 @@ class MaxPoolingGrad(Description):
                 Violation(
                     "DML-MAX_POOLING_GRAD-same-type",
                     "InputGradientTensor.DataType",
-                    "InputGradientTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, input_gradient_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "InputGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_gradient_tensor_data_type != input_tensor_data_type:
@@ -366,9 +383,13 @@ class MaxPoolingGrad(Description):
                 Violation(
                     "DML-MAX_POOLING_GRAD-same-type",
                     "OutputGradientTensor.DataType",
-                    "OutputGradientTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_gradient_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_gradient_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_gradient_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-MAX_POOLING_GRAD-same-sizes
@@ -377,8 +398,10 @@ class MaxPoolingGrad(Description):
                 Violation(
                     "DML-MAX_POOLING_GRAD-same-sizes",
                     "OutputGradientTensor.Sizes",
-                    f"OutputGradientTensor.Sizes is {list(output_gradient_tensor_sizes)}; it must equal "
-                    f"InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    "OutputGradientTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_gradient_tensor_sizes, input_tensor_sizes),
+                    output_gradient_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         # DML-MAX_POOLING_GRAD-batches-channels
@@ -387,10 +410,12 @@ class MaxPoolingGrad(Description):
                 violations.append(
                     Violation(
                         "DML-MAX_POOLING_GRAD-batches-channels",
-                        "InputGradientTensor.Sizes",
-                        f"InputGradientTensor.Sizes[{d}] is {entry(input_gradient_tensor_sizes, d)}; it "
-                        f"must equal InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (each channel "
-                        "of each batch is pooled by itself)",
+                        f"InputGradientTensor.Sizes[{d}]",
+                        "InputGradientTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (each "
+                        "channel of each batch is pooled by itself)",
+                        (d, entry(input_gradient_tensor_sizes, d), d, entry(input_tensor_sizes, d)),
+                        entry(input_gradient_tensor_sizes, d),
+                        entry(input_tensor_sizes, d),
                     )
                 )
                 break
@@ -434,13 +459,26 @@ class MaxPoolingGrad(Description):
                 violations.append(
                     Violation(
                         "DML-MAX_POOLING_GRAD-window-fits",
-                        "WindowSize",
-                        f"(WindowSize[{i}] ({window_size[i]}) - 1) x Dilations[{i}] ({entry(dilations, i)}) "
-                        f"+ 1 is {entry(window_extents, i)}; it should be at most "
-                        f"InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + "
-                        f"StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] "
-                        f"({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded sizes hold the "
-                        "dilated window at least once)",
+                        f"WindowSize[{i}]",
+                        "(WindowSize[{}] ({}) - 1) x Dilations[{}] ({}) + 1 is {}; it should be at most "
+                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (the "
+                        "padded sizes hold the dilated window at least once)",
+                        (
+                            i,
+                            window_size[i],
+                            i,
+                            entry(dilations, i),
+                            entry(window_extents, i),
+                            i + 2,
+                            entry(input_tensor_sizes, i + 2),
+                            i,
+                            entry(start_padding, i),
+                            i,
+                            entry(end_padding, i),
+                            entry(padded_sizes, i),
+                        ),
+                        entry(window_extents, i),
+                        entry(padded_sizes, i),
                     )
                 )
                 break
@@ -449,16 +487,30 @@ class MaxPoolingGrad(Description):
             if (entry(input_gradient_tensor_sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
                 number1 = entry(input_gradient_tensor_sizes, i + 2)
                 number2 = saturate((number1 - 1) * entry(strides, i))
+                number3 = saturate((number1 - 1) * entry(strides, i))
                 violations.append(
                     Violation(
                         "DML-MAX_POOLING_GRAD-windows-within",
-                        "InputGradientTensor.Sizes",
-                        f"(InputGradientTensor.Sizes[{i + 2}] ({number1}) - 1) x Strides[{i}] "
-                        f"({entry(strides, i)}) is {number2}; it should be less than "
-                        f"InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + "
-                        f"StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] "
-                        f"({entry(end_padding, i)}), {entry(padded_sizes, i)} (a window that begins past "
-                        "the padded sizes has no elements)",
+                        f"InputGradientTensor.Sizes[{i + 2}]",
+                        "(InputGradientTensor.Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {}; it should be "
+                        "less than InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] "
+                        "({}), {} (a window that begins past the padded sizes has no elements)",
+                        (
+                            i + 2,
+                            number1,
+                            i,
+                            entry(strides, i),
+                            number2,
+                            i + 2,
+                            entry(input_tensor_sizes, i + 2),
+                            i,
+                            entry(start_padding, i),
+                            i,
+                            entry(end_padding, i),
+                            entry(padded_sizes, i),
+                        ),
+                        number3,
+                        entry(padded_sizes, i),
                     )
                 )
                 break

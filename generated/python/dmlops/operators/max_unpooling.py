@@ -216,9 +216,13 @@ class MaxUnpooling(Description):
                 Violation(
                     "DML-MAX_UNPOOLING-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-MAX_UNPOOLING-indices-sizes
@@ -237,8 +241,10 @@ class MaxUnpooling(Description):
                 Violation(
                     "DML-MAX_UNPOOLING-indices-sizes",
                     "IndicesTensor.Sizes",
-                    f"IndicesTensor.Sizes is {list(indices_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}{hint}",
+                    "IndicesTensor.Sizes is {}; it must equal InputTensor.Sizes, {}{}",
+                    (indices_tensor_sizes, input_tensor_sizes, hint),
+                    indices_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

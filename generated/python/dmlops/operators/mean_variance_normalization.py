@@ -296,9 +296,13 @@ class MeanVarianceNormalization(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION-same-type",
                     "ScaleTensor.DataType",
-                    f"ScaleTensor.DataType is {name_of(enums.TensorDataType, scale_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "ScaleTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, scale_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, scale_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if bias_tensor is not None and bias_tensor_data_type != input_tensor_data_type:
@@ -306,9 +310,13 @@ class MeanVarianceNormalization(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION-same-type",
                     "BiasTensor.DataType",
-                    f"BiasTensor.DataType is {name_of(enums.TensorDataType, bias_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "BiasTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, bias_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, bias_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_tensor_data_type != input_tensor_data_type:
@@ -316,9 +324,13 @@ class MeanVarianceNormalization(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-MEAN_VARIANCE_NORMALIZATION-scale-broadcast
@@ -331,10 +343,12 @@ class MeanVarianceNormalization(Description):
                 violations.append(
                     Violation(
                         "DML-MEAN_VARIANCE_NORMALIZATION-scale-broadcast",
-                        "ScaleTensor.Sizes",
-                        f"ScaleTensor.Sizes[{d}] is {scale_tensor_sizes[d]}; it must equal "
-                        f"InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (only a size of 1 is "
-                        "broadcast)",
+                        f"ScaleTensor.Sizes[{d}]",
+                        "ScaleTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a size "
+                        "of 1 is broadcast)",
+                        (d, scale_tensor_sizes[d], d, entry(input_tensor_sizes, d)),
+                        scale_tensor_sizes[d],
+                        entry(input_tensor_sizes, d),
                     )
                 )
                 break
@@ -348,10 +362,12 @@ class MeanVarianceNormalization(Description):
                 violations.append(
                     Violation(
                         "DML-MEAN_VARIANCE_NORMALIZATION-bias-broadcast",
-                        "BiasTensor.Sizes",
-                        f"BiasTensor.Sizes[{d}] is {bias_tensor_sizes[d]}; it must equal "
-                        f"InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (only a size of 1 is "
-                        "broadcast)",
+                        f"BiasTensor.Sizes[{d}]",
+                        "BiasTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a size "
+                        "of 1 is broadcast)",
+                        (d, bias_tensor_sizes[d], d, entry(input_tensor_sizes, d)),
+                        bias_tensor_sizes[d],
+                        entry(input_tensor_sizes, d),
                     )
                 )
                 break
@@ -361,8 +377,10 @@ class MeanVarianceNormalization(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         if violations:

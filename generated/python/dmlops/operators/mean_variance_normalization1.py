@@ -301,8 +301,10 @@ class MeanVarianceNormalization1(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank",
                     "ScaleTensor.DimensionCount",
-                    f"ScaleTensor.DimensionCount is {scale_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "ScaleTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (scale_tensor_rank, input_tensor_rank),
+                    scale_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if bias_tensor is not None and bias_tensor_rank != input_tensor_rank:
@@ -310,8 +312,10 @@ class MeanVarianceNormalization1(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank",
                     "BiasTensor.DimensionCount",
-                    f"BiasTensor.DimensionCount is {bias_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "BiasTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (bias_tensor_rank, input_tensor_rank),
+                    bias_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -319,8 +323,10 @@ class MeanVarianceNormalization1(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-MEAN_VARIANCE_NORMALIZATION1-scale-required
@@ -371,9 +377,12 @@ class MeanVarianceNormalization1(Description):
                 violations.append(
                     Violation(
                         "DML-MEAN_VARIANCE_NORMALIZATION1-axes-range",
-                        "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, "
-                        f"{input_tensor_rank} (no other axis exists){hint}",
+                        f"Axes[{i}]",
+                        "Axes[{}] is {}; it must be less than InputTensor.DimensionCount, {} (no other axis "
+                        "exists){}",
+                        (i, axes[i], input_tensor_rank, hint),
+                        axes[i],
+                        input_tensor_rank,
                     )
                 )
                 break
@@ -383,9 +392,13 @@ class MeanVarianceNormalization1(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION1-same-type",
                     "ScaleTensor.DataType",
-                    f"ScaleTensor.DataType is {name_of(enums.TensorDataType, scale_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "ScaleTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, scale_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, scale_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if bias_tensor is not None and bias_tensor_data_type != input_tensor_data_type:
@@ -393,9 +406,13 @@ class MeanVarianceNormalization1(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION1-same-type",
                     "BiasTensor.DataType",
-                    f"BiasTensor.DataType is {name_of(enums.TensorDataType, bias_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "BiasTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, bias_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, bias_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_tensor_data_type != input_tensor_data_type:
@@ -403,9 +420,13 @@ class MeanVarianceNormalization1(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION1-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast
@@ -418,10 +439,12 @@ class MeanVarianceNormalization1(Description):
                 violations.append(
                     Violation(
                         "DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast",
-                        "ScaleTensor.Sizes",
-                        f"ScaleTensor.Sizes[{d}] is {scale_tensor_sizes[d]}; it must equal "
-                        f"InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (only a size of 1 is "
-                        "broadcast)",
+                        f"ScaleTensor.Sizes[{d}]",
+                        "ScaleTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a size "
+                        "of 1 is broadcast)",
+                        (d, scale_tensor_sizes[d], d, entry(input_tensor_sizes, d)),
+                        scale_tensor_sizes[d],
+                        entry(input_tensor_sizes, d),
                     )
                 )
                 break
@@ -435,10 +458,12 @@ class MeanVarianceNormalization1(Description):
                 violations.append(
                     Violation(
                         "DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast",
-                        "BiasTensor.Sizes",
-                        f"BiasTensor.Sizes[{d}] is {bias_tensor_sizes[d]}; it must equal "
-                        f"InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (only a size of 1 is "
-                        "broadcast)",
+                        f"BiasTensor.Sizes[{d}]",
+                        "BiasTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a size "
+                        "of 1 is broadcast)",
+                        (d, bias_tensor_sizes[d], d, entry(input_tensor_sizes, d)),
+                        bias_tensor_sizes[d],
+                        entry(input_tensor_sizes, d),
                     )
                 )
                 break
@@ -448,8 +473,10 @@ class MeanVarianceNormalization1(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         # DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels
@@ -461,10 +488,12 @@ class MeanVarianceNormalization1(Description):
             violations.append(
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels",
-                    "ScaleTensor.Sizes",
-                    f"ScaleTensor.Sizes[1] is {entry(scale_tensor_sizes, 1)}; it must equal "
-                    f"InputTensor.Sizes[1], {entry(input_tensor_sizes, 1)} (before feature level 4.0 "
-                    "channels are not broadcast)",
+                    "ScaleTensor.Sizes[1]",
+                    "ScaleTensor.Sizes[1] is {}; it must equal InputTensor.Sizes[1], {} (before feature "
+                    "level 4.0 channels are not broadcast)",
+                    (entry(scale_tensor_sizes, 1), entry(input_tensor_sizes, 1)),
+                    entry(scale_tensor_sizes, 1),
+                    entry(input_tensor_sizes, 1),
                 )
             )
         # DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels
@@ -476,10 +505,12 @@ class MeanVarianceNormalization1(Description):
             violations.append(
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels",
-                    "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes[1] is {entry(bias_tensor_sizes, 1)}; it must equal "
-                    f"InputTensor.Sizes[1], {entry(input_tensor_sizes, 1)} (before feature level 4.0 "
-                    "channels are not broadcast)",
+                    "BiasTensor.Sizes[1]",
+                    "BiasTensor.Sizes[1] is {}; it must equal InputTensor.Sizes[1], {} (before feature "
+                    "level 4.0 channels are not broadcast)",
+                    (entry(bias_tensor_sizes, 1), entry(input_tensor_sizes, 1)),
+                    entry(bias_tensor_sizes, 1),
+                    entry(input_tensor_sizes, 1),
                 )
             )
         if violations:
@@ -507,8 +538,11 @@ class MeanVarianceNormalization1(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION1-axis-count",
                     "AxisCount",
-                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, "
-                    f"{input_tensor_rank} (a dimension counts once){hint}",
+                    "AxisCount is {}; it should be at most InputTensor.DimensionCount, {} (a dimension "
+                    "counts once){}",
+                    (axis_count, input_tensor_rank, hint),
+                    axis_count,
+                    input_tensor_rank,
                 )
             )
         # DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow
@@ -517,9 +551,10 @@ class MeanVarianceNormalization1(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow",
                     "InputTensor.DataType",
-                    f"InputTensor.DataType is {name_of(enums.TensorDataType, input_tensor_data_type)}; it "
-                    "should differ from FLOAT16 (in FLOAT16 the variance overflows in DirectML where it "
-                    "passes 65504, and the elements are divided by infinity)",
+                    "InputTensor.DataType is {}; it should differ from FLOAT16 (in FLOAT16 the variance "
+                    "overflows in DirectML where it passes 65504, and the elements are divided by infinity)",
+                    (name_of(enums.TensorDataType, input_tensor_data_type),),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         return violations

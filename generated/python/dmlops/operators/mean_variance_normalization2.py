@@ -264,8 +264,10 @@ class MeanVarianceNormalization2(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION2-same-rank",
                     "ScaleTensor.DimensionCount",
-                    f"ScaleTensor.DimensionCount is {scale_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "ScaleTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (scale_tensor_rank, input_tensor_rank),
+                    scale_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if bias_tensor is not None and bias_tensor_rank != input_tensor_rank:
@@ -273,8 +275,10 @@ class MeanVarianceNormalization2(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION2-same-rank",
                     "BiasTensor.DimensionCount",
-                    f"BiasTensor.DimensionCount is {bias_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "BiasTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (bias_tensor_rank, input_tensor_rank),
+                    bias_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -282,8 +286,10 @@ class MeanVarianceNormalization2(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION2-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -314,9 +320,12 @@ class MeanVarianceNormalization2(Description):
                 violations.append(
                     Violation(
                         "DML-MEAN_VARIANCE_NORMALIZATION2-axes-range",
-                        "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, "
-                        f"{input_tensor_rank} (no other axis exists){hint}",
+                        f"Axes[{i}]",
+                        "Axes[{}] is {}; it must be less than InputTensor.DimensionCount, {} (no other axis "
+                        "exists){}",
+                        (i, axes[i], input_tensor_rank, hint),
+                        axes[i],
+                        input_tensor_rank,
                     )
                 )
                 break
@@ -326,9 +335,13 @@ class MeanVarianceNormalization2(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION2-same-type",
                     "ScaleTensor.DataType",
-                    f"ScaleTensor.DataType is {name_of(enums.TensorDataType, scale_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "ScaleTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, scale_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, scale_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if bias_tensor is not None and bias_tensor_data_type != input_tensor_data_type:
@@ -336,9 +349,13 @@ class MeanVarianceNormalization2(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION2-same-type",
                     "BiasTensor.DataType",
-                    f"BiasTensor.DataType is {name_of(enums.TensorDataType, bias_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "BiasTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, bias_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, bias_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_tensor_data_type != input_tensor_data_type:
@@ -346,9 +363,13 @@ class MeanVarianceNormalization2(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION2-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast
@@ -361,10 +382,12 @@ class MeanVarianceNormalization2(Description):
                 violations.append(
                     Violation(
                         "DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast",
-                        "ScaleTensor.Sizes",
-                        f"ScaleTensor.Sizes[{d}] is {scale_tensor_sizes[d]}; it must equal "
-                        f"InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (only a size of 1 is "
-                        "broadcast)",
+                        f"ScaleTensor.Sizes[{d}]",
+                        "ScaleTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a size "
+                        "of 1 is broadcast)",
+                        (d, scale_tensor_sizes[d], d, entry(input_tensor_sizes, d)),
+                        scale_tensor_sizes[d],
+                        entry(input_tensor_sizes, d),
                     )
                 )
                 break
@@ -378,10 +401,12 @@ class MeanVarianceNormalization2(Description):
                 violations.append(
                     Violation(
                         "DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast",
-                        "BiasTensor.Sizes",
-                        f"BiasTensor.Sizes[{d}] is {bias_tensor_sizes[d]}; it must equal "
-                        f"InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (only a size of 1 is "
-                        "broadcast)",
+                        f"BiasTensor.Sizes[{d}]",
+                        "BiasTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a size "
+                        "of 1 is broadcast)",
+                        (d, bias_tensor_sizes[d], d, entry(input_tensor_sizes, d)),
+                        bias_tensor_sizes[d],
+                        entry(input_tensor_sizes, d),
                     )
                 )
                 break
@@ -391,8 +416,10 @@ class MeanVarianceNormalization2(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         if violations:
@@ -418,8 +445,11 @@ class MeanVarianceNormalization2(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION2-axis-count",
                     "AxisCount",
-                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, "
-                    f"{input_tensor_rank} (a dimension counts once){hint}",
+                    "AxisCount is {}; it should be at most InputTensor.DimensionCount, {} (a dimension "
+                    "counts once){}",
+                    (axis_count, input_tensor_rank, hint),
+                    axis_count,
+                    input_tensor_rank,
                 )
             )
         return violations

@@ -628,7 +628,10 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-head-count-range",
                     "HeadCount",
-                    f"HeadCount is {head_count}; it must be at least 1 (hidden sizes are divided by it)",
+                    "HeadCount is {}; it must be at least 1 (hidden sizes are divided by it)",
+                    (head_count,),
+                    head_count,
+                    1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION-query-given
@@ -866,9 +869,13 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-same-type",
                     "QueryTensor.DataType",
-                    f"QueryTensor.DataType is {name_of(enums.TensorDataType, query_tensor_data_type)}; it "
-                    "must equal OutputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "QueryTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, query_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, query_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if key_tensor is not None and key_tensor_data_type != output_tensor_data_type:
@@ -876,8 +883,13 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-same-type",
                     "KeyTensor.DataType",
-                    f"KeyTensor.DataType is {name_of(enums.TensorDataType, key_tensor_data_type)}; it must "
-                    f"equal OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "KeyTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, key_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, key_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if value_tensor is not None and value_tensor_data_type != output_tensor_data_type:
@@ -885,9 +897,13 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-same-type",
                     "ValueTensor.DataType",
-                    f"ValueTensor.DataType is {name_of(enums.TensorDataType, value_tensor_data_type)}; it "
-                    "must equal OutputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "ValueTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, value_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, value_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if (
@@ -898,9 +914,13 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-same-type",
                     "StackedQueryKeyTensor.DataType",
-                    "StackedQueryKeyTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, stacked_query_key_tensor_data_type)}; it must equal "
-                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "StackedQueryKeyTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, stacked_query_key_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, stacked_query_key_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if (
@@ -911,9 +931,13 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-same-type",
                     "StackedKeyValueTensor.DataType",
-                    "StackedKeyValueTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, stacked_key_value_tensor_data_type)}; it must equal "
-                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "StackedKeyValueTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, stacked_key_value_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, stacked_key_value_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if (
@@ -924,9 +948,13 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-same-type",
                     "StackedQueryKeyValueTensor.DataType",
-                    "StackedQueryKeyValueTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, stacked_query_key_value_tensor_data_type)}; it must "
-                    f"equal OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "StackedQueryKeyValueTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, stacked_query_key_value_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, stacked_query_key_value_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if bias_tensor is not None and bias_tensor_data_type != output_tensor_data_type:
@@ -934,9 +962,13 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-same-type",
                     "BiasTensor.DataType",
-                    f"BiasTensor.DataType is {name_of(enums.TensorDataType, bias_tensor_data_type)}; it "
-                    "must equal OutputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "BiasTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, bias_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, bias_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if (
@@ -947,9 +979,13 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-same-type",
                     "RelativePositionBiasTensor.DataType",
-                    "RelativePositionBiasTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, relative_position_bias_tensor_data_type)}; it must "
-                    f"equal OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "RelativePositionBiasTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, relative_position_bias_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, relative_position_bias_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if past_key_tensor is not None and past_key_tensor_data_type != output_tensor_data_type:
@@ -957,9 +993,13 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-same-type",
                     "PastKeyTensor.DataType",
-                    f"PastKeyTensor.DataType is {name_of(enums.TensorDataType, past_key_tensor_data_type)}; "
-                    "it must equal OutputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "PastKeyTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, past_key_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, past_key_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if past_value_tensor is not None and past_value_tensor_data_type != output_tensor_data_type:
@@ -967,9 +1007,13 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-same-type",
                     "PastValueTensor.DataType",
-                    "PastValueTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, past_value_tensor_data_type)}; it must equal "
-                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "PastValueTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, past_value_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, past_value_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if (
@@ -980,9 +1024,13 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-same-type",
                     "OutputPresentKeyTensor.DataType",
-                    "OutputPresentKeyTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_present_key_tensor_data_type)}; it must equal "
-                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "OutputPresentKeyTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_present_key_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_present_key_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if (
@@ -993,9 +1041,13 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-same-type",
                     "OutputPresentValueTensor.DataType",
-                    "OutputPresentValueTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_present_value_tensor_data_type)}; it must equal "
-                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "OutputPresentValueTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_present_value_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_present_value_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         # DML-MULTIHEAD_ATTENTION-query-leading-ones
@@ -1004,9 +1056,11 @@ class MultiheadAttention(Description):
                 violations.append(
                     Violation(
                         "DML-MULTIHEAD_ATTENTION-query-leading-ones",
-                        "QueryTensor.Sizes",
-                        f"QueryTensor.Sizes[{d}] is {query_tensor_sizes[d]}; it must equal 1 (only the last "
-                        "three dimensions count)",
+                        f"QueryTensor.Sizes[{d}]",
+                        "QueryTensor.Sizes[{}] is {}; it must equal 1 (only the last three dimensions count)",
+                        (d, query_tensor_sizes[d]),
+                        query_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -1019,9 +1073,12 @@ class MultiheadAttention(Description):
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-query-heads",
-                    "QueryTensor.Sizes",
-                    f"QueryTensor.Sizes[{query_tensor_rank - 1}] is {number1}; it must be a multiple of "
-                    f"HeadCount, {head_count} (all heads have the same size)",
+                    f"QueryTensor.Sizes[{query_tensor_rank - 1}]",
+                    "QueryTensor.Sizes[{}] is {}; it must be a multiple of HeadCount, {} (all heads have "
+                    "the same size)",
+                    (query_tensor_rank - 1, number1, head_count),
+                    remainder(number1, head_count),
+                    0,
                 )
             )
         # DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes
@@ -1029,18 +1086,22 @@ class MultiheadAttention(Description):
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes",
-                    "StackedQueryKeyTensor.Sizes",
-                    f"StackedQueryKeyTensor.Sizes[2] is {entry(stacked_query_key_tensor_sizes, 2)}; it must "
-                    f"equal HeadCount, {head_count}",
+                    "StackedQueryKeyTensor.Sizes[2]",
+                    "StackedQueryKeyTensor.Sizes[2] is {}; it must equal HeadCount, {}",
+                    (entry(stacked_query_key_tensor_sizes, 2), head_count),
+                    entry(stacked_query_key_tensor_sizes, 2),
+                    head_count,
                 )
             )
         if stacked_query_key_tensor is not None and entry(stacked_query_key_tensor_sizes, 3) != 2:
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes",
-                    "StackedQueryKeyTensor.Sizes",
-                    f"StackedQueryKeyTensor.Sizes[3] is {entry(stacked_query_key_tensor_sizes, 3)}; it must "
-                    "equal 2",
+                    "StackedQueryKeyTensor.Sizes[3]",
+                    "StackedQueryKeyTensor.Sizes[3] is {}; it must equal 2",
+                    (entry(stacked_query_key_tensor_sizes, 3),),
+                    entry(stacked_query_key_tensor_sizes, 3),
+                    2,
                 )
             )
         # DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes
@@ -1052,9 +1113,11 @@ class MultiheadAttention(Description):
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes",
-                    "StackedQueryKeyValueTensor.Sizes",
-                    f"StackedQueryKeyValueTensor.Sizes[2] is {number1}; it must equal HeadCount, "
-                    f"{head_count}",
+                    "StackedQueryKeyValueTensor.Sizes[2]",
+                    "StackedQueryKeyValueTensor.Sizes[2] is {}; it must equal HeadCount, {}",
+                    (number1, head_count),
+                    number1,
+                    head_count,
                 )
             )
         if stacked_query_key_value_tensor is not None and entry(stacked_query_key_value_tensor_sizes, 3) != 3:
@@ -1062,8 +1125,11 @@ class MultiheadAttention(Description):
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes",
-                    "StackedQueryKeyValueTensor.Sizes",
-                    f"StackedQueryKeyValueTensor.Sizes[3] is {number1}; it must equal 3",
+                    "StackedQueryKeyValueTensor.Sizes[3]",
+                    "StackedQueryKeyValueTensor.Sizes[3] is {}; it must equal 3",
+                    (number1,),
+                    number1,
+                    3,
                 )
             )
         # DML-MULTIHEAD_ATTENTION-key-sizes
@@ -1072,12 +1138,12 @@ class MultiheadAttention(Description):
             and key_tensor_sizes
             != align((batch_size, key_sequence_length, saturate(head_count * head_size)), key_tensor_rank, 1)
         ):
-            numbers1 = list(
-                align((batch_size, key_sequence_length, saturate(head_count * head_size)), key_tensor_rank, 1)
+            numbers1 = align(
+                (batch_size, key_sequence_length, saturate(head_count * head_size)), key_tensor_rank, 1,
             )
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
                 if key_tensor_rank == len(numbers1)
                 and all(
                     key_tensor_sizes[d] == entry(numbers1, d) or key_tensor_sizes[d] == 1
@@ -1089,8 +1155,10 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-key-sizes",
                     "KeyTensor.Sizes",
-                    f"KeyTensor.Sizes is {list(key_tensor_sizes)}; it must be {numbers1} (batch, key "
-                    f"sequence, HeadCount x head size){hint}",
+                    "KeyTensor.Sizes is {}; it must be {} (batch, key sequence, HeadCount x head size){}",
+                    (key_tensor_sizes, numbers1, hint),
+                    key_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION-value-sizes
@@ -1103,16 +1171,14 @@ class MultiheadAttention(Description):
                 1,
             )
         ):
-            numbers1 = list(
-                align(
-                    (batch_size, key_sequence_length, saturate(head_count * value_head_size)),
-                    value_tensor_rank,
-                    1,
-                )
+            numbers1 = align(
+                (batch_size, key_sequence_length, saturate(head_count * value_head_size)),
+                value_tensor_rank,
+                1,
             )
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
                 if value_tensor_rank == len(numbers1)
                 and all(
                     value_tensor_sizes[d] == entry(numbers1, d) or value_tensor_sizes[d] == 1
@@ -1124,8 +1190,11 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-value-sizes",
                     "ValueTensor.Sizes",
-                    f"ValueTensor.Sizes is {list(value_tensor_sizes)}; it must be {numbers1} (batch, key "
-                    f"sequence, HeadCount x head size of the values){hint}",
+                    "ValueTensor.Sizes is {}; it must be {} (batch, key sequence, HeadCount x head size of "
+                    "the values){}",
+                    (value_tensor_sizes, numbers1, hint),
+                    value_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes
@@ -1133,10 +1202,10 @@ class MultiheadAttention(Description):
             stacked_key_value_tensor is not None
             and stacked_key_value_tensor_sizes != (batch_size, key_sequence_length, head_count, 2, head_size)
         ):
-            numbers1 = [batch_size, key_sequence_length, head_count, 2, head_size]
+            numbers1 = (batch_size, key_sequence_length, head_count, 2, head_size)
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
                 if stacked_key_value_tensor_rank == len(numbers1)
                 and all(
                     stacked_key_value_tensor_sizes[d] == entry(numbers1, d)
@@ -1149,8 +1218,11 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes",
                     "StackedKeyValueTensor.Sizes",
-                    f"StackedKeyValueTensor.Sizes is {list(stacked_key_value_tensor_sizes)}; it must be "
-                    f"{numbers1} (batch, key sequence, HeadCount, keys and values, head size){hint}",
+                    "StackedKeyValueTensor.Sizes is {}; it must be {} (batch, key sequence, HeadCount, keys "
+                    "and values, head size){}",
+                    (stacked_key_value_tensor_sizes, numbers1, hint),
+                    stacked_key_value_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION-bias-sizes
@@ -1163,16 +1235,14 @@ class MultiheadAttention(Description):
                 1,
             )
         ):
-            numbers1 = list(
-                align(
-                    (saturate(head_count * head_size + head_count * (head_size + value_head_size)),),
-                    bias_tensor_rank,
-                    1,
-                )
+            numbers1 = align(
+                (saturate(head_count * head_size + head_count * (head_size + value_head_size)),),
+                bias_tensor_rank,
+                1,
             )
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
                 if bias_tensor_rank == len(numbers1)
                 and all(
                     bias_tensor_sizes[d] == entry(numbers1, d) or bias_tensor_sizes[d] == 1
@@ -1184,8 +1254,11 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-bias-sizes",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must be {numbers1} (one value for "
-                    f"each feature of queries, keys and values){hint}",
+                    "BiasTensor.Sizes is {}; it must be {} (one value for each feature of queries, keys and "
+                    "values){}",
+                    (bias_tensor_sizes, numbers1, hint),
+                    bias_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION-past-key-sizes
@@ -1194,12 +1267,12 @@ class MultiheadAttention(Description):
             and past_key_tensor_sizes
             != align((batch_size, head_count, past_sequence_length, head_size), past_key_tensor_rank, 1)
         ):
-            numbers1 = list(
-                align((batch_size, head_count, past_sequence_length, head_size), past_key_tensor_rank, 1)
+            numbers1 = align(
+                (batch_size, head_count, past_sequence_length, head_size), past_key_tensor_rank, 1,
             )
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
                 if past_key_tensor_rank == len(numbers1)
                 and all(
                     past_key_tensor_sizes[d] == entry(numbers1, d) or past_key_tensor_sizes[d] == 1
@@ -1211,8 +1284,10 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-past-key-sizes",
                     "PastKeyTensor.Sizes",
-                    f"PastKeyTensor.Sizes is {list(past_key_tensor_sizes)}; it must be {numbers1} (batch, "
-                    f"HeadCount, past sequence, head size){hint}",
+                    "PastKeyTensor.Sizes is {}; it must be {} (batch, HeadCount, past sequence, head size){}",
+                    (past_key_tensor_sizes, numbers1, hint),
+                    past_key_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION-past-value-sizes
@@ -1223,16 +1298,12 @@ class MultiheadAttention(Description):
                 (batch_size, head_count, past_sequence_length, value_head_size), past_value_tensor_rank, 1,
             )
         ):
-            numbers1 = list(
-                align(
-                    (batch_size, head_count, past_sequence_length, value_head_size),
-                    past_value_tensor_rank,
-                    1,
-                )
+            numbers1 = align(
+                (batch_size, head_count, past_sequence_length, value_head_size), past_value_tensor_rank, 1,
             )
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
                 if past_value_tensor_rank == len(numbers1)
                 and all(
                     past_value_tensor_sizes[d] == entry(numbers1, d) or past_value_tensor_sizes[d] == 1
@@ -1244,8 +1315,11 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-past-value-sizes",
                     "PastValueTensor.Sizes",
-                    f"PastValueTensor.Sizes is {list(past_value_tensor_sizes)}; it must be {numbers1} "
-                    f"(batch, HeadCount, past sequence, head size of the values){hint}",
+                    "PastValueTensor.Sizes is {}; it must be {} (batch, HeadCount, past sequence, head size "
+                    "of the values){}",
+                    (past_value_tensor_sizes, numbers1, hint),
+                    past_value_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION-mask-dimension-count
@@ -1257,7 +1331,10 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-mask-dimension-count",
                     "MaskTensor.DimensionCount",
-                    f"MaskTensor.DimensionCount is {mask_tensor_rank}; it must be at least {len(mask_sizes)}",
+                    "MaskTensor.DimensionCount is {}; it must be at least {}",
+                    (mask_tensor_rank, len(mask_sizes)),
+                    mask_tensor_rank,
+                    len(mask_sizes),
                 )
             )
         # DML-MULTIHEAD_ATTENTION-mask-sizes
@@ -1270,13 +1347,13 @@ class MultiheadAttention(Description):
             )
             and mask_tensor_sizes != align(mask_sizes, mask_tensor_rank, 1)
         ):
-            numbers1 = list(align(mask_sizes, mask_tensor_rank, 1))
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
-                if mask_tensor_rank == len(numbers1)
+                f"; DirectML broadcasts by strides: Sizes {list(align(mask_sizes, mask_tensor_rank, 1))}, "
+                "with a stride of 0 in each dimension that repeats"
+                if mask_tensor_rank == len(align(mask_sizes, mask_tensor_rank, 1))
                 and all(
-                    mask_tensor_sizes[d] == entry(numbers1, d) or mask_tensor_sizes[d] == 1
+                    mask_tensor_sizes[d] == entry(align(mask_sizes, mask_tensor_rank, 1), d)
+                    or mask_tensor_sizes[d] == 1
                     for d in range(mask_tensor_rank)
                 )
                 else ""
@@ -1285,9 +1362,15 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-mask-sizes",
                     "MaskTensor.Sizes",
-                    f"MaskTensor.Sizes is {list(mask_tensor_sizes)}; it must be {numbers1} (the sizes of a "
-                    "mask follow from MaskType, "
-                    f"{name_of(enums.MultiheadAttentionMaskType, mask_type)}){hint}",
+                    "MaskTensor.Sizes is {}; it must be {} (the sizes of a mask follow from MaskType, {}){}",
+                    (
+                        mask_tensor_sizes,
+                        align(mask_sizes, mask_tensor_rank, 1),
+                        name_of(enums.MultiheadAttentionMaskType, mask_type),
+                        hint,
+                    ),
+                    mask_tensor_sizes,
+                    align(mask_sizes, mask_tensor_rank, 1),
                 )
             )
         # DML-MULTIHEAD_ATTENTION-boolean-mask-sizes
@@ -1300,9 +1383,11 @@ class MultiheadAttention(Description):
                 violations.append(
                     Violation(
                         "DML-MULTIHEAD_ATTENTION-boolean-mask-sizes",
-                        "MaskTensor.Sizes",
-                        f"MaskTensor.Sizes[{d}] is {mask_tensor_sizes[d]}; it must be {number1} (one entry "
-                        "for each score)",
+                        f"MaskTensor.Sizes[{d}]",
+                        "MaskTensor.Sizes[{}] is {}; it must be {} (one entry for each score)",
+                        (d, mask_tensor_sizes[d], number1),
+                        mask_tensor_sizes[d],
+                        number1,
                     )
                 )
                 break
@@ -1316,9 +1401,9 @@ class MultiheadAttention(Description):
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-boolean-mask-sizes",
-                    "MaskTensor.Sizes",
-                    f"MaskTensor.Sizes[{mask_tensor_rank - 1}] is {number1}; it must be "
-                    f"{total_sequence_length} or {key_sequence_length} (one entry for each score)",
+                    f"MaskTensor.Sizes[{mask_tensor_rank - 1}]",
+                    "MaskTensor.Sizes[{}] is {}; it must be {} or {} (one entry for each score)",
+                    (mask_tensor_rank - 1, number1, total_sequence_length, key_sequence_length),
                 )
             )
         # DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes
@@ -1331,20 +1416,18 @@ class MultiheadAttention(Description):
                 1,
             )
         ):
-            numbers1 = list(relative_position_bias_tensor_sizes)
-            numbers2 = list(
-                align(
-                    (batch_size, head_count, sequence_length, total_sequence_length),
-                    relative_position_bias_tensor_rank,
-                    1,
-                )
+            numbers1 = align(
+                (batch_size, head_count, sequence_length, total_sequence_length),
+                relative_position_bias_tensor_rank,
+                1,
             )
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers2}, with a stride of 0 in each dimension "
-                "that repeats"
-                if relative_position_bias_tensor_rank == len(numbers2)
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
+                if relative_position_bias_tensor_rank == len(numbers1)
                 and all(
-                    saturate(entry(numbers1, d)) == saturate(entry(numbers2, d)) or entry(numbers1, d) == 1
+                    relative_position_bias_tensor_sizes[d] == entry(numbers1, d)
+                    or relative_position_bias_tensor_sizes[d] == 1
                     for d in range(relative_position_bias_tensor_rank)
                 )
                 else ""
@@ -1353,8 +1436,11 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes",
                     "RelativePositionBiasTensor.Sizes",
-                    f"RelativePositionBiasTensor.Sizes is {numbers1}; it must be {numbers2} (one value for "
-                    f"each score: batch, HeadCount, sequence, total sequence){hint}",
+                    "RelativePositionBiasTensor.Sizes is {}; it must be {} (one value for each score: "
+                    "batch, HeadCount, sequence, total sequence){}",
+                    (relative_position_bias_tensor_sizes, numbers1, hint),
+                    relative_position_bias_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION-output-sizes
@@ -1364,19 +1450,18 @@ class MultiheadAttention(Description):
                 (batch_size, sequence_length, saturate(head_count * value_head_size)), output_tensor_rank, 1,
             )
         ):
-            numbers1 = list(
-                align(
-                    (batch_size, sequence_length, saturate(head_count * value_head_size)),
-                    output_tensor_rank,
-                    1,
-                )
+            numbers1 = align(
+                (batch_size, sequence_length, saturate(head_count * value_head_size)), output_tensor_rank, 1,
             )
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (batch, "
-                    "sequence, HeadCount x head size of the values)",
+                    "OutputTensor.Sizes is {}; it must be {} (batch, sequence, HeadCount x head size of the "
+                    "values)",
+                    (output_tensor_sizes, numbers1),
+                    output_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION-present-key-sizes
@@ -1387,19 +1472,18 @@ class MultiheadAttention(Description):
                 (batch_size, head_count, total_sequence_length, head_size), output_present_key_tensor_rank, 1,
             )
         ):
-            numbers1 = list(
-                align(
-                    (batch_size, head_count, total_sequence_length, head_size),
-                    output_present_key_tensor_rank,
-                    1,
-                )
+            numbers1 = align(
+                (batch_size, head_count, total_sequence_length, head_size), output_present_key_tensor_rank, 1,
             )
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-present-key-sizes",
                     "OutputPresentKeyTensor.Sizes",
-                    f"OutputPresentKeyTensor.Sizes is {list(output_present_key_tensor_sizes)}; it must be "
-                    f"{numbers1} (batch, HeadCount, total sequence, head size)",
+                    "OutputPresentKeyTensor.Sizes is {}; it must be {} (batch, HeadCount, total sequence, "
+                    "head size)",
+                    (output_present_key_tensor_sizes, numbers1),
+                    output_present_key_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION-present-value-sizes
@@ -1412,19 +1496,20 @@ class MultiheadAttention(Description):
                 1,
             )
         ):
-            numbers1 = list(
-                align(
-                    (batch_size, head_count, total_sequence_length, value_head_size),
-                    output_present_value_tensor_rank,
-                    1,
-                )
+            numbers1 = align(
+                (batch_size, head_count, total_sequence_length, value_head_size),
+                output_present_value_tensor_rank,
+                1,
             )
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-present-value-sizes",
                     "OutputPresentValueTensor.Sizes",
-                    f"OutputPresentValueTensor.Sizes is {list(output_present_value_tensor_sizes)}; it must "
-                    f"be {numbers1} (batch, HeadCount, total sequence, head size of the values)",
+                    "OutputPresentValueTensor.Sizes is {}; it must be {} (batch, HeadCount, total sequence, "
+                    "head size of the values)",
+                    (output_present_value_tensor_sizes, numbers1),
+                    output_present_value_tensor_sizes,
+                    numbers1,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

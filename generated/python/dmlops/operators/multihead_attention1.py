@@ -701,8 +701,10 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-query-head-count-range",
                     "QueryHeadCount",
-                    f"QueryHeadCount is {query_head_count}; it must be at least 1 (hidden sizes are divided "
-                    "by it)",
+                    "QueryHeadCount is {}; it must be at least 1 (hidden sizes are divided by it)",
+                    (query_head_count,),
+                    query_head_count,
+                    1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-key-value-head-count-range
@@ -711,18 +713,24 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-key-value-head-count-range",
                     "KeyValueHeadCount",
-                    f"KeyValueHeadCount is {key_value_head_count}; it must be at least 1 (hidden sizes are "
-                    "divided by it)",
+                    "KeyValueHeadCount is {}; it must be at least 1 (hidden sizes are divided by it)",
+                    (key_value_head_count,),
+                    key_value_head_count,
+                    1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-head-groups
         if remainder(query_head_count, key_value_head_count) != 0:
+            number1 = remainder(query_head_count, key_value_head_count)
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-head-groups",
                     "QueryHeadCount",
-                    f"QueryHeadCount is {query_head_count}; it must be a multiple of KeyValueHeadCount, "
-                    f"{key_value_head_count} (each key and value head serves as many query heads)",
+                    "QueryHeadCount is {}; it must be a multiple of KeyValueHeadCount, {} (each key and "
+                    "value head serves as many query heads)",
+                    (query_head_count, key_value_head_count),
+                    number1,
+                    0,
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-query-given
@@ -856,8 +864,11 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-stacked-head-counts",
                     "QueryHeadCount",
-                    f"QueryHeadCount is {query_head_count}; it must equal KeyValueHeadCount, "
-                    f"{key_value_head_count} (queries and keys are stacked head by head)",
+                    "QueryHeadCount is {}; it must equal KeyValueHeadCount, {} (queries and keys are "
+                    "stacked head by head)",
+                    (query_head_count, key_value_head_count),
+                    query_head_count,
+                    key_value_head_count,
                 )
             )
         if violations:
@@ -982,9 +993,13 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-same-type",
                     "QueryTensor.DataType",
-                    f"QueryTensor.DataType is {name_of(enums.TensorDataType, query_tensor_data_type)}; it "
-                    "must equal OutputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "QueryTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, query_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, query_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if key_tensor is not None and key_tensor_data_type != output_tensor_data_type:
@@ -992,8 +1007,13 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-same-type",
                     "KeyTensor.DataType",
-                    f"KeyTensor.DataType is {name_of(enums.TensorDataType, key_tensor_data_type)}; it must "
-                    f"equal OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "KeyTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, key_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, key_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if value_tensor is not None and value_tensor_data_type != output_tensor_data_type:
@@ -1001,9 +1021,13 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-same-type",
                     "ValueTensor.DataType",
-                    f"ValueTensor.DataType is {name_of(enums.TensorDataType, value_tensor_data_type)}; it "
-                    "must equal OutputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "ValueTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, value_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, value_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if (
@@ -1014,9 +1038,13 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-same-type",
                     "StackedQueryKeyTensor.DataType",
-                    "StackedQueryKeyTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, stacked_query_key_tensor_data_type)}; it must equal "
-                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "StackedQueryKeyTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, stacked_query_key_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, stacked_query_key_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if (
@@ -1027,9 +1055,13 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-same-type",
                     "StackedKeyValueTensor.DataType",
-                    "StackedKeyValueTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, stacked_key_value_tensor_data_type)}; it must equal "
-                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "StackedKeyValueTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, stacked_key_value_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, stacked_key_value_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if (
@@ -1040,9 +1072,13 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-same-type",
                     "StackedQueryKeyValueTensor.DataType",
-                    "StackedQueryKeyValueTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, stacked_query_key_value_tensor_data_type)}; it must "
-                    f"equal OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "StackedQueryKeyValueTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, stacked_query_key_value_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, stacked_query_key_value_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if bias_tensor is not None and bias_tensor_data_type != output_tensor_data_type:
@@ -1050,9 +1086,13 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-same-type",
                     "BiasTensor.DataType",
-                    f"BiasTensor.DataType is {name_of(enums.TensorDataType, bias_tensor_data_type)}; it "
-                    "must equal OutputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "BiasTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, bias_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, bias_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if (
@@ -1063,9 +1103,13 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-same-type",
                     "RelativePositionBiasTensor.DataType",
-                    "RelativePositionBiasTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, relative_position_bias_tensor_data_type)}; it must "
-                    f"equal OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "RelativePositionBiasTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, relative_position_bias_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, relative_position_bias_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if past_key_tensor is not None and past_key_tensor_data_type != output_tensor_data_type:
@@ -1073,9 +1117,13 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-same-type",
                     "PastKeyTensor.DataType",
-                    f"PastKeyTensor.DataType is {name_of(enums.TensorDataType, past_key_tensor_data_type)}; "
-                    "it must equal OutputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "PastKeyTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, past_key_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, past_key_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if past_value_tensor is not None and past_value_tensor_data_type != output_tensor_data_type:
@@ -1083,9 +1131,13 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-same-type",
                     "PastValueTensor.DataType",
-                    "PastValueTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, past_value_tensor_data_type)}; it must equal "
-                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "PastValueTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, past_value_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, past_value_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if (
@@ -1096,9 +1148,13 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-same-type",
                     "OutputPresentKeyTensor.DataType",
-                    "OutputPresentKeyTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_present_key_tensor_data_type)}; it must equal "
-                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "OutputPresentKeyTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_present_key_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_present_key_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         if (
@@ -1109,9 +1165,13 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-same-type",
                     "OutputPresentValueTensor.DataType",
-                    "OutputPresentValueTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_present_value_tensor_data_type)}; it must equal "
-                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "OutputPresentValueTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_present_value_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_present_value_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-query-leading-ones
@@ -1120,9 +1180,11 @@ class MultiheadAttention1(Description):
                 violations.append(
                     Violation(
                         "DML-MULTIHEAD_ATTENTION1-query-leading-ones",
-                        "QueryTensor.Sizes",
-                        f"QueryTensor.Sizes[{d}] is {query_tensor_sizes[d]}; it must equal 1 (only the last "
-                        "three dimensions count)",
+                        f"QueryTensor.Sizes[{d}]",
+                        "QueryTensor.Sizes[{}] is {}; it must equal 1 (only the last three dimensions count)",
+                        (d, query_tensor_sizes[d]),
+                        query_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -1135,9 +1197,12 @@ class MultiheadAttention1(Description):
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-query-heads",
-                    "QueryTensor.Sizes",
-                    f"QueryTensor.Sizes[{query_tensor_rank - 1}] is {number1}; it must be a multiple of "
-                    f"QueryHeadCount, {query_head_count} (all heads have the same size)",
+                    f"QueryTensor.Sizes[{query_tensor_rank - 1}]",
+                    "QueryTensor.Sizes[{}] is {}; it must be a multiple of QueryHeadCount, {} (all heads "
+                    "have the same size)",
+                    (query_tensor_rank - 1, number1, query_head_count),
+                    remainder(number1, query_head_count),
+                    0,
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes
@@ -1148,18 +1213,22 @@ class MultiheadAttention1(Description):
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes",
-                    "StackedQueryKeyTensor.Sizes",
-                    f"StackedQueryKeyTensor.Sizes[2] is {entry(stacked_query_key_tensor_sizes, 2)}; it must "
-                    f"equal QueryHeadCount, {query_head_count}",
+                    "StackedQueryKeyTensor.Sizes[2]",
+                    "StackedQueryKeyTensor.Sizes[2] is {}; it must equal QueryHeadCount, {}",
+                    (entry(stacked_query_key_tensor_sizes, 2), query_head_count),
+                    entry(stacked_query_key_tensor_sizes, 2),
+                    query_head_count,
                 )
             )
         if stacked_query_key_tensor is not None and entry(stacked_query_key_tensor_sizes, 3) != 2:
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes",
-                    "StackedQueryKeyTensor.Sizes",
-                    f"StackedQueryKeyTensor.Sizes[3] is {entry(stacked_query_key_tensor_sizes, 3)}; it must "
-                    "equal 2",
+                    "StackedQueryKeyTensor.Sizes[3]",
+                    "StackedQueryKeyTensor.Sizes[3] is {}; it must equal 2",
+                    (entry(stacked_query_key_tensor_sizes, 3),),
+                    entry(stacked_query_key_tensor_sizes, 3),
+                    2,
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes
@@ -1171,9 +1240,11 @@ class MultiheadAttention1(Description):
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes",
-                    "StackedQueryKeyValueTensor.Sizes",
-                    f"StackedQueryKeyValueTensor.Sizes[2] is {number1}; it must equal QueryHeadCount, "
-                    f"{query_head_count}",
+                    "StackedQueryKeyValueTensor.Sizes[2]",
+                    "StackedQueryKeyValueTensor.Sizes[2] is {}; it must equal QueryHeadCount, {}",
+                    (number1, query_head_count),
+                    number1,
+                    query_head_count,
                 )
             )
         if stacked_query_key_value_tensor is not None and entry(stacked_query_key_value_tensor_sizes, 3) != 3:
@@ -1181,8 +1252,11 @@ class MultiheadAttention1(Description):
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes",
-                    "StackedQueryKeyValueTensor.Sizes",
-                    f"StackedQueryKeyValueTensor.Sizes[3] is {number1}; it must equal 3",
+                    "StackedQueryKeyValueTensor.Sizes[3]",
+                    "StackedQueryKeyValueTensor.Sizes[3] is {}; it must equal 3",
+                    (number1,),
+                    number1,
+                    3,
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-key-sizes
@@ -1195,16 +1269,14 @@ class MultiheadAttention1(Description):
                 1,
             )
         ):
-            numbers1 = list(
-                align(
-                    (batch_size, key_sequence_length, saturate(key_value_head_count * head_size)),
-                    key_tensor_rank,
-                    1,
-                )
+            numbers1 = align(
+                (batch_size, key_sequence_length, saturate(key_value_head_count * head_size)),
+                key_tensor_rank,
+                1,
             )
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
                 if key_tensor_rank == len(numbers1)
                 and all(
                     key_tensor_sizes[d] == entry(numbers1, d) or key_tensor_sizes[d] == 1
@@ -1216,8 +1288,11 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-key-sizes",
                     "KeyTensor.Sizes",
-                    f"KeyTensor.Sizes is {list(key_tensor_sizes)}; it must be {numbers1} (batch, key "
-                    f"sequence, KeyValueHeadCount x head size){hint}",
+                    "KeyTensor.Sizes is {}; it must be {} (batch, key sequence, KeyValueHeadCount x head "
+                    "size){}",
+                    (key_tensor_sizes, numbers1, hint),
+                    key_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-value-sizes
@@ -1230,16 +1305,14 @@ class MultiheadAttention1(Description):
                 1,
             )
         ):
-            numbers1 = list(
-                align(
-                    (batch_size, key_sequence_length, saturate(key_value_head_count * value_head_size)),
-                    value_tensor_rank,
-                    1,
-                )
+            numbers1 = align(
+                (batch_size, key_sequence_length, saturate(key_value_head_count * value_head_size)),
+                value_tensor_rank,
+                1,
             )
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
                 if value_tensor_rank == len(numbers1)
                 and all(
                     value_tensor_sizes[d] == entry(numbers1, d) or value_tensor_sizes[d] == 1
@@ -1251,8 +1324,11 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-value-sizes",
                     "ValueTensor.Sizes",
-                    f"ValueTensor.Sizes is {list(value_tensor_sizes)}; it must be {numbers1} (batch, key "
-                    f"sequence, KeyValueHeadCount x head size of the values){hint}",
+                    "ValueTensor.Sizes is {}; it must be {} (batch, key sequence, KeyValueHeadCount x head "
+                    "size of the values){}",
+                    (value_tensor_sizes, numbers1, hint),
+                    value_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes
@@ -1261,10 +1337,10 @@ class MultiheadAttention1(Description):
             and stacked_key_value_tensor_sizes
             != (batch_size, key_sequence_length, key_value_head_count, 2, head_size)
         ):
-            numbers1 = [batch_size, key_sequence_length, key_value_head_count, 2, head_size]
+            numbers1 = (batch_size, key_sequence_length, key_value_head_count, 2, head_size)
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
                 if stacked_key_value_tensor_rank == len(numbers1)
                 and all(
                     stacked_key_value_tensor_sizes[d] == entry(numbers1, d)
@@ -1277,8 +1353,11 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes",
                     "StackedKeyValueTensor.Sizes",
-                    f"StackedKeyValueTensor.Sizes is {list(stacked_key_value_tensor_sizes)}; it must be "
-                    f"{numbers1} (batch, key sequence, KeyValueHeadCount, keys and values, head size){hint}",
+                    "StackedKeyValueTensor.Sizes is {}; it must be {} (batch, key sequence, "
+                    "KeyValueHeadCount, keys and values, head size){}",
+                    (stacked_key_value_tensor_sizes, numbers1, hint),
+                    stacked_key_value_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-bias-sizes
@@ -1295,21 +1374,18 @@ class MultiheadAttention1(Description):
                 1,
             )
         ):
-            numbers1 = list(
-                align(
-                    (
-                        saturate(
-                            query_head_count * head_size
-                            + key_value_head_count * (head_size + value_head_size)
-                        ),
+            numbers1 = align(
+                (
+                    saturate(
+                        query_head_count * head_size + key_value_head_count * (head_size + value_head_size)
                     ),
-                    bias_tensor_rank,
-                    1,
-                )
+                ),
+                bias_tensor_rank,
+                1,
             )
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
                 if bias_tensor_rank == len(numbers1)
                 and all(
                     bias_tensor_sizes[d] == entry(numbers1, d) or bias_tensor_sizes[d] == 1
@@ -1321,8 +1397,11 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-bias-sizes",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must be {numbers1} (one value for "
-                    f"each feature of queries, keys and values){hint}",
+                    "BiasTensor.Sizes is {}; it must be {} (one value for each feature of queries, keys and "
+                    "values){}",
+                    (bias_tensor_sizes, numbers1, hint),
+                    bias_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-past-key-sizes
@@ -1333,16 +1412,12 @@ class MultiheadAttention1(Description):
                 (batch_size, key_value_head_count, past_sequence_length, head_size), past_key_tensor_rank, 1,
             )
         ):
-            numbers1 = list(
-                align(
-                    (batch_size, key_value_head_count, past_sequence_length, head_size),
-                    past_key_tensor_rank,
-                    1,
-                )
+            numbers1 = align(
+                (batch_size, key_value_head_count, past_sequence_length, head_size), past_key_tensor_rank, 1,
             )
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
                 if past_key_tensor_rank == len(numbers1)
                 and all(
                     past_key_tensor_sizes[d] == entry(numbers1, d) or past_key_tensor_sizes[d] == 1
@@ -1354,8 +1429,11 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-past-key-sizes",
                     "PastKeyTensor.Sizes",
-                    f"PastKeyTensor.Sizes is {list(past_key_tensor_sizes)}; it must be {numbers1} (batch, "
-                    f"KeyValueHeadCount, past sequence, head size){hint}",
+                    "PastKeyTensor.Sizes is {}; it must be {} (batch, KeyValueHeadCount, past sequence, "
+                    "head size){}",
+                    (past_key_tensor_sizes, numbers1, hint),
+                    past_key_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-past-value-sizes
@@ -1368,16 +1446,14 @@ class MultiheadAttention1(Description):
                 1,
             )
         ):
-            numbers1 = list(
-                align(
-                    (batch_size, key_value_head_count, past_sequence_length, value_head_size),
-                    past_value_tensor_rank,
-                    1,
-                )
+            numbers1 = align(
+                (batch_size, key_value_head_count, past_sequence_length, value_head_size),
+                past_value_tensor_rank,
+                1,
             )
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
                 if past_value_tensor_rank == len(numbers1)
                 and all(
                     past_value_tensor_sizes[d] == entry(numbers1, d) or past_value_tensor_sizes[d] == 1
@@ -1389,8 +1465,11 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-past-value-sizes",
                     "PastValueTensor.Sizes",
-                    f"PastValueTensor.Sizes is {list(past_value_tensor_sizes)}; it must be {numbers1} "
-                    f"(batch, KeyValueHeadCount, past sequence, head size of the values){hint}",
+                    "PastValueTensor.Sizes is {}; it must be {} (batch, KeyValueHeadCount, past sequence, "
+                    "head size of the values){}",
+                    (past_value_tensor_sizes, numbers1, hint),
+                    past_value_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-mask-dimension-count
@@ -1402,7 +1481,10 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-mask-dimension-count",
                     "MaskTensor.DimensionCount",
-                    f"MaskTensor.DimensionCount is {mask_tensor_rank}; it must be at least {len(mask_sizes)}",
+                    "MaskTensor.DimensionCount is {}; it must be at least {}",
+                    (mask_tensor_rank, len(mask_sizes)),
+                    mask_tensor_rank,
+                    len(mask_sizes),
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-mask-sizes
@@ -1415,13 +1497,13 @@ class MultiheadAttention1(Description):
             )
             and mask_tensor_sizes != align(mask_sizes, mask_tensor_rank, 1)
         ):
-            numbers1 = list(align(mask_sizes, mask_tensor_rank, 1))
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
-                if mask_tensor_rank == len(numbers1)
+                f"; DirectML broadcasts by strides: Sizes {list(align(mask_sizes, mask_tensor_rank, 1))}, "
+                "with a stride of 0 in each dimension that repeats"
+                if mask_tensor_rank == len(align(mask_sizes, mask_tensor_rank, 1))
                 and all(
-                    mask_tensor_sizes[d] == entry(numbers1, d) or mask_tensor_sizes[d] == 1
+                    mask_tensor_sizes[d] == entry(align(mask_sizes, mask_tensor_rank, 1), d)
+                    or mask_tensor_sizes[d] == 1
                     for d in range(mask_tensor_rank)
                 )
                 else ""
@@ -1430,9 +1512,15 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-mask-sizes",
                     "MaskTensor.Sizes",
-                    f"MaskTensor.Sizes is {list(mask_tensor_sizes)}; it must be {numbers1} (the sizes of a "
-                    "mask follow from MaskType, "
-                    f"{name_of(enums.MultiheadAttentionMaskType, mask_type)}){hint}",
+                    "MaskTensor.Sizes is {}; it must be {} (the sizes of a mask follow from MaskType, {}){}",
+                    (
+                        mask_tensor_sizes,
+                        align(mask_sizes, mask_tensor_rank, 1),
+                        name_of(enums.MultiheadAttentionMaskType, mask_type),
+                        hint,
+                    ),
+                    mask_tensor_sizes,
+                    align(mask_sizes, mask_tensor_rank, 1),
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes
@@ -1445,9 +1533,11 @@ class MultiheadAttention1(Description):
                 violations.append(
                     Violation(
                         "DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes",
-                        "MaskTensor.Sizes",
-                        f"MaskTensor.Sizes[{d}] is {mask_tensor_sizes[d]}; it must be {number1} (one entry "
-                        "for each score)",
+                        f"MaskTensor.Sizes[{d}]",
+                        "MaskTensor.Sizes[{}] is {}; it must be {} (one entry for each score)",
+                        (d, mask_tensor_sizes[d], number1),
+                        mask_tensor_sizes[d],
+                        number1,
                     )
                 )
                 break
@@ -1461,9 +1551,9 @@ class MultiheadAttention1(Description):
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes",
-                    "MaskTensor.Sizes",
-                    f"MaskTensor.Sizes[{mask_tensor_rank - 1}] is {number1}; it must be "
-                    f"{total_sequence_length} or {key_sequence_length} (one entry for each score)",
+                    f"MaskTensor.Sizes[{mask_tensor_rank - 1}]",
+                    "MaskTensor.Sizes[{}] is {}; it must be {} or {} (one entry for each score)",
+                    (mask_tensor_rank - 1, number1, total_sequence_length, key_sequence_length),
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes
@@ -1476,20 +1566,18 @@ class MultiheadAttention1(Description):
                 1,
             )
         ):
-            numbers1 = list(relative_position_bias_tensor_sizes)
-            numbers2 = list(
-                align(
-                    (batch_size, query_head_count, sequence_length, total_sequence_length),
-                    relative_position_bias_tensor_rank,
-                    1,
-                )
+            numbers1 = align(
+                (batch_size, query_head_count, sequence_length, total_sequence_length),
+                relative_position_bias_tensor_rank,
+                1,
             )
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers2}, with a stride of 0 in each dimension "
-                "that repeats"
-                if relative_position_bias_tensor_rank == len(numbers2)
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
+                if relative_position_bias_tensor_rank == len(numbers1)
                 and all(
-                    saturate(entry(numbers1, d)) == saturate(entry(numbers2, d)) or entry(numbers1, d) == 1
+                    relative_position_bias_tensor_sizes[d] == entry(numbers1, d)
+                    or relative_position_bias_tensor_sizes[d] == 1
                     for d in range(relative_position_bias_tensor_rank)
                 )
                 else ""
@@ -1498,8 +1586,11 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes",
                     "RelativePositionBiasTensor.Sizes",
-                    f"RelativePositionBiasTensor.Sizes is {numbers1}; it must be {numbers2} (one value for "
-                    f"each score: batch, QueryHeadCount, sequence, total sequence){hint}",
+                    "RelativePositionBiasTensor.Sizes is {}; it must be {} (one value for each score: "
+                    "batch, QueryHeadCount, sequence, total sequence){}",
+                    (relative_position_bias_tensor_sizes, numbers1, hint),
+                    relative_position_bias_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-output-sizes
@@ -1511,19 +1602,20 @@ class MultiheadAttention1(Description):
                 1,
             )
         ):
-            numbers1 = list(
-                align(
-                    (batch_size, sequence_length, saturate(query_head_count * value_head_size)),
-                    output_tensor_rank,
-                    1,
-                )
+            numbers1 = align(
+                (batch_size, sequence_length, saturate(query_head_count * value_head_size)),
+                output_tensor_rank,
+                1,
             )
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (batch, "
-                    "sequence, QueryHeadCount x head size of the values)",
+                    "OutputTensor.Sizes is {}; it must be {} (batch, sequence, QueryHeadCount x head size "
+                    "of the values)",
+                    (output_tensor_sizes, numbers1),
+                    output_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-present-key-sizes
@@ -1536,19 +1628,20 @@ class MultiheadAttention1(Description):
                 1,
             )
         ):
-            numbers1 = list(
-                align(
-                    (batch_size, key_value_head_count, total_sequence_length, head_size),
-                    output_present_key_tensor_rank,
-                    1,
-                )
+            numbers1 = align(
+                (batch_size, key_value_head_count, total_sequence_length, head_size),
+                output_present_key_tensor_rank,
+                1,
             )
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-present-key-sizes",
                     "OutputPresentKeyTensor.Sizes",
-                    f"OutputPresentKeyTensor.Sizes is {list(output_present_key_tensor_sizes)}; it must be "
-                    f"{numbers1} (batch, KeyValueHeadCount, total sequence, head size)",
+                    "OutputPresentKeyTensor.Sizes is {}; it must be {} (batch, KeyValueHeadCount, total "
+                    "sequence, head size)",
+                    (output_present_key_tensor_sizes, numbers1),
+                    output_present_key_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-present-value-sizes
@@ -1561,19 +1654,20 @@ class MultiheadAttention1(Description):
                 1,
             )
         ):
-            numbers1 = list(
-                align(
-                    (batch_size, key_value_head_count, total_sequence_length, value_head_size),
-                    output_present_value_tensor_rank,
-                    1,
-                )
+            numbers1 = align(
+                (batch_size, key_value_head_count, total_sequence_length, value_head_size),
+                output_present_value_tensor_rank,
+                1,
             )
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-present-value-sizes",
                     "OutputPresentValueTensor.Sizes",
-                    f"OutputPresentValueTensor.Sizes is {list(output_present_value_tensor_sizes)}; it must "
-                    f"be {numbers1} (batch, KeyValueHeadCount, total sequence, head size of the values)",
+                    "OutputPresentValueTensor.Sizes is {}; it must be {} (batch, KeyValueHeadCount, total "
+                    "sequence, head size of the values)",
+                    (output_present_value_tensor_sizes, numbers1),
+                    output_present_value_tensor_sizes,
+                    numbers1,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -1639,10 +1733,10 @@ class MultiheadAttention1(Description):
             and past_sequence_lengths_tensor_sizes
             != align((batch_size,), past_sequence_lengths_tensor_rank, 1)
         ):
-            numbers1 = list(align((batch_size,), past_sequence_lengths_tensor_rank, 1))
+            numbers1 = align((batch_size,), past_sequence_lengths_tensor_rank, 1)
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
                 if past_sequence_lengths_tensor_rank == len(numbers1)
                 and all(
                     past_sequence_lengths_tensor_sizes[d] == entry(numbers1, d)
@@ -1655,8 +1749,10 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes",
                     "PastSequenceLengthsTensor.Sizes",
-                    f"PastSequenceLengthsTensor.Sizes is {list(past_sequence_lengths_tensor_sizes)}; it "
-                    f"should be {numbers1} (one length for each batch){hint}",
+                    "PastSequenceLengthsTensor.Sizes is {}; it should be {} (one length for each batch){}",
+                    (past_sequence_lengths_tensor_sizes, numbers1, hint),
+                    past_sequence_lengths_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-present-sequence-length
@@ -1670,9 +1766,12 @@ class MultiheadAttention1(Description):
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-present-sequence-length",
-                    "OutputPresentKeyTensor.Sizes",
-                    f"OutputPresentKeyTensor.Sizes[{output_present_key_tensor_rank - 2}] is {number1}; it "
-                    f"should be at least {number2} (the buffer has room for the keys given)",
+                    f"OutputPresentKeyTensor.Sizes[{output_present_key_tensor_rank - 2}]",
+                    "OutputPresentKeyTensor.Sizes[{}] is {}; it should be at least {} (the buffer has room "
+                    "for the keys given)",
+                    (output_present_key_tensor_rank - 2, number1, number2),
+                    number1,
+                    number2,
                 )
             )
         return violations

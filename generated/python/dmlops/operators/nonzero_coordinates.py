@@ -251,9 +251,11 @@ class NonzeroCoordinates(Description):
                 violations.append(
                     Violation(
                         "DML-NONZERO_COORDINATES-count-scalar",
-                        "OutputCountTensor.Sizes",
-                        f"OutputCountTensor.Sizes[{d}] is {output_count_tensor_sizes[d]}; it must equal 1 "
-                        "(the count is a scalar)",
+                        f"OutputCountTensor.Sizes[{d}]",
+                        "OutputCountTensor.Sizes[{}] is {}; it must equal 1 (the count is a scalar)",
+                        (d, output_count_tensor_sizes[d]),
+                        output_count_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -263,9 +265,12 @@ class NonzeroCoordinates(Description):
                 violations.append(
                     Violation(
                         "DML-NONZERO_COORDINATES-coordinates-leading-ones",
-                        "OutputCoordinatesTensor.Sizes",
-                        f"OutputCoordinatesTensor.Sizes[{d}] is {output_coordinates_tensor_sizes[d]}; it "
-                        "must equal 1 (the last two dimensions are rows and columns)",
+                        f"OutputCoordinatesTensor.Sizes[{d}]",
+                        "OutputCoordinatesTensor.Sizes[{}] is {}; it must equal 1 (the last two dimensions "
+                        "are rows and columns)",
+                        (d, output_coordinates_tensor_sizes[d]),
+                        output_coordinates_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -274,10 +279,12 @@ class NonzeroCoordinates(Description):
             violations.append(
                 Violation(
                     "DML-NONZERO_COORDINATES-coordinates-rows",
-                    "OutputCoordinatesTensor.Sizes",
-                    f"OutputCoordinatesTensor.Sizes[{output_coordinates_tensor_rank - 2}] is {row_count}; "
-                    f"it must equal the product of InputTensor.Sizes, {saturate(prod(input_tensor_sizes))} "
-                    "(no element may be zero)",
+                    f"OutputCoordinatesTensor.Sizes[{output_coordinates_tensor_rank - 2}]",
+                    "OutputCoordinatesTensor.Sizes[{}] is {}; it must equal the product of "
+                    "InputTensor.Sizes, {} (no element may be zero)",
+                    (output_coordinates_tensor_rank - 2, row_count, saturate(prod(input_tensor_sizes))),
+                    row_count,
+                    saturate(prod(input_tensor_sizes)),
                 )
             )
         # DML-NONZERO_COORDINATES-coordinates-columns
@@ -285,20 +292,24 @@ class NonzeroCoordinates(Description):
             violations.append(
                 Violation(
                     "DML-NONZERO_COORDINATES-coordinates-columns",
-                    "OutputCoordinatesTensor.Sizes",
-                    f"OutputCoordinatesTensor.Sizes[{output_coordinates_tensor_rank - 1}] is "
-                    f"{column_count}; it must be at least {effective_rank} (a row has a coordinate for each "
-                    "dimension that counts)",
+                    f"OutputCoordinatesTensor.Sizes[{output_coordinates_tensor_rank - 1}]",
+                    "OutputCoordinatesTensor.Sizes[{}] is {}; it must be at least {} (a row has a "
+                    "coordinate for each dimension that counts)",
+                    (output_coordinates_tensor_rank - 1, column_count, effective_rank),
+                    column_count,
+                    effective_rank,
                 )
             )
         if column_count > input_tensor_rank:
             violations.append(
                 Violation(
                     "DML-NONZERO_COORDINATES-coordinates-columns",
-                    "OutputCoordinatesTensor.Sizes",
-                    f"OutputCoordinatesTensor.Sizes[{output_coordinates_tensor_rank - 1}] is "
-                    f"{column_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a "
-                    "row has a coordinate for each dimension that counts)",
+                    f"OutputCoordinatesTensor.Sizes[{output_coordinates_tensor_rank - 1}]",
+                    "OutputCoordinatesTensor.Sizes[{}] is {}; it must be at most "
+                    "InputTensor.DimensionCount, {} (a row has a coordinate for each dimension that counts)",
+                    (output_coordinates_tensor_rank - 1, column_count, input_tensor_rank),
+                    column_count,
+                    input_tensor_rank,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -262,8 +262,10 @@ class OneHot(Description):
                 Violation(
                     "DML-ONE_HOT-same-rank",
                     "ValuesTensor.DimensionCount",
-                    f"ValuesTensor.DimensionCount is {values_tensor_rank}; it must equal "
-                    f"IndicesTensor.DimensionCount, {indices_tensor_rank}",
+                    "ValuesTensor.DimensionCount is {}; it must equal IndicesTensor.DimensionCount, {}",
+                    (values_tensor_rank, indices_tensor_rank),
+                    values_tensor_rank,
+                    indices_tensor_rank,
                 )
             )
         if output_tensor_rank != indices_tensor_rank:
@@ -271,8 +273,10 @@ class OneHot(Description):
                 Violation(
                     "DML-ONE_HOT-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"IndicesTensor.DimensionCount, {indices_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal IndicesTensor.DimensionCount, {}",
+                    (output_tensor_rank, indices_tensor_rank),
+                    output_tensor_rank,
+                    indices_tensor_rank,
                 )
             )
         # DML-ONE_HOT-axis-range
@@ -286,8 +290,10 @@ class OneHot(Description):
                 Violation(
                     "DML-ONE_HOT-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than IndicesTensor.DimensionCount, "
-                    f"{indices_tensor_rank}{hint}",
+                    "Axis is {}; it must be less than IndicesTensor.DimensionCount, {}{}",
+                    (axis, indices_tensor_rank, hint),
+                    axis,
+                    indices_tensor_rank,
                 )
             )
         if violations:
@@ -311,9 +317,13 @@ class OneHot(Description):
                 Violation(
                     "DML-ONE_HOT-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal ValuesTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, values_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal ValuesTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, values_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, values_tensor_data_type),
                 )
             )
         # DML-ONE_HOT-values-element-count
@@ -322,19 +332,22 @@ class OneHot(Description):
                 Violation(
                     "DML-ONE_HOT-values-element-count",
                     "ValuesTensor.Sizes",
-                    f"the product of ValuesTensor.Sizes is {saturate(prod(values_tensor_sizes))}; it must "
-                    "be at least 2 (it holds the off value and the on value)",
+                    "the product of ValuesTensor.Sizes is {}; it must be at least 2 (it holds the off value "
+                    "and the on value)",
+                    (saturate(prod(values_tensor_sizes)),),
+                    saturate(prod(values_tensor_sizes)),
+                    2,
                 )
             )
         # DML-ONE_HOT-indices-sizes
         if indices_tensor_sizes != replaced(output_tensor_sizes, axis, 1):
-            numbers1 = list(replaced(output_tensor_sizes, axis, 1))
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
-                if indices_tensor_rank == len(numbers1)
+                f"; DirectML broadcasts by strides: Sizes {list(replaced(output_tensor_sizes, axis, 1))}, "
+                "with a stride of 0 in each dimension that repeats"
+                if indices_tensor_rank == len(replaced(output_tensor_sizes, axis, 1))
                 and all(
-                    indices_tensor_sizes[d] == entry(numbers1, d) or indices_tensor_sizes[d] == 1
+                    indices_tensor_sizes[d] == entry(replaced(output_tensor_sizes, axis, 1), d)
+                    or indices_tensor_sizes[d] == 1
                     for d in range(indices_tensor_rank)
                 )
                 else ""
@@ -343,8 +356,10 @@ class OneHot(Description):
                 Violation(
                     "DML-ONE_HOT-indices-sizes",
                     "IndicesTensor.Sizes",
-                    f"IndicesTensor.Sizes is {list(indices_tensor_sizes)}; it must be {numbers1} (each "
-                    f"sequence along Axis has one index){hint}",
+                    "IndicesTensor.Sizes is {}; it must be {} (each sequence along Axis has one index){}",
+                    (indices_tensor_sizes, replaced(output_tensor_sizes, axis, 1), hint),
+                    indices_tensor_sizes,
+                    replaced(output_tensor_sizes, axis, 1),
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

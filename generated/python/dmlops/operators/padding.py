@@ -275,8 +275,10 @@ class Padding(Description):
                 Violation(
                     "DML-PADDING-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-PADDING-dimension-count
@@ -285,8 +287,10 @@ class Padding(Description):
                 Violation(
                     "DML-PADDING-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount, "
-                    f"{input_tensor_rank}",
+                    "DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (dimension_count, input_tensor_rank),
+                    dimension_count,
+                    input_tensor_rank,
                 )
             )
         # DML-PADDING-padding-mode-symmetric
@@ -295,8 +299,9 @@ class Padding(Description):
                 Violation(
                     "DML-PADDING-padding-mode-symmetric",
                     "PaddingMode",
-                    f"PaddingMode is {name_of(enums.PaddingMode, padding_mode)}; it must differ from "
-                    "SYMMETRIC (SYMMETRIC needs feature level 3.0)",
+                    "PaddingMode is {}; it must differ from SYMMETRIC (SYMMETRIC needs feature level 3.0)",
+                    (name_of(enums.PaddingMode, padding_mode),),
+                    name_of(enums.PaddingMode, padding_mode),
                 )
             )
         # DML-PADDING-padding-mode-wrap
@@ -305,8 +310,9 @@ class Padding(Description):
                 Violation(
                     "DML-PADDING-padding-mode-wrap",
                     "PaddingMode",
-                    f"PaddingMode is {name_of(enums.PaddingMode, padding_mode)}; it must differ from WRAP "
-                    "(WRAP needs feature level 6.4)",
+                    "PaddingMode is {}; it must differ from WRAP (WRAP needs feature level 6.4)",
+                    (name_of(enums.PaddingMode, padding_mode),),
+                    name_of(enums.PaddingMode, padding_mode),
                 )
             )
         if violations:
@@ -328,9 +334,13 @@ class Padding(Description):
                 Violation(
                     "DML-PADDING-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-PADDING-output-sizes
@@ -341,16 +351,19 @@ class Padding(Description):
                 for i in range(input_tensor_rank)
             )
         ):
-            numbers1 = [
+            numbers1 = tuple(
                 input_tensor_sizes[i] + entry(start_padding, i) + entry(end_padding, i)
                 for i in range(input_tensor_rank)
-            ]
+            )
             violations.append(
                 Violation(
                     "DML-PADDING-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (each size "
-                    "is that of the input plus StartPadding plus EndPadding)",
+                    "OutputTensor.Sizes is {}; it must be {} (each size is that of the input plus "
+                    "StartPadding plus EndPadding)",
+                    (output_tensor_sizes, numbers1),
+                    output_tensor_sizes,
+                    numbers1,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -226,8 +226,10 @@ class Padding1(Description):
                 Violation(
                     "DML-PADDING1-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-PADDING1-dimension-count
@@ -236,8 +238,10 @@ class Padding1(Description):
                 Violation(
                     "DML-PADDING1-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount, "
-                    f"{input_tensor_rank}",
+                    "DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (dimension_count, input_tensor_rank),
+                    dimension_count,
+                    input_tensor_rank,
                 )
             )
         # DML-PADDING1-padding-mode-wrap
@@ -246,8 +250,9 @@ class Padding1(Description):
                 Violation(
                     "DML-PADDING1-padding-mode-wrap",
                     "PaddingMode",
-                    f"PaddingMode is {name_of(enums.PaddingMode, padding_mode)}; it must differ from WRAP "
-                    "(WRAP needs feature level 6.4)",
+                    "PaddingMode is {}; it must differ from WRAP (WRAP needs feature level 6.4)",
+                    (name_of(enums.PaddingMode, padding_mode),),
+                    name_of(enums.PaddingMode, padding_mode),
                 )
             )
         if violations:
@@ -269,9 +274,13 @@ class Padding1(Description):
                 Violation(
                     "DML-PADDING1-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-PADDING1-padding-value-type
@@ -280,9 +289,13 @@ class Padding1(Description):
                 Violation(
                     "DML-PADDING1-padding-value-type",
                     "PaddingValueDataType",
-                    f"PaddingValueDataType is {name_of(enums.TensorDataType, padding_value_data_type)}; it "
-                    "must equal OutputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "PaddingValueDataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, padding_value_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, padding_value_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         # DML-PADDING1-output-sizes
@@ -293,16 +306,19 @@ class Padding1(Description):
                 for i in range(input_tensor_rank)
             )
         ):
-            numbers1 = [
+            numbers1 = tuple(
                 input_tensor_sizes[i] + entry(start_padding, i) + entry(end_padding, i)
                 for i in range(input_tensor_rank)
-            ]
+            )
             violations.append(
                 Violation(
                     "DML-PADDING1-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (each size "
-                    "is that of the input plus StartPadding plus EndPadding)",
+                    "OutputTensor.Sizes is {}; it must be {} (each size is that of the input plus "
+                    "StartPadding plus EndPadding)",
+                    (output_tensor_sizes, numbers1),
+                    output_tensor_sizes,
+                    numbers1,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

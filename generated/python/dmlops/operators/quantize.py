@@ -213,10 +213,12 @@ class Quantize(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZE-same-rank",
-                        "QuantizationTensors.DimensionCount",
-                        f"QuantizationTensors[{i}].DimensionCount is "
-                        f"{quantization_tensors[i].DimensionCount}; it must equal "
-                        f"InputTensor.DimensionCount, {input_tensor_rank}",
+                        f"QuantizationTensors[{i}].DimensionCount",
+                        "QuantizationTensors[{}].DimensionCount is {}; it must equal "
+                        "InputTensor.DimensionCount, {}",
+                        (i, quantization_tensors[i].DimensionCount, input_tensor_rank),
+                        quantization_tensors[i].DimensionCount,
+                        input_tensor_rank,
                     )
                 )
                 break
@@ -225,8 +227,10 @@ class Quantize(Description):
                 Violation(
                     "DML-QUANTIZE-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-QUANTIZE-quantization-type
@@ -235,8 +239,9 @@ class Quantize(Description):
                 Violation(
                     "DML-QUANTIZE-quantization-type",
                     "QuantizationType",
-                    f"QuantizationType is {name_of(enums.QuantizationType, quantization_type)}; it must be "
-                    "SCALE or SCALE_ZERO_POINT (without a scale there is nothing to compute)",
+                    "QuantizationType is {}; it must be SCALE or SCALE_ZERO_POINT (without a scale there is "
+                    "nothing to compute)",
+                    (name_of(enums.QuantizationType, quantization_type),),
                 )
             )
         # DML-QUANTIZE-quantization-tensor-count
@@ -245,8 +250,11 @@ class Quantize(Description):
                 Violation(
                     "DML-QUANTIZE-quantization-tensor-count",
                     "QuantizationTensorCount",
-                    f"QuantizationTensorCount is {quantization_tensor_count}; it must equal 1 (a scale, "
-                    "then a zero point where the type has one)",
+                    "QuantizationTensorCount is {}; it must equal 1 (a scale, then a zero point where the "
+                    "type has one)",
+                    (quantization_tensor_count,),
+                    quantization_tensor_count,
+                    1,
                 )
             )
         if quantization_type == QUANTIZATION_TYPE_SCALE_ZERO_POINT and quantization_tensor_count != 2:
@@ -254,8 +262,11 @@ class Quantize(Description):
                 Violation(
                     "DML-QUANTIZE-quantization-tensor-count",
                     "QuantizationTensorCount",
-                    f"QuantizationTensorCount is {quantization_tensor_count}; it must equal 2 (a scale, "
-                    "then a zero point where the type has one)",
+                    "QuantizationTensorCount is {}; it must equal 2 (a scale, then a zero point where the "
+                    "type has one)",
+                    (quantization_tensor_count,),
+                    quantization_tensor_count,
+                    2,
                 )
             )
         if violations:
@@ -276,13 +287,17 @@ class Quantize(Description):
         for d in range(input_tensor_rank):
             if remainder(input_tensor_sizes[d], entry(tensor_at(quantization_tensors, 0).Sizes, d)) != 0:
                 number1 = entry(tensor_at(quantization_tensors, 0).Sizes, d)
+                number2 = remainder(input_tensor_sizes[d], number1)
                 violations.append(
                     Violation(
                         "DML-QUANTIZE-block-sizes",
-                        "InputTensor.Sizes",
-                        f"InputTensor.Sizes[{d}] is {input_tensor_sizes[d]}; it must be a multiple of "
-                        f"QuantizationTensors[0].Sizes[{d}], {number1} (along each dimension a scale serves "
-                        "a block of input elements, and every element has one)",
+                        f"InputTensor.Sizes[{d}]",
+                        "InputTensor.Sizes[{}] is {}; it must be a multiple of "
+                        "QuantizationTensors[0].Sizes[{}], {} (along each dimension a scale serves a block "
+                        "of input elements, and every element has one)",
+                        (d, input_tensor_sizes[d], d, number1),
+                        number2,
+                        0,
                     )
                 )
                 break
@@ -291,14 +306,15 @@ class Quantize(Description):
             quantization_type == QUANTIZATION_TYPE_SCALE_ZERO_POINT
             and tensor_at(quantization_tensors, 1).Sizes != tensor_at(quantization_tensors, 0).Sizes
         ):
-            numbers1 = list(tensor_at(quantization_tensors, 1).Sizes)
-            numbers2 = list(tensor_at(quantization_tensors, 0).Sizes)
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers2}, with a stride of 0 in each dimension "
-                "that repeats"
-                if tensor_at(quantization_tensors, 1).DimensionCount == len(numbers2)
+                f"; DirectML broadcasts by strides: Sizes {list(tensor_at(quantization_tensors, 0).Sizes)}, "
+                "with a stride of 0 in each dimension that repeats"
+                if tensor_at(quantization_tensors, 1).DimensionCount
+                == len(tensor_at(quantization_tensors, 0).Sizes)
                 and all(
-                    saturate(entry(numbers1, d)) == saturate(entry(numbers2, d)) or entry(numbers1, d) == 1
+                    tensor_at(quantization_tensors, 1).Sizes[d]
+                    == entry(tensor_at(quantization_tensors, 0).Sizes, d)
+                    or tensor_at(quantization_tensors, 1).Sizes[d] == 1
                     for d in range(tensor_at(quantization_tensors, 1).DimensionCount)
                 )
                 else ""
@@ -306,9 +322,16 @@ class Quantize(Description):
             violations.append(
                 Violation(
                     "DML-QUANTIZE-zero-point-sizes",
-                    "QuantizationTensors.Sizes",
-                    f"QuantizationTensors[1].Sizes is {numbers1}; it must equal "
-                    f"QuantizationTensors[0].Sizes, {numbers2} (each scale has its zero point){hint}",
+                    "QuantizationTensors[1].Sizes",
+                    "QuantizationTensors[1].Sizes is {}; it must equal QuantizationTensors[0].Sizes, {} "
+                    "(each scale has its zero point){}",
+                    (
+                        tensor_at(quantization_tensors, 1).Sizes,
+                        tensor_at(quantization_tensors, 0).Sizes,
+                        hint,
+                    ),
+                    tensor_at(quantization_tensors, 1).Sizes,
+                    tensor_at(quantization_tensors, 0).Sizes,
                 )
             )
         # DML-QUANTIZE-same-sizes
@@ -317,8 +340,10 @@ class Quantize(Description):
                 Violation(
                     "DML-QUANTIZE-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         # DML-QUANTIZE-scale-type
@@ -326,11 +351,15 @@ class Quantize(Description):
             violations.append(
                 Violation(
                     "DML-QUANTIZE-scale-type",
-                    "QuantizationTensors.DataType",
-                    "QuantizationTensors[0].DataType is "
-                    f"{name_of(enums.TensorDataType, tensor_at(quantization_tensors, 0).DataType)}; it must "
-                    f"equal InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)} "
-                    "(as in ELEMENT_WISE_QUANTIZE_LINEAR)",
+                    "QuantizationTensors[0].DataType",
+                    "QuantizationTensors[0].DataType is {}; it must equal InputTensor.DataType, {} (as in "
+                    "ELEMENT_WISE_QUANTIZE_LINEAR)",
+                    (
+                        name_of(enums.TensorDataType, tensor_at(quantization_tensors, 0).DataType),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, tensor_at(quantization_tensors, 0).DataType),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-QUANTIZE-zero-point-type
@@ -341,11 +370,15 @@ class Quantize(Description):
             violations.append(
                 Violation(
                     "DML-QUANTIZE-zero-point-type",
-                    "QuantizationTensors.DataType",
-                    "QuantizationTensors[1].DataType is "
-                    f"{name_of(enums.TensorDataType, tensor_at(quantization_tensors, 1).DataType)}; it must "
-                    f"equal OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)} "
-                    "(as in ELEMENT_WISE_QUANTIZE_LINEAR)",
+                    "QuantizationTensors[1].DataType",
+                    "QuantizationTensors[1].DataType is {}; it must equal OutputTensor.DataType, {} (as in "
+                    "ELEMENT_WISE_QUANTIZE_LINEAR)",
+                    (
+                        name_of(enums.TensorDataType, tensor_at(quantization_tensors, 1).DataType),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, tensor_at(quantization_tensors, 1).DataType),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -365,8 +365,10 @@ class QuantizedLinearAveragePooling(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count
@@ -375,9 +377,11 @@ class QuantizedLinearAveragePooling(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount "
-                    f"({input_tensor_rank}) - 2, {input_tensor_rank - 2} (batch and channel are not spatial "
-                    "dimensions)",
+                    "DimensionCount is {}; it must equal InputTensor.DimensionCount ({}) - 2, {} (batch and "
+                    "channel are not spatial dimensions)",
+                    (dimension_count, input_tensor_rank, input_tensor_rank - 2),
+                    dimension_count,
+                    input_tensor_rank - 2,
                 )
             )
         if violations:
@@ -414,8 +418,11 @@ class QuantizedLinearAveragePooling(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-strides-range",
-                        "Strides",
-                        f"Strides[{i}] is {strides[i]}; it must be at least 1 (the window has to move)",
+                        f"Strides[{i}]",
+                        "Strides[{}] is {}; it must be at least 1 (the window has to move)",
+                        (i, strides[i]),
+                        strides[i],
+                        1,
                     )
                 )
                 break
@@ -425,9 +432,11 @@ class QuantizedLinearAveragePooling(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-size-range",
-                        "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it must be at least 1 (an empty window has "
-                        "no result)",
+                        f"WindowSize[{i}]",
+                        "WindowSize[{}] is {}; it must be at least 1 (an empty window has no result)",
+                        (i, window_size[i]),
+                        window_size[i],
+                        1,
                     )
                 )
                 break
@@ -437,9 +446,11 @@ class QuantizedLinearAveragePooling(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range",
-                        "Dilations",
-                        f"Dilations[{i}] is {dilations[i]}; it must be at least 1 (1 takes every element "
-                        "under the window)",
+                        f"Dilations[{i}]",
+                        "Dilations[{}] is {}; it must be at least 1 (1 takes every element under the window)",
+                        (i, dilations[i]),
+                        dilations[i],
+                        1,
                     )
                 )
                 break
@@ -452,9 +463,13 @@ class QuantizedLinearAveragePooling(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-input-zero-point",
                     "InputZeroPointTensor.DataType",
-                    "InputZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, input_zero_point_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "InputZeroPointTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, input_zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, input_zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point
@@ -466,9 +481,13 @@ class QuantizedLinearAveragePooling(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point",
                     "OutputZeroPointTensor.DataType",
-                    "OutputZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_zero_point_tensor_data_type)}; it must equal "
-                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "OutputZeroPointTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes
@@ -477,10 +496,10 @@ class QuantizedLinearAveragePooling(Description):
             violations.append(
                 Violation(
                     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes",
-                    "InputScaleTensor.Sizes",
-                    f"InputScaleTensor.Sizes[{min(input_scale_tensor_rank - 1, 1)}] is {number1}; it must "
-                    f"be 1 or InputTensor.Sizes[1], {channel_count} (one for the whole tensor, or one for "
-                    "each channel)",
+                    f"InputScaleTensor.Sizes[{min(input_scale_tensor_rank - 1, 1)}]",
+                    "InputScaleTensor.Sizes[{}] is {}; it must be 1 or InputTensor.Sizes[1], {} (one for "
+                    "the whole tensor, or one for each channel)",
+                    (min(input_scale_tensor_rank - 1, 1), number1, channel_count),
                 )
             )
         for d in range(input_scale_tensor_rank):
@@ -488,9 +507,12 @@ class QuantizedLinearAveragePooling(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes",
-                        "InputScaleTensor.Sizes",
-                        f"InputScaleTensor.Sizes[{d}] is {input_scale_tensor_sizes[d]}; it must equal 1 "
-                        "(one for the whole tensor, or one for each channel)",
+                        f"InputScaleTensor.Sizes[{d}]",
+                        "InputScaleTensor.Sizes[{}] is {}; it must equal 1 (one for the whole tensor, or "
+                        "one for each channel)",
+                        (d, input_scale_tensor_sizes[d]),
+                        input_scale_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -505,10 +527,10 @@ class QuantizedLinearAveragePooling(Description):
             violations.append(
                 Violation(
                     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes",
-                    "InputZeroPointTensor.Sizes",
-                    f"InputZeroPointTensor.Sizes[{min(input_zero_point_tensor_rank - 1, 1)}] is {number1}; "
-                    f"it must be 1 or InputTensor.Sizes[1], {channel_count} (one for the whole tensor, or "
-                    "one for each channel)",
+                    f"InputZeroPointTensor.Sizes[{min(input_zero_point_tensor_rank - 1, 1)}]",
+                    "InputZeroPointTensor.Sizes[{}] is {}; it must be 1 or InputTensor.Sizes[1], {} (one "
+                    "for the whole tensor, or one for each channel)",
+                    (min(input_zero_point_tensor_rank - 1, 1), number1, channel_count),
                 )
             )
         for d in range(input_zero_point_tensor_rank):
@@ -520,9 +542,12 @@ class QuantizedLinearAveragePooling(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes",
-                        "InputZeroPointTensor.Sizes",
-                        f"InputZeroPointTensor.Sizes[{d}] is {input_zero_point_tensor_sizes[d]}; it must "
-                        "equal 1 (one for the whole tensor, or one for each channel)",
+                        f"InputZeroPointTensor.Sizes[{d}]",
+                        "InputZeroPointTensor.Sizes[{}] is {}; it must equal 1 (one for the whole tensor, "
+                        "or one for each channel)",
+                        (d, input_zero_point_tensor_sizes[d]),
+                        input_zero_point_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -532,10 +557,10 @@ class QuantizedLinearAveragePooling(Description):
             violations.append(
                 Violation(
                     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes",
-                    "OutputScaleTensor.Sizes",
-                    f"OutputScaleTensor.Sizes[{min(output_scale_tensor_rank - 1, 1)}] is {number1}; it must "
-                    f"be 1 or InputTensor.Sizes[1], {channel_count} (one for the whole tensor, or one for "
-                    "each channel)",
+                    f"OutputScaleTensor.Sizes[{min(output_scale_tensor_rank - 1, 1)}]",
+                    "OutputScaleTensor.Sizes[{}] is {}; it must be 1 or InputTensor.Sizes[1], {} (one for "
+                    "the whole tensor, or one for each channel)",
+                    (min(output_scale_tensor_rank - 1, 1), number1, channel_count),
                 )
             )
         for d in range(output_scale_tensor_rank):
@@ -543,9 +568,12 @@ class QuantizedLinearAveragePooling(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes",
-                        "OutputScaleTensor.Sizes",
-                        f"OutputScaleTensor.Sizes[{d}] is {output_scale_tensor_sizes[d]}; it must equal 1 "
-                        "(one for the whole tensor, or one for each channel)",
+                        f"OutputScaleTensor.Sizes[{d}]",
+                        "OutputScaleTensor.Sizes[{}] is {}; it must equal 1 (one for the whole tensor, or "
+                        "one for each channel)",
+                        (d, output_scale_tensor_sizes[d]),
+                        output_scale_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -561,10 +589,10 @@ class QuantizedLinearAveragePooling(Description):
             violations.append(
                 Violation(
                     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes",
-                    "OutputZeroPointTensor.Sizes",
-                    f"OutputZeroPointTensor.Sizes[{number1}] is {number2}; it must be 1 or "
-                    f"InputTensor.Sizes[1], {channel_count} (one for the whole tensor, or one for each "
-                    "channel)",
+                    f"OutputZeroPointTensor.Sizes[{number1}]",
+                    "OutputZeroPointTensor.Sizes[{}] is {}; it must be 1 or InputTensor.Sizes[1], {} (one "
+                    "for the whole tensor, or one for each channel)",
+                    (number1, number2, channel_count),
                 )
             )
         for d in range(output_zero_point_tensor_rank):
@@ -576,9 +604,12 @@ class QuantizedLinearAveragePooling(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes",
-                        "OutputZeroPointTensor.Sizes",
-                        f"OutputZeroPointTensor.Sizes[{d}] is {output_zero_point_tensor_sizes[d]}; it must "
-                        "equal 1 (one for the whole tensor, or one for each channel)",
+                        f"OutputZeroPointTensor.Sizes[{d}]",
+                        "OutputZeroPointTensor.Sizes[{}] is {}; it must equal 1 (one for the whole tensor, "
+                        "or one for each channel)",
+                        (d, output_zero_point_tensor_sizes[d]),
+                        output_zero_point_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -588,10 +619,12 @@ class QuantizedLinearAveragePooling(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels",
-                        "OutputTensor.Sizes",
-                        f"OutputTensor.Sizes[{d}] is {entry(output_tensor_sizes, d)}; it must equal "
-                        f"InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (each channel of each "
-                        "batch is pooled by itself)",
+                        f"OutputTensor.Sizes[{d}]",
+                        "OutputTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (each "
+                        "channel of each batch is pooled by itself)",
+                        (d, entry(output_tensor_sizes, d), d, entry(input_tensor_sizes, d)),
+                        entry(output_tensor_sizes, d),
+                        entry(input_tensor_sizes, d),
                     )
                 )
                 break
@@ -635,13 +668,26 @@ class QuantizedLinearAveragePooling(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits",
-                        "InputTensor.DimensionCount",
-                        f"(WindowSize[{i}] ({window_size[i]}) - 1) x Dilations[{i}] ({entry(dilations, i)}) "
-                        f"+ 1 is {entry(window_extents, i)}; it should be at most "
-                        f"InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + "
-                        f"StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] "
-                        f"({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the "
-                        "dilated window at least once)",
+                        f"WindowSize[{i}]",
+                        "(WindowSize[{}] ({}) - 1) x Dilations[{}] ({}) + 1 is {}; it should be at most "
+                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (the "
+                        "padded input holds the dilated window at least once)",
+                        (
+                            i,
+                            window_size[i],
+                            i,
+                            entry(dilations, i),
+                            entry(window_extents, i),
+                            i + 2,
+                            entry(input_tensor_sizes, i + 2),
+                            i,
+                            entry(start_padding, i),
+                            i,
+                            entry(end_padding, i),
+                            entry(padded_sizes, i),
+                        ),
+                        entry(window_extents, i),
+                        entry(padded_sizes, i),
                     )
                 )
                 break
@@ -652,13 +698,26 @@ class QuantizedLinearAveragePooling(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within",
-                        "OutputTensor.Sizes",
-                        f"(OutputTensor.Sizes[{i + 2}] ({entry(output_tensor_sizes, i + 2)}) - 1) x "
-                        f"Strides[{i}] ({entry(strides, i)}) is {number1}; it should be less than "
-                        f"InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + "
-                        f"StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] "
-                        f"({entry(end_padding, i)}), {entry(padded_sizes, i)} (a window that begins past "
-                        "the padded input has no elements)",
+                        f"OutputTensor.Sizes[{i + 2}]",
+                        "(OutputTensor.Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {}; it should be less than "
+                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (a "
+                        "window that begins past the padded input has no elements)",
+                        (
+                            i + 2,
+                            entry(output_tensor_sizes, i + 2),
+                            i,
+                            entry(strides, i),
+                            number1,
+                            i + 2,
+                            entry(input_tensor_sizes, i + 2),
+                            i,
+                            entry(start_padding, i),
+                            i,
+                            entry(end_padding, i),
+                            entry(padded_sizes, i),
+                        ),
+                        number1,
+                        entry(padded_sizes, i),
                     )
                 )
                 break

@@ -504,9 +504,11 @@ class QuantizedLinearConvolution(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount "
-                    f"({input_tensor_rank}) - 2, {input_tensor_rank - 2} (all dimensions but batch and "
-                    "channel are spatial)",
+                    "DimensionCount is {}; it must equal InputTensor.DimensionCount ({}) - 2, {} (all "
+                    "dimensions but batch and channel are spatial)",
+                    (dimension_count, input_tensor_rank, input_tensor_rank - 2),
+                    dimension_count,
+                    input_tensor_rank - 2,
                 )
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range
@@ -515,7 +517,10 @@ class QuantizedLinearConvolution(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range",
                     "GroupCount",
-                    f"GroupCount is {group_count}; it must be at least 1 (the channels are divided by it)",
+                    "GroupCount is {}; it must be at least 1 (the channels are divided by it)",
+                    (group_count,),
+                    group_count,
+                    1,
                 )
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank
@@ -524,8 +529,10 @@ class QuantizedLinearConvolution(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank",
                     "FilterTensor.DimensionCount",
-                    f"FilterTensor.DimensionCount is {filter_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "FilterTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (filter_tensor_rank, input_tensor_rank),
+                    filter_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if bias_tensor is not None and bias_tensor_rank != input_tensor_rank:
@@ -533,8 +540,10 @@ class QuantizedLinearConvolution(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank",
                     "BiasTensor.DimensionCount",
-                    f"BiasTensor.DimensionCount is {bias_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "BiasTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (bias_tensor_rank, input_tensor_rank),
+                    bias_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -542,8 +551,10 @@ class QuantizedLinearConvolution(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -599,8 +610,11 @@ class QuantizedLinearConvolution(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range",
-                        "Strides",
-                        f"Strides[{d}] is {strides[d]}; it must be at least 1 (the filter has to move)",
+                        f"Strides[{d}]",
+                        "Strides[{}] is {}; it must be at least 1 (the filter has to move)",
+                        (d, strides[d]),
+                        strides[d],
+                        1,
                     )
                 )
                 break
@@ -610,9 +624,12 @@ class QuantizedLinearConvolution(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range",
-                        "Dilations",
-                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one "
-                        "filter element to the next)",
+                        f"Dilations[{d}]",
+                        "Dilations[{}] is {}; it must be at least 1 (the distance from one filter element "
+                        "to the next)",
+                        (d, dilations[d]),
+                        dilations[d],
+                        1,
                     )
                 )
                 break
@@ -625,9 +642,13 @@ class QuantizedLinearConvolution(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point",
                     "InputZeroPointTensor.DataType",
-                    "InputZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, input_zero_point_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "InputZeroPointTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, input_zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, input_zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point
@@ -639,19 +660,27 @@ class QuantizedLinearConvolution(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point",
                     "FilterZeroPointTensor.DataType",
-                    "FilterZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, filter_zero_point_tensor_data_type)}; it must equal "
-                    f"FilterTensor.DataType, {name_of(enums.TensorDataType, filter_tensor_data_type)}",
+                    "FilterZeroPointTensor.DataType is {}; it must equal FilterTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, filter_zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, filter_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, filter_zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, filter_tensor_data_type),
                 )
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups
         if remainder(filter_tensor_sizes[0], group_count) != 0:
+            number1 = remainder(filter_tensor_sizes[0], group_count)
             violations.append(
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups",
-                    "FilterTensor.Sizes",
-                    f"FilterTensor.Sizes[0] is {filter_tensor_sizes[0]}; it must be a multiple of "
-                    f"GroupCount, {group_count} (each group has as many filters)",
+                    "FilterTensor.Sizes[0]",
+                    "FilterTensor.Sizes[0] is {}; it must be a multiple of GroupCount, {} (each group has "
+                    "as many filters)",
+                    (filter_tensor_sizes[0], group_count),
+                    number1,
+                    0,
                 )
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels
@@ -660,10 +689,12 @@ class QuantizedLinearConvolution(Description):
             violations.append(
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels",
-                    "InputTensor.Sizes",
-                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must equal "
-                    f"FilterTensor.Sizes[1] ({entry(filter_tensor_sizes, 1)}) x GroupCount ({group_count}), "
-                    f"{number1} (the filters of all groups cover the input's channels)",
+                    "InputTensor.Sizes[1]",
+                    "InputTensor.Sizes[1] is {}; it must equal FilterTensor.Sizes[1] ({}) x GroupCount "
+                    "({}), {} (the filters of all groups cover the input's channels)",
+                    (entry(input_tensor_sizes, 1), entry(filter_tensor_sizes, 1), group_count, number1),
+                    entry(input_tensor_sizes, 1),
+                    number1,
                 )
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits
@@ -672,13 +703,26 @@ class QuantizedLinearConvolution(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits",
-                        "InputTensor.DimensionCount",
-                        f"InputTensor.Sizes[{d + 2}] ({entry(input_tensor_sizes, d + 2)}) + "
-                        f"StartPadding[{d}] ({entry(start_padding, d)}) + EndPadding[{d}] "
-                        f"({entry(end_padding, d)}) is {entry(padded_sizes, d)}; it must be at least "
-                        f"(FilterTensor.Sizes[{d + 2}] ({entry(filter_tensor_sizes, d + 2)}) - 1) x "
-                        f"Dilations[{d}] ({entry(dilations, d)}) + 1, {entry(dilated_filter_sizes, d)} (the "
-                        "filter lies within the padded input)",
+                        f"InputTensor.Sizes[{d + 2}]",
+                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}) is {}; it "
+                        "must be at least (FilterTensor.Sizes[{}] ({}) - 1) x Dilations[{}] ({}) + 1, {} "
+                        "(the filter lies within the padded input)",
+                        (
+                            d + 2,
+                            entry(input_tensor_sizes, d + 2),
+                            d,
+                            entry(start_padding, d),
+                            d,
+                            entry(end_padding, d),
+                            entry(padded_sizes, d),
+                            d + 2,
+                            entry(filter_tensor_sizes, d + 2),
+                            d,
+                            entry(dilations, d),
+                            entry(dilated_filter_sizes, d),
+                        ),
+                        entry(padded_sizes, d),
+                        entry(dilated_filter_sizes, d),
                     )
                 )
                 break
@@ -688,9 +732,11 @@ class QuantizedLinearConvolution(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes",
-                        "InputZeroPointTensor.Sizes",
-                        f"InputZeroPointTensor.Sizes[{d}] is {input_zero_point_tensor_sizes[d]}; it must "
-                        "equal 1",
+                        f"InputZeroPointTensor.Sizes[{d}]",
+                        "InputZeroPointTensor.Sizes[{}] is {}; it must equal 1",
+                        (d, input_zero_point_tensor_sizes[d]),
+                        input_zero_point_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -706,10 +752,10 @@ class QuantizedLinearConvolution(Description):
             violations.append(
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes",
-                    "FilterZeroPointTensor.Sizes",
-                    f"FilterZeroPointTensor.Sizes[{number1}] is {number2}; it must be 1 or "
-                    f"FilterTensor.Sizes[0], {output_channel_count} (one for the whole filter, or one for "
-                    "each output channel)",
+                    f"FilterZeroPointTensor.Sizes[{number1}]",
+                    "FilterZeroPointTensor.Sizes[{}] is {}; it must be 1 or FilterTensor.Sizes[0], {} (one "
+                    "for the whole filter, or one for each output channel)",
+                    (number1, number2, output_channel_count),
                 )
             )
         for d in range(filter_zero_point_tensor_rank):
@@ -721,9 +767,12 @@ class QuantizedLinearConvolution(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes",
-                        "FilterZeroPointTensor.Sizes",
-                        f"FilterZeroPointTensor.Sizes[{d}] is {filter_zero_point_tensor_sizes[d]}; it must "
-                        "equal 1 (one for the whole filter, or one for each output channel)",
+                        f"FilterZeroPointTensor.Sizes[{d}]",
+                        "FilterZeroPointTensor.Sizes[{}] is {}; it must equal 1 (one for the whole filter, "
+                        "or one for each output channel)",
+                        (d, filter_zero_point_tensor_sizes[d]),
+                        filter_zero_point_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -732,9 +781,11 @@ class QuantizedLinearConvolution(Description):
             violations.append(
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal "
-                    f"InputTensor.Sizes[0], {input_tensor_sizes[0]}",
+                    "OutputTensor.Sizes[0]",
+                    "OutputTensor.Sizes[0] is {}; it must equal InputTensor.Sizes[0], {}",
+                    (output_tensor_sizes[0], input_tensor_sizes[0]),
+                    output_tensor_sizes[0],
+                    input_tensor_sizes[0],
                 )
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels
@@ -742,9 +793,11 @@ class QuantizedLinearConvolution(Description):
             violations.append(
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; it must equal "
-                    f"FilterTensor.Sizes[0], {output_channel_count}",
+                    "OutputTensor.Sizes[1]",
+                    "OutputTensor.Sizes[1] is {}; it must equal FilterTensor.Sizes[0], {}",
+                    (entry(output_tensor_sizes, 1), output_channel_count),
+                    entry(output_tensor_sizes, 1),
+                    output_channel_count,
                 )
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point
@@ -756,9 +809,13 @@ class QuantizedLinearConvolution(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point",
                     "OutputZeroPointTensor.DataType",
-                    "OutputZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_zero_point_tensor_data_type)}; it must equal "
-                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "OutputZeroPointTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes
@@ -767,8 +824,11 @@ class QuantizedLinearConvolution(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes",
-                        "InputScaleTensor.Sizes",
-                        f"InputScaleTensor.Sizes[{d}] is {input_scale_tensor_sizes[d]}; it must equal 1",
+                        f"InputScaleTensor.Sizes[{d}]",
+                        "InputScaleTensor.Sizes[{}] is {}; it must equal 1",
+                        (d, input_scale_tensor_sizes[d]),
+                        input_scale_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -782,10 +842,10 @@ class QuantizedLinearConvolution(Description):
             violations.append(
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes",
-                    "FilterScaleTensor.Sizes",
-                    f"FilterScaleTensor.Sizes[{min(filter_scale_tensor_rank - 1, 1)}] is {number1}; it must "
-                    f"be 1 or FilterTensor.Sizes[0], {output_channel_count} (one for the whole filter, or "
-                    "one for each output channel)",
+                    f"FilterScaleTensor.Sizes[{min(filter_scale_tensor_rank - 1, 1)}]",
+                    "FilterScaleTensor.Sizes[{}] is {}; it must be 1 or FilterTensor.Sizes[0], {} (one for "
+                    "the whole filter, or one for each output channel)",
+                    (min(filter_scale_tensor_rank - 1, 1), number1, output_channel_count),
                 )
             )
         for d in range(filter_scale_tensor_rank):
@@ -793,9 +853,12 @@ class QuantizedLinearConvolution(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes",
-                        "FilterScaleTensor.Sizes",
-                        f"FilterScaleTensor.Sizes[{d}] is {filter_scale_tensor_sizes[d]}; it must equal 1 "
-                        "(one for the whole filter, or one for each output channel)",
+                        f"FilterScaleTensor.Sizes[{d}]",
+                        "FilterScaleTensor.Sizes[{}] is {}; it must equal 1 (one for the whole filter, or "
+                        "one for each output channel)",
+                        (d, filter_scale_tensor_sizes[d]),
+                        filter_scale_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -805,7 +868,7 @@ class QuantizedLinearConvolution(Description):
             and bias_tensor_sizes
             != (1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2)))
         ):
-            numbers1 = [1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2))]
+            numbers1 = (1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2)))
             hint = (
                 "; a bias lies along dimension 1" if prod(bias_tensor_sizes) == output_channel_count else ""
             )
@@ -813,8 +876,10 @@ class QuantizedLinearConvolution(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must be {numbers1} (one value for "
-                    f"each output channel){hint}",
+                    "BiasTensor.Sizes is {}; it must be {} (one value for each output channel){}",
+                    (bias_tensor_sizes, numbers1, hint),
+                    bias_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes
@@ -823,8 +888,11 @@ class QuantizedLinearConvolution(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes",
-                        "OutputScaleTensor.Sizes",
-                        f"OutputScaleTensor.Sizes[{d}] is {output_scale_tensor_sizes[d]}; it must equal 1",
+                        f"OutputScaleTensor.Sizes[{d}]",
+                        "OutputScaleTensor.Sizes[{}] is {}; it must equal 1",
+                        (d, output_scale_tensor_sizes[d]),
+                        output_scale_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -834,9 +902,11 @@ class QuantizedLinearConvolution(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes",
-                        "OutputZeroPointTensor.Sizes",
-                        f"OutputZeroPointTensor.Sizes[{d}] is {output_zero_point_tensor_sizes[d]}; it must "
-                        "equal 1",
+                        f"OutputZeroPointTensor.Sizes[{d}]",
+                        "OutputZeroPointTensor.Sizes[{}] is {}; it must equal 1",
+                        (d, output_zero_point_tensor_sizes[d]),
+                        output_zero_point_tensor_sizes[d],
+                        1,
                     )
                 )
                 break

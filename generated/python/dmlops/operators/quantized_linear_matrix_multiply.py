@@ -394,8 +394,10 @@ class QuantizedLinearMatrixMultiply(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank",
                     "BTensor.DimensionCount",
-                    f"BTensor.DimensionCount is {b_tensor_rank}; it must equal ATensor.DimensionCount, "
-                    f"{a_tensor_rank}",
+                    "BTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (b_tensor_rank, a_tensor_rank),
+                    b_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         if output_tensor_rank != a_tensor_rank:
@@ -403,8 +405,10 @@ class QuantizedLinearMatrixMultiply(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"ATensor.DimensionCount, {a_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
+                    (output_tensor_rank, a_tensor_rank),
+                    output_tensor_rank,
+                    a_tensor_rank,
                 )
             )
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points
@@ -413,8 +417,10 @@ class QuantizedLinearMatrixMultiply(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
                     "BScaleTensor.DimensionCount",
-                    f"BScaleTensor.DimensionCount is {b_scale_tensor_rank}; it must equal "
-                    f"AScaleTensor.DimensionCount, {a_scale_tensor_rank}",
+                    "BScaleTensor.DimensionCount is {}; it must equal AScaleTensor.DimensionCount, {}",
+                    (b_scale_tensor_rank, a_scale_tensor_rank),
+                    b_scale_tensor_rank,
+                    a_scale_tensor_rank,
                 )
             )
         if output_scale_tensor_rank != a_scale_tensor_rank:
@@ -422,8 +428,10 @@ class QuantizedLinearMatrixMultiply(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
                     "OutputScaleTensor.DimensionCount",
-                    f"OutputScaleTensor.DimensionCount is {output_scale_tensor_rank}; it must equal "
-                    f"AScaleTensor.DimensionCount, {a_scale_tensor_rank}",
+                    "OutputScaleTensor.DimensionCount is {}; it must equal AScaleTensor.DimensionCount, {}",
+                    (output_scale_tensor_rank, a_scale_tensor_rank),
+                    output_scale_tensor_rank,
+                    a_scale_tensor_rank,
                 )
             )
         if a_zero_point_tensor is not None and a_zero_point_tensor_rank != a_scale_tensor_rank:
@@ -431,8 +439,10 @@ class QuantizedLinearMatrixMultiply(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
                     "AZeroPointTensor.DimensionCount",
-                    f"AZeroPointTensor.DimensionCount is {a_zero_point_tensor_rank}; it must equal "
-                    f"AScaleTensor.DimensionCount, {a_scale_tensor_rank}",
+                    "AZeroPointTensor.DimensionCount is {}; it must equal AScaleTensor.DimensionCount, {}",
+                    (a_zero_point_tensor_rank, a_scale_tensor_rank),
+                    a_zero_point_tensor_rank,
+                    a_scale_tensor_rank,
                 )
             )
         if b_zero_point_tensor is not None and b_zero_point_tensor_rank != a_scale_tensor_rank:
@@ -440,8 +450,10 @@ class QuantizedLinearMatrixMultiply(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
                     "BZeroPointTensor.DimensionCount",
-                    f"BZeroPointTensor.DimensionCount is {b_zero_point_tensor_rank}; it must equal "
-                    f"AScaleTensor.DimensionCount, {a_scale_tensor_rank}",
+                    "BZeroPointTensor.DimensionCount is {}; it must equal AScaleTensor.DimensionCount, {}",
+                    (b_zero_point_tensor_rank, a_scale_tensor_rank),
+                    b_zero_point_tensor_rank,
+                    a_scale_tensor_rank,
                 )
             )
         if output_zero_point_tensor is not None and output_zero_point_tensor_rank != a_scale_tensor_rank:
@@ -449,8 +461,11 @@ class QuantizedLinearMatrixMultiply(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
                     "OutputZeroPointTensor.DimensionCount",
-                    f"OutputZeroPointTensor.DimensionCount is {output_zero_point_tensor_rank}; it must "
-                    f"equal AScaleTensor.DimensionCount, {a_scale_tensor_rank}",
+                    "OutputZeroPointTensor.DimensionCount is {}; it must equal AScaleTensor.DimensionCount, "
+                    "{}",
+                    (output_zero_point_tensor_rank, a_scale_tensor_rank),
+                    output_zero_point_tensor_rank,
+                    a_scale_tensor_rank,
                 )
             )
         if violations:
@@ -492,9 +507,13 @@ class QuantizedLinearMatrixMultiply(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point",
                     "AZeroPointTensor.DataType",
-                    "AZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, a_zero_point_tensor_data_type)}; it must equal "
-                    f"ATensor.DataType, {name_of(enums.TensorDataType, a_tensor_data_type)}",
+                    "AZeroPointTensor.DataType is {}; it must equal ATensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, a_zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, a_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, a_zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, a_tensor_data_type),
                 )
             )
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point
@@ -503,9 +522,13 @@ class QuantizedLinearMatrixMultiply(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point",
                     "BZeroPointTensor.DataType",
-                    "BZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, b_zero_point_tensor_data_type)}; it must equal "
-                    f"BTensor.DataType, {name_of(enums.TensorDataType, b_tensor_data_type)}",
+                    "BZeroPointTensor.DataType is {}; it must equal BTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, b_zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, b_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, b_zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, b_tensor_data_type),
                 )
             )
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes
@@ -514,9 +537,12 @@ class QuantizedLinearMatrixMultiply(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes",
-                        "BTensor.Sizes",
-                        f"BTensor.Sizes[{d}] is {b_tensor_sizes[d]}; it must equal ATensor.Sizes[{d}], "
-                        f"{a_tensor_sizes[d]} (each matrix of A has its own in B)",
+                        f"BTensor.Sizes[{d}]",
+                        "BTensor.Sizes[{}] is {}; it must equal ATensor.Sizes[{}], {} (each matrix of A has "
+                        "its own in B)",
+                        (d, b_tensor_sizes[d], d, a_tensor_sizes[d]),
+                        b_tensor_sizes[d],
+                        a_tensor_sizes[d],
                     )
                 )
                 break
@@ -525,10 +551,12 @@ class QuantizedLinearMatrixMultiply(Description):
             violations.append(
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size",
-                    "BTensor.Sizes",
-                    f"BTensor.Sizes[{b_tensor_rank - 2}] is {entry(b_tensor_sizes, b_tensor_rank - 2)}; it "
-                    f"must equal ATensor.Sizes[{a_tensor_rank - 1}], {k} (A has as many columns as B has "
-                    "rows)",
+                    f"BTensor.Sizes[{b_tensor_rank - 2}]",
+                    "BTensor.Sizes[{}] is {}; it must equal ATensor.Sizes[{}], {} (A has as many columns as "
+                    "B has rows)",
+                    (b_tensor_rank - 2, entry(b_tensor_sizes, b_tensor_rank - 2), a_tensor_rank - 1, k),
+                    entry(b_tensor_sizes, b_tensor_rank - 2),
+                    k,
                 )
             )
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes
@@ -540,10 +568,10 @@ class QuantizedLinearMatrixMultiply(Description):
             violations.append(
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes",
-                    "AZeroPointTensor.Sizes",
-                    f"AZeroPointTensor.Sizes[{max(a_zero_point_tensor_rank - 2, 0)}] is {number1}; it must "
-                    f"be 1 or ATensor.Sizes[{a_tensor_rank - 2}], {m} (one for all of A, or one for each "
-                    "row)",
+                    f"AZeroPointTensor.Sizes[{max(a_zero_point_tensor_rank - 2, 0)}]",
+                    "AZeroPointTensor.Sizes[{}] is {}; it must be 1 or ATensor.Sizes[{}], {} (one for all "
+                    "of A, or one for each row)",
+                    (max(a_zero_point_tensor_rank - 2, 0), number1, a_tensor_rank - 2, m),
                 )
             )
         for d in range(a_zero_point_tensor_rank):
@@ -555,9 +583,12 @@ class QuantizedLinearMatrixMultiply(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes",
-                        "AZeroPointTensor.Sizes",
-                        f"AZeroPointTensor.Sizes[{d}] is {a_zero_point_tensor_sizes[d]}; it must equal 1 "
-                        "(one for all of A, or one for each row)",
+                        f"AZeroPointTensor.Sizes[{d}]",
+                        "AZeroPointTensor.Sizes[{}] is {}; it must equal 1 (one for all of A, or one for "
+                        "each row)",
+                        (d, a_zero_point_tensor_sizes[d]),
+                        a_zero_point_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -570,9 +601,10 @@ class QuantizedLinearMatrixMultiply(Description):
             violations.append(
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes",
-                    "BZeroPointTensor.Sizes",
-                    f"BZeroPointTensor.Sizes[{b_zero_point_tensor_rank - 1}] is {number1}; it must be 1 or "
-                    f"BTensor.Sizes[{b_tensor_rank - 1}], {n} (one for all of B, or one for each column)",
+                    f"BZeroPointTensor.Sizes[{b_zero_point_tensor_rank - 1}]",
+                    "BZeroPointTensor.Sizes[{}] is {}; it must be 1 or BTensor.Sizes[{}], {} (one for all "
+                    "of B, or one for each column)",
+                    (b_zero_point_tensor_rank - 1, number1, b_tensor_rank - 1, n),
                 )
             )
         for d in range(b_zero_point_tensor_rank):
@@ -584,21 +616,26 @@ class QuantizedLinearMatrixMultiply(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes",
-                        "BZeroPointTensor.Sizes",
-                        f"BZeroPointTensor.Sizes[{d}] is {b_zero_point_tensor_sizes[d]}; it must equal 1 "
-                        "(one for all of B, or one for each column)",
+                        f"BZeroPointTensor.Sizes[{d}]",
+                        "BZeroPointTensor.Sizes[{}] is {}; it must equal 1 (one for all of B, or one for "
+                        "each column)",
+                        (d, b_zero_point_tensor_sizes[d]),
+                        b_zero_point_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes
         if output_tensor_sizes != (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n):
-            numbers1 = [*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n]
+            numbers1 = (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n)
             violations.append(
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (the batch, "
-                    "the rows of A and the columns of B)",
+                    "OutputTensor.Sizes is {}; it must be {} (the batch, the rows of A and the columns of B)",
+                    (output_tensor_sizes, numbers1),
+                    output_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point
@@ -610,9 +647,13 @@ class QuantizedLinearMatrixMultiply(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point",
                     "OutputZeroPointTensor.DataType",
-                    "OutputZeroPointTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_zero_point_tensor_data_type)}; it must equal "
-                    f"OutputTensor.DataType, {name_of(enums.TensorDataType, output_tensor_data_type)}",
+                    "OutputZeroPointTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_zero_point_tensor_data_type),
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_zero_point_tensor_data_type),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
                 )
             )
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes
@@ -621,9 +662,10 @@ class QuantizedLinearMatrixMultiply(Description):
             violations.append(
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes",
-                    "AScaleTensor.Sizes",
-                    f"AScaleTensor.Sizes[{max(a_scale_tensor_rank - 2, 0)}] is {number1}; it must be 1 or "
-                    f"ATensor.Sizes[{a_tensor_rank - 2}], {m} (one for all of A, or one for each row)",
+                    f"AScaleTensor.Sizes[{max(a_scale_tensor_rank - 2, 0)}]",
+                    "AScaleTensor.Sizes[{}] is {}; it must be 1 or ATensor.Sizes[{}], {} (one for all of A, "
+                    "or one for each row)",
+                    (max(a_scale_tensor_rank - 2, 0), number1, a_tensor_rank - 2, m),
                 )
             )
         for d in range(a_scale_tensor_rank):
@@ -631,9 +673,12 @@ class QuantizedLinearMatrixMultiply(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes",
-                        "AScaleTensor.Sizes",
-                        f"AScaleTensor.Sizes[{d}] is {a_scale_tensor_sizes[d]}; it must equal 1 (one for "
-                        "all of A, or one for each row)",
+                        f"AScaleTensor.Sizes[{d}]",
+                        "AScaleTensor.Sizes[{}] is {}; it must equal 1 (one for all of A, or one for each "
+                        "row)",
+                        (d, a_scale_tensor_sizes[d]),
+                        a_scale_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -643,9 +688,10 @@ class QuantizedLinearMatrixMultiply(Description):
             violations.append(
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes",
-                    "BScaleTensor.Sizes",
-                    f"BScaleTensor.Sizes[{b_scale_tensor_rank - 1}] is {number1}; it must be 1 or "
-                    f"BTensor.Sizes[{b_tensor_rank - 1}], {n} (one for all of B, or one for each column)",
+                    f"BScaleTensor.Sizes[{b_scale_tensor_rank - 1}]",
+                    "BScaleTensor.Sizes[{}] is {}; it must be 1 or BTensor.Sizes[{}], {} (one for all of B, "
+                    "or one for each column)",
+                    (b_scale_tensor_rank - 1, number1, b_tensor_rank - 1, n),
                 )
             )
         for d in range(b_scale_tensor_rank):
@@ -653,9 +699,12 @@ class QuantizedLinearMatrixMultiply(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes",
-                        "BScaleTensor.Sizes",
-                        f"BScaleTensor.Sizes[{d}] is {b_scale_tensor_sizes[d]}; it must equal 1 (one for "
-                        "all of B, or one for each column)",
+                        f"BScaleTensor.Sizes[{d}]",
+                        "BScaleTensor.Sizes[{}] is {}; it must equal 1 (one for all of B, or one for each "
+                        "column)",
+                        (d, b_scale_tensor_sizes[d]),
+                        b_scale_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -665,10 +714,10 @@ class QuantizedLinearMatrixMultiply(Description):
             violations.append(
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes",
-                    "OutputScaleTensor.Sizes",
-                    f"OutputScaleTensor.Sizes[{max(output_scale_tensor_rank - 2, 0)}] is {number1}; it must "
-                    f"be 1 or ATensor.Sizes[{a_tensor_rank - 2}], {m} (one for all of the output, or one "
-                    "for each row)",
+                    f"OutputScaleTensor.Sizes[{max(output_scale_tensor_rank - 2, 0)}]",
+                    "OutputScaleTensor.Sizes[{}] is {}; it must be 1 or ATensor.Sizes[{}], {} (one for all "
+                    "of the output, or one for each row)",
+                    (max(output_scale_tensor_rank - 2, 0), number1, a_tensor_rank - 2, m),
                 )
             )
         for d in range(output_scale_tensor_rank):
@@ -676,9 +725,12 @@ class QuantizedLinearMatrixMultiply(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes",
-                        "OutputScaleTensor.Sizes",
-                        f"OutputScaleTensor.Sizes[{d}] is {output_scale_tensor_sizes[d]}; it must equal 1 "
-                        "(one for all of the output, or one for each row)",
+                        f"OutputScaleTensor.Sizes[{d}]",
+                        "OutputScaleTensor.Sizes[{}] is {}; it must equal 1 (one for all of the output, or "
+                        "one for each row)",
+                        (d, output_scale_tensor_sizes[d]),
+                        output_scale_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -692,10 +744,10 @@ class QuantizedLinearMatrixMultiply(Description):
             violations.append(
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes",
-                    "OutputZeroPointTensor.Sizes",
-                    f"OutputZeroPointTensor.Sizes[{number1}] is {number2}; it must be 1 or "
-                    f"ATensor.Sizes[{a_tensor_rank - 2}], {m} (one for all of the output, or one for each "
-                    "row)",
+                    f"OutputZeroPointTensor.Sizes[{number1}]",
+                    "OutputZeroPointTensor.Sizes[{}] is {}; it must be 1 or ATensor.Sizes[{}], {} (one for "
+                    "all of the output, or one for each row)",
+                    (number1, number2, a_tensor_rank - 2, m),
                 )
             )
         for d in range(output_zero_point_tensor_rank):
@@ -707,9 +759,12 @@ class QuantizedLinearMatrixMultiply(Description):
                 violations.append(
                     Violation(
                         "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes",
-                        "OutputZeroPointTensor.Sizes",
-                        f"OutputZeroPointTensor.Sizes[{d}] is {output_zero_point_tensor_sizes[d]}; it must "
-                        "equal 1 (one for all of the output, or one for each row)",
+                        f"OutputZeroPointTensor.Sizes[{d}]",
+                        "OutputZeroPointTensor.Sizes[{}] is {}; it must equal 1 (one for all of the output, "
+                        "or one for each row)",
+                        (d, output_zero_point_tensor_sizes[d]),
+                        output_zero_point_tensor_sizes[d],
+                        1,
                     )
                 )
                 break

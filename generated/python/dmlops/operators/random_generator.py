@@ -197,8 +197,11 @@ class RandomGenerator(Description):
                 Violation(
                     "DML-RANDOM_GENERATOR-same-rank",
                     "OutputStateTensor.DimensionCount",
-                    f"OutputStateTensor.DimensionCount is {output_state_tensor_rank}; it must equal "
-                    f"InputStateTensor.DimensionCount, {input_state_tensor_rank}",
+                    "OutputStateTensor.DimensionCount is {}; it must equal InputStateTensor.DimensionCount, "
+                    "{}",
+                    (output_state_tensor_rank, input_state_tensor_rank),
+                    output_state_tensor_rank,
+                    input_state_tensor_rank,
                 )
             )
         if violations:
@@ -233,8 +236,11 @@ class RandomGenerator(Description):
                 Violation(
                     "DML-RANDOM_GENERATOR-state-sizes",
                     "InputStateTensor.Sizes",
-                    f"InputStateTensor.Sizes is {list(input_state_tensor_sizes)}; it must be "
-                    f"{list(state_sizes)} (the state is four words of counter and two of key){hint}",
+                    "InputStateTensor.Sizes is {}; it must be {} (the state is four words of counter and "
+                    "two of key){}",
+                    (input_state_tensor_sizes, state_sizes, hint),
+                    input_state_tensor_sizes,
+                    state_sizes,
                 )
             )
         # DML-RANDOM_GENERATOR-same-sizes
@@ -243,8 +249,10 @@ class RandomGenerator(Description):
                 Violation(
                     "DML-RANDOM_GENERATOR-same-sizes",
                     "OutputStateTensor.Sizes",
-                    f"OutputStateTensor.Sizes is {list(output_state_tensor_sizes)}; it must equal "
-                    f"InputStateTensor.Sizes, {list(input_state_tensor_sizes)}",
+                    "OutputStateTensor.Sizes is {}; it must equal InputStateTensor.Sizes, {}",
+                    (output_state_tensor_sizes, input_state_tensor_sizes),
+                    output_state_tensor_sizes,
+                    input_state_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -466,8 +466,10 @@ class Reduce(Description):
                 Violation(
                     "DML-REDUCE-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -498,9 +500,11 @@ class Reduce(Description):
                 violations.append(
                     Violation(
                         "DML-REDUCE-axes-range",
-                        "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, "
-                        f"{input_tensor_rank}{hint}",
+                        f"Axes[{i}]",
+                        "Axes[{}] is {}; it must be less than InputTensor.DimensionCount, {}{}",
+                        (i, axes[i], input_tensor_rank, hint),
+                        axes[i],
+                        input_tensor_rank,
                     )
                 )
                 break
@@ -513,10 +517,14 @@ class Reduce(Description):
                 Violation(
                     "DML-REDUCE-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)} (only indices have a type of "
-                    "their own)",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {} (only indices have "
+                    "a type of their own)",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-REDUCE-output-sizes
@@ -525,8 +533,10 @@ class Reduce(Description):
                 Violation(
                     "DML-REDUCE-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(reduced_sizes)} "
-                    "(reduced dimensions have size 1)",
+                    "OutputTensor.Sizes is {}; it must be {} (reduced dimensions have size 1)",
+                    (output_tensor_sizes, reduced_sizes),
+                    output_tensor_sizes,
+                    reduced_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -550,8 +560,11 @@ class Reduce(Description):
                 Violation(
                     "DML-REDUCE-axis-count",
                     "AxisCount",
-                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, "
-                    f"{input_tensor_rank} (a dimension is reduced once){hint}",
+                    "AxisCount is {}; it should be at most InputTensor.DimensionCount, {} (a dimension is "
+                    "reduced once){}",
+                    (axis_count, input_tensor_rank, hint),
+                    axis_count,
+                    input_tensor_rank,
                 )
             )
         return violations

@@ -236,8 +236,10 @@ class Resample1(Description):
                 Violation(
                     "DML-RESAMPLE1-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-RESAMPLE1-dimension-count
@@ -246,8 +248,10 @@ class Resample1(Description):
                 Violation(
                     "DML-RESAMPLE1-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount, "
-                    f"{input_tensor_rank}",
+                    "DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (dimension_count, input_tensor_rank),
+                    dimension_count,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -269,9 +273,11 @@ class Resample1(Description):
                 violations.append(
                     Violation(
                         "DML-RESAMPLE1-scales-range",
-                        "Scales",
-                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be at least 0.0 (a scaled size is "
-                        "not negative)",
+                        f"Scales[{d}]",
+                        "Scales[{}] is {}; it must be at least 0.0 (a scaled size is not negative)",
+                        (d, as_float(scales[d])),
+                        as_float(scales[d]),
+                        0.0,
                     )
                 )
                 break
@@ -281,9 +287,13 @@ class Resample1(Description):
                 Violation(
                     "DML-RESAMPLE1-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -300,9 +310,11 @@ class Resample1(Description):
                 violations.append(
                     Violation(
                         "DML-RESAMPLE1-scales-positive",
-                        "Scales",
-                        f"Scales[{d}] is {as_float(scales[d]):g}; it should be more than 0.0 (0 gives no "
-                        "input coordinate)",
+                        f"Scales[{d}]",
+                        "Scales[{}] is {}; it should be more than 0.0 (0 gives no input coordinate)",
+                        (d, as_float(scales[d])),
+                        as_float(scales[d]),
+                        0.0,
                     )
                 )
                 break

@@ -216,8 +216,11 @@ class ResampleGrad1(Description):
                 Violation(
                     "DML-RESAMPLE_GRAD1-same-rank",
                     "OutputGradientTensor.DimensionCount",
-                    f"OutputGradientTensor.DimensionCount is {output_gradient_tensor_rank}; it must equal "
-                    f"InputGradientTensor.DimensionCount, {input_gradient_tensor_rank}",
+                    "OutputGradientTensor.DimensionCount is {}; it must equal "
+                    "InputGradientTensor.DimensionCount, {}",
+                    (output_gradient_tensor_rank, input_gradient_tensor_rank),
+                    output_gradient_tensor_rank,
+                    input_gradient_tensor_rank,
                 )
             )
         # DML-RESAMPLE_GRAD1-dimension-count
@@ -226,8 +229,10 @@ class ResampleGrad1(Description):
                 Violation(
                     "DML-RESAMPLE_GRAD1-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal "
-                    f"InputGradientTensor.DimensionCount, {input_gradient_tensor_rank}",
+                    "DimensionCount is {}; it must equal InputGradientTensor.DimensionCount, {}",
+                    (dimension_count, input_gradient_tensor_rank),
+                    dimension_count,
+                    input_gradient_tensor_rank,
                 )
             )
         if violations:
@@ -249,9 +254,11 @@ class ResampleGrad1(Description):
                 violations.append(
                     Violation(
                         "DML-RESAMPLE_GRAD1-scales-range",
-                        "Scales",
-                        f"Scales[{i}] is {as_float(scales[i]):g}; it must be at least 0.0 (a scaled size is "
-                        "not negative)",
+                        f"Scales[{i}]",
+                        "Scales[{}] is {}; it must be at least 0.0 (a scaled size is not negative)",
+                        (i, as_float(scales[i])),
+                        as_float(scales[i]),
+                        0.0,
                     )
                 )
                 break
@@ -261,10 +268,13 @@ class ResampleGrad1(Description):
                 Violation(
                     "DML-RESAMPLE_GRAD1-same-type",
                     "OutputGradientTensor.DataType",
-                    "OutputGradientTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_gradient_tensor_data_type)}; it must equal "
-                    "InputGradientTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_gradient_tensor_data_type)}",
+                    "OutputGradientTensor.DataType is {}; it must equal InputGradientTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_gradient_tensor_data_type),
+                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_gradient_tensor_data_type),
+                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -281,9 +291,11 @@ class ResampleGrad1(Description):
                 violations.append(
                     Violation(
                         "DML-RESAMPLE_GRAD1-scales-positive",
-                        "Scales",
-                        f"Scales[{i}] is {as_float(scales[i]):g}; it should be more than 0.0 (0 gives no "
-                        "input coordinate)",
+                        f"Scales[{i}]",
+                        "Scales[{}] is {}; it should be more than 0.0 (0 gives no input coordinate)",
+                        (i, as_float(scales[i])),
+                        as_float(scales[i]),
+                        0.0,
                     )
                 )
                 break

@@ -278,8 +278,11 @@ class ReverseSubsequences(Description):
                 Violation(
                     "DML-REVERSE_SUBSEQUENCES-same-rank",
                     "SequenceLengthsTensor.DimensionCount",
-                    f"SequenceLengthsTensor.DimensionCount is {sequence_lengths_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "SequenceLengthsTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, "
+                    "{}",
+                    (sequence_lengths_tensor_rank, input_tensor_rank),
+                    sequence_lengths_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -287,8 +290,10 @@ class ReverseSubsequences(Description):
                 Violation(
                     "DML-REVERSE_SUBSEQUENCES-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-REVERSE_SUBSEQUENCES-axis-range
@@ -302,8 +307,10 @@ class ReverseSubsequences(Description):
                 Violation(
                     "DML-REVERSE_SUBSEQUENCES-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, "
-                    f"{input_tensor_rank}{hint}",
+                    "Axis is {}; it must be less than InputTensor.DimensionCount, {}{}",
+                    (axis, input_tensor_rank, hint),
+                    axis,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -327,9 +334,13 @@ class ReverseSubsequences(Description):
                 Violation(
                     "DML-REVERSE_SUBSEQUENCES-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes
@@ -338,9 +349,12 @@ class ReverseSubsequences(Description):
                 violations.append(
                     Violation(
                         "DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes",
-                        "SequenceLengthsTensor.Sizes",
-                        f"SequenceLengthsTensor.Sizes[{d}] is {sequence_lengths_tensor_sizes[d]}; it must "
-                        f"equal InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only the axis may differ)",
+                        f"SequenceLengthsTensor.Sizes[{d}]",
+                        "SequenceLengthsTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} "
+                        "(only the axis may differ)",
+                        (d, sequence_lengths_tensor_sizes[d], d, input_tensor_sizes[d]),
+                        sequence_lengths_tensor_sizes[d],
+                        input_tensor_sizes[d],
                     )
                 )
                 break
@@ -350,9 +364,11 @@ class ReverseSubsequences(Description):
             violations.append(
                 Violation(
                     "DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size",
-                    "SequenceLengthsTensor.Sizes",
-                    f"SequenceLengthsTensor.Sizes[{axis}] is {number1}; it must equal 1 (a line has one "
-                    "length)",
+                    f"SequenceLengthsTensor.Sizes[{axis}]",
+                    "SequenceLengthsTensor.Sizes[{}] is {}; it must equal 1 (a line has one length)",
+                    (axis, number1),
+                    number1,
+                    1,
                 )
             )
         # DML-REVERSE_SUBSEQUENCES-same-sizes
@@ -361,8 +377,10 @@ class ReverseSubsequences(Description):
                 Violation(
                     "DML-REVERSE_SUBSEQUENCES-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -282,8 +282,8 @@ class RoiAlign(Description):
                 Violation(
                     "DML-ROI_ALIGN-reduction-function",
                     "ReductionFunction",
-                    f"ReductionFunction is {name_of(enums.ReduceFunction, reduction_function)}; it must be "
-                    "AVERAGE or MAX",
+                    "ReductionFunction is {}; it must be AVERAGE or MAX",
+                    (name_of(enums.ReduceFunction, reduction_function),),
                 )
             )
         # DML-ROI_ALIGN-maximum-samples-range
@@ -292,8 +292,11 @@ class RoiAlign(Description):
                 Violation(
                     "DML-ROI_ALIGN-maximum-samples-range",
                     "MaximumSamplesPerOutput",
-                    f"MaximumSamplesPerOutput is {maximum_samples_per_output}; it must be at least 1 "
-                    "(nothing can be reduced from no sample)",
+                    "MaximumSamplesPerOutput is {}; it must be at least 1 (nothing can be reduced from no "
+                    "sample)",
+                    (maximum_samples_per_output,),
+                    maximum_samples_per_output,
+                    1,
                 )
             )
         if violations:
@@ -320,8 +323,13 @@ class RoiAlign(Description):
                 Violation(
                     "DML-ROI_ALIGN-same-type",
                     "ROITensor.DataType",
-                    f"ROITensor.DataType is {name_of(enums.TensorDataType, roi_tensor_data_type)}; it must "
-                    f"equal InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "ROITensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, roi_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, roi_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_tensor_data_type != input_tensor_data_type:
@@ -329,17 +337,21 @@ class RoiAlign(Description):
                 Violation(
                     "DML-ROI_ALIGN-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-ROI_ALIGN-roi-sizes
         if roi_tensor_sizes != align((roi_count, 4), roi_tensor_rank, 1):
-            numbers1 = list(align((roi_count, 4), roi_tensor_rank, 1))
+            numbers1 = align((roi_count, 4), roi_tensor_rank, 1)
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
                 if roi_tensor_rank == len(numbers1)
                 and all(
                     roi_tensor_sizes[d] == entry(numbers1, d) or roi_tensor_sizes[d] == 1
@@ -351,16 +363,18 @@ class RoiAlign(Description):
                 Violation(
                     "DML-ROI_ALIGN-roi-sizes",
                     "ROITensor.Sizes",
-                    f"ROITensor.Sizes is {list(roi_tensor_sizes)}; it must be {numbers1} (four coordinates "
-                    f"for each region){hint}",
+                    "ROITensor.Sizes is {}; it must be {} (four coordinates for each region){}",
+                    (roi_tensor_sizes, numbers1, hint),
+                    roi_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-ROI_ALIGN-batch-indices-sizes
         if batch_indices_tensor_sizes != align((roi_count,), batch_indices_tensor_rank, 1):
-            numbers1 = list(align((roi_count,), batch_indices_tensor_rank, 1))
+            numbers1 = align((roi_count,), batch_indices_tensor_rank, 1)
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
                 if batch_indices_tensor_rank == len(numbers1)
                 and all(
                     batch_indices_tensor_sizes[d] == entry(numbers1, d) or batch_indices_tensor_sizes[d] == 1
@@ -372,8 +386,10 @@ class RoiAlign(Description):
                 Violation(
                     "DML-ROI_ALIGN-batch-indices-sizes",
                     "BatchIndicesTensor.Sizes",
-                    f"BatchIndicesTensor.Sizes is {list(batch_indices_tensor_sizes)}; it must be {numbers1} "
-                    f"(one batch for each region){hint}",
+                    "BatchIndicesTensor.Sizes is {}; it must be {} (one batch for each region){}",
+                    (batch_indices_tensor_sizes, numbers1, hint),
+                    batch_indices_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-ROI_ALIGN-output-shape
@@ -381,18 +397,22 @@ class RoiAlign(Description):
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN-output-shape",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal "
-                    f"ROITensor.Sizes[{roi_tensor_rank - 2}], {roi_count}",
+                    "OutputTensor.Sizes[0]",
+                    "OutputTensor.Sizes[0] is {}; it must equal ROITensor.Sizes[{}], {}",
+                    (output_tensor_sizes[0], roi_tensor_rank - 2, roi_count),
+                    output_tensor_sizes[0],
+                    roi_count,
                 )
             )
         if entry(output_tensor_sizes, 1) != entry(input_tensor_sizes, 1):
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN-output-shape",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; it must equal "
-                    f"InputTensor.Sizes[1], {entry(input_tensor_sizes, 1)}",
+                    "OutputTensor.Sizes[1]",
+                    "OutputTensor.Sizes[1] is {}; it must equal InputTensor.Sizes[1], {}",
+                    (entry(output_tensor_sizes, 1), entry(input_tensor_sizes, 1)),
+                    entry(output_tensor_sizes, 1),
+                    entry(input_tensor_sizes, 1),
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -408,9 +428,11 @@ class RoiAlign(Description):
                 Violation(
                     "DML-ROI_ALIGN-sample-range",
                     "MinimumSamplesPerOutput",
-                    f"MinimumSamplesPerOutput is {minimum_samples_per_output}; it should be at most "
-                    f"MaximumSamplesPerOutput, {maximum_samples_per_output} (the number of samples is "
-                    "clamped between the two)",
+                    "MinimumSamplesPerOutput is {}; it should be at most MaximumSamplesPerOutput, {} (the "
+                    "number of samples is clamped between the two)",
+                    (minimum_samples_per_output, maximum_samples_per_output),
+                    minimum_samples_per_output,
+                    maximum_samples_per_output,
                 )
             )
         return violations

@@ -358,8 +358,8 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-reduction-function",
                     "ReductionFunction",
-                    f"ReductionFunction is {name_of(enums.ReduceFunction, reduction_function)}; it must be "
-                    "AVERAGE or MAX",
+                    "ReductionFunction is {}; it must be AVERAGE or MAX",
+                    (name_of(enums.ReduceFunction, reduction_function),),
                 )
             )
         # DML-ROI_ALIGN_GRAD-input-for-roi-gradient
@@ -387,8 +387,11 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-maximum-samples-range",
                     "MaximumSamplesPerOutput",
-                    f"MaximumSamplesPerOutput is {maximum_samples_per_output}; it must be at least 1 "
-                    "(nothing can be reduced from no sample)",
+                    "MaximumSamplesPerOutput is {}; it must be at least 1 (nothing can be reduced from no "
+                    "sample)",
+                    (maximum_samples_per_output,),
+                    maximum_samples_per_output,
+                    1,
                 )
             )
         if violations:
@@ -425,9 +428,13 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-same-type",
                     "ROITensor.DataType",
-                    f"ROITensor.DataType is {name_of(enums.TensorDataType, roi_tensor_data_type)}; it must "
-                    "equal InputGradientTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_gradient_tensor_data_type)}",
+                    "ROITensor.DataType is {}; it must equal InputGradientTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, roi_tensor_data_type),
+                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, roi_tensor_data_type),
+                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
                 )
             )
         if input_tensor is not None and input_tensor_data_type != input_gradient_tensor_data_type:
@@ -435,9 +442,13 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-same-type",
                     "InputTensor.DataType",
-                    f"InputTensor.DataType is {name_of(enums.TensorDataType, input_tensor_data_type)}; it "
-                    "must equal InputGradientTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_gradient_tensor_data_type)}",
+                    "InputTensor.DataType is {}; it must equal InputGradientTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
+                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
                 )
             )
         if (
@@ -448,10 +459,13 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-same-type",
                     "OutputGradientTensor.DataType",
-                    "OutputGradientTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_gradient_tensor_data_type)}; it must equal "
-                    "InputGradientTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_gradient_tensor_data_type)}",
+                    "OutputGradientTensor.DataType is {}; it must equal InputGradientTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_gradient_tensor_data_type),
+                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_gradient_tensor_data_type),
+                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
                 )
             )
         if (
@@ -462,18 +476,21 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-same-type",
                     "OutputROIGradientTensor.DataType",
-                    "OutputROIGradientTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_roi_gradient_tensor_data_type)}; it must equal "
-                    "InputGradientTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_gradient_tensor_data_type)}",
+                    "OutputROIGradientTensor.DataType is {}; it must equal InputGradientTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_roi_gradient_tensor_data_type),
+                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_roi_gradient_tensor_data_type),
+                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
                 )
             )
         # DML-ROI_ALIGN_GRAD-roi-sizes
         if roi_tensor_sizes != align((roi_count, 4), roi_tensor_rank, 1):
-            numbers1 = list(align((roi_count, 4), roi_tensor_rank, 1))
+            numbers1 = align((roi_count, 4), roi_tensor_rank, 1)
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
                 if roi_tensor_rank == len(numbers1)
                 and all(
                     roi_tensor_sizes[d] == entry(numbers1, d) or roi_tensor_sizes[d] == 1
@@ -485,16 +502,18 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-roi-sizes",
                     "ROITensor.Sizes",
-                    f"ROITensor.Sizes is {list(roi_tensor_sizes)}; it must be {numbers1} (four coordinates "
-                    f"for each region){hint}",
+                    "ROITensor.Sizes is {}; it must be {} (four coordinates for each region){}",
+                    (roi_tensor_sizes, numbers1, hint),
+                    roi_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-ROI_ALIGN_GRAD-batch-indices-sizes
         if batch_indices_tensor_sizes != align((roi_count,), batch_indices_tensor_rank, 1):
-            numbers1 = list(align((roi_count,), batch_indices_tensor_rank, 1))
+            numbers1 = align((roi_count,), batch_indices_tensor_rank, 1)
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
                 if batch_indices_tensor_rank == len(numbers1)
                 and all(
                     batch_indices_tensor_sizes[d] == entry(numbers1, d) or batch_indices_tensor_sizes[d] == 1
@@ -506,8 +525,10 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-batch-indices-sizes",
                     "BatchIndicesTensor.Sizes",
-                    f"BatchIndicesTensor.Sizes is {list(batch_indices_tensor_sizes)}; it must be {numbers1} "
-                    f"(one batch for each region){hint}",
+                    "BatchIndicesTensor.Sizes is {}; it must be {} (one batch for each region){}",
+                    (batch_indices_tensor_sizes, numbers1, hint),
+                    batch_indices_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-ROI_ALIGN_GRAD-input-gradient-regions
@@ -515,10 +536,12 @@ class RoiAlignGrad(Description):
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN_GRAD-input-gradient-regions",
-                    "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes[0] is {input_gradient_tensor_sizes[0]}; it must equal "
-                    f"ROITensor.Sizes[{roi_tensor_rank - 2}], {roi_count} (one block of gradients for each "
-                    "region)",
+                    "InputGradientTensor.Sizes[0]",
+                    "InputGradientTensor.Sizes[0] is {}; it must equal ROITensor.Sizes[{}], {} (one block "
+                    "of gradients for each region)",
+                    (input_gradient_tensor_sizes[0], roi_tensor_rank - 2, roi_count),
+                    input_gradient_tensor_sizes[0],
+                    roi_count,
                 )
             )
         # DML-ROI_ALIGN_GRAD-input-channels
@@ -526,9 +549,11 @@ class RoiAlignGrad(Description):
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN_GRAD-input-channels",
-                    "InputTensor.Sizes",
-                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must equal "
-                    f"InputGradientTensor.Sizes[1], {entry(input_gradient_tensor_sizes, 1)}",
+                    "InputTensor.Sizes[1]",
+                    "InputTensor.Sizes[1] is {}; it must equal InputGradientTensor.Sizes[1], {}",
+                    (entry(input_tensor_sizes, 1), entry(input_gradient_tensor_sizes, 1)),
+                    entry(input_tensor_sizes, 1),
+                    entry(input_gradient_tensor_sizes, 1),
                 )
             )
         # DML-ROI_ALIGN_GRAD-output-channels
@@ -539,9 +564,11 @@ class RoiAlignGrad(Description):
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN_GRAD-output-channels",
-                    "OutputGradientTensor.Sizes",
-                    f"OutputGradientTensor.Sizes[1] is {entry(output_gradient_tensor_sizes, 1)}; it must "
-                    f"equal InputGradientTensor.Sizes[1], {entry(input_gradient_tensor_sizes, 1)}",
+                    "OutputGradientTensor.Sizes[1]",
+                    "OutputGradientTensor.Sizes[1] is {}; it must equal InputGradientTensor.Sizes[1], {}",
+                    (entry(output_gradient_tensor_sizes, 1), entry(input_gradient_tensor_sizes, 1)),
+                    entry(output_gradient_tensor_sizes, 1),
+                    entry(input_gradient_tensor_sizes, 1),
                 )
             )
         # DML-ROI_ALIGN_GRAD-output-sizes
@@ -553,8 +580,10 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-output-sizes",
                     "OutputGradientTensor.Sizes",
-                    f"OutputGradientTensor.Sizes is {list(output_gradient_tensor_sizes)}; it must equal "
-                    f"InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    "OutputGradientTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_gradient_tensor_sizes, input_tensor_sizes),
+                    output_gradient_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         # DML-ROI_ALIGN_GRAD-output-roi-sizes
@@ -563,8 +592,10 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-output-roi-sizes",
                     "OutputROIGradientTensor.Sizes",
-                    f"OutputROIGradientTensor.Sizes is {list(output_roi_gradient_tensor_sizes)}; it must "
-                    f"equal ROITensor.Sizes, {list(roi_tensor_sizes)}",
+                    "OutputROIGradientTensor.Sizes is {}; it must equal ROITensor.Sizes, {}",
+                    (output_roi_gradient_tensor_sizes, roi_tensor_sizes),
+                    output_roi_gradient_tensor_sizes,
+                    roi_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -580,9 +611,11 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-sample-range",
                     "MinimumSamplesPerOutput",
-                    f"MinimumSamplesPerOutput is {minimum_samples_per_output}; it should be at most "
-                    f"MaximumSamplesPerOutput, {maximum_samples_per_output} (the number of samples is "
-                    "clamped between the two)",
+                    "MinimumSamplesPerOutput is {}; it should be at most MaximumSamplesPerOutput, {} (the "
+                    "number of samples is clamped between the two)",
+                    (minimum_samples_per_output, maximum_samples_per_output),
+                    minimum_samples_per_output,
+                    maximum_samples_per_output,
                 )
             )
         return violations

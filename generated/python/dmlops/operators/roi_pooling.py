@@ -205,8 +205,13 @@ class RoiPooling(Description):
                 Violation(
                     "DML-ROI_POOLING-same-type",
                     "ROITensor.DataType",
-                    f"ROITensor.DataType is {name_of(enums.TensorDataType, roi_tensor_data_type)}; it must "
-                    f"equal InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "ROITensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, roi_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, roi_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_tensor_data_type != input_tensor_data_type:
@@ -214,9 +219,13 @@ class RoiPooling(Description):
                 Violation(
                     "DML-ROI_POOLING-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-ROI_POOLING-roi-shape
@@ -224,24 +233,33 @@ class RoiPooling(Description):
             violations.append(
                 Violation(
                     "DML-ROI_POOLING-roi-shape",
-                    "ROITensor.Sizes",
-                    f"ROITensor.Sizes[0] is {roi_tensor_sizes[0]}; it must equal 1",
+                    "ROITensor.Sizes[0]",
+                    "ROITensor.Sizes[0] is {}; it must equal 1",
+                    (roi_tensor_sizes[0],),
+                    roi_tensor_sizes[0],
+                    1,
                 )
             )
         if entry(roi_tensor_sizes, 1) != 1:
             violations.append(
                 Violation(
                     "DML-ROI_POOLING-roi-shape",
-                    "ROITensor.Sizes",
-                    f"ROITensor.Sizes[1] is {entry(roi_tensor_sizes, 1)}; it must equal 1",
+                    "ROITensor.Sizes[1]",
+                    "ROITensor.Sizes[1] is {}; it must equal 1",
+                    (entry(roi_tensor_sizes, 1),),
+                    entry(roi_tensor_sizes, 1),
+                    1,
                 )
             )
         if entry(roi_tensor_sizes, 3) != 5:
             violations.append(
                 Violation(
                     "DML-ROI_POOLING-roi-shape",
-                    "ROITensor.Sizes",
-                    f"ROITensor.Sizes[3] is {entry(roi_tensor_sizes, 3)}; it must equal 5",
+                    "ROITensor.Sizes[3]",
+                    "ROITensor.Sizes[3] is {}; it must equal 5",
+                    (entry(roi_tensor_sizes, 3),),
+                    entry(roi_tensor_sizes, 3),
+                    5,
                 )
             )
         # DML-ROI_POOLING-output-shape
@@ -249,36 +267,44 @@ class RoiPooling(Description):
             violations.append(
                 Violation(
                     "DML-ROI_POOLING-output-shape",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal ROITensor.Sizes[2], "
-                    f"{roi_count}",
+                    "OutputTensor.Sizes[0]",
+                    "OutputTensor.Sizes[0] is {}; it must equal ROITensor.Sizes[2], {}",
+                    (output_tensor_sizes[0], roi_count),
+                    output_tensor_sizes[0],
+                    roi_count,
                 )
             )
         if entry(output_tensor_sizes, 1) != entry(input_tensor_sizes, 1):
             violations.append(
                 Violation(
                     "DML-ROI_POOLING-output-shape",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; it must equal "
-                    f"InputTensor.Sizes[1], {entry(input_tensor_sizes, 1)}",
+                    "OutputTensor.Sizes[1]",
+                    "OutputTensor.Sizes[1] is {}; it must equal InputTensor.Sizes[1], {}",
+                    (entry(output_tensor_sizes, 1), entry(input_tensor_sizes, 1)),
+                    entry(output_tensor_sizes, 1),
+                    entry(input_tensor_sizes, 1),
                 )
             )
         if entry(output_tensor_sizes, 2) != pooled_size.Height:
             violations.append(
                 Violation(
                     "DML-ROI_POOLING-output-shape",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[2] is {entry(output_tensor_sizes, 2)}; it must equal "
-                    f"PooledSize.Height, {pooled_size.Height}",
+                    "OutputTensor.Sizes[2]",
+                    "OutputTensor.Sizes[2] is {}; it must equal PooledSize.Height, {}",
+                    (entry(output_tensor_sizes, 2), pooled_size.Height),
+                    entry(output_tensor_sizes, 2),
+                    pooled_size.Height,
                 )
             )
         if entry(output_tensor_sizes, 3) != pooled_size.Width:
             violations.append(
                 Violation(
                     "DML-ROI_POOLING-output-shape",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[3] is {entry(output_tensor_sizes, 3)}; it must equal "
-                    f"PooledSize.Width, {pooled_size.Width}",
+                    "OutputTensor.Sizes[3]",
+                    "OutputTensor.Sizes[3] is {}; it must equal PooledSize.Width, {}",
+                    (entry(output_tensor_sizes, 3), pooled_size.Width),
+                    entry(output_tensor_sizes, 3),
+                    pooled_size.Width,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -297,8 +297,10 @@ class ScatterElements(Description):
                 Violation(
                     "DML-SCATTER_ELEMENTS-same-rank",
                     "IndicesTensor.DimensionCount",
-                    f"IndicesTensor.DimensionCount is {indices_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "IndicesTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (indices_tensor_rank, input_tensor_rank),
+                    indices_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if updates_tensor_rank != input_tensor_rank:
@@ -306,8 +308,10 @@ class ScatterElements(Description):
                 Violation(
                     "DML-SCATTER_ELEMENTS-same-rank",
                     "UpdatesTensor.DimensionCount",
-                    f"UpdatesTensor.DimensionCount is {updates_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "UpdatesTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (updates_tensor_rank, input_tensor_rank),
+                    updates_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -315,8 +319,10 @@ class ScatterElements(Description):
                 Violation(
                     "DML-SCATTER_ELEMENTS-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-SCATTER_ELEMENTS-axis-range
@@ -330,8 +336,10 @@ class ScatterElements(Description):
                 Violation(
                     "DML-SCATTER_ELEMENTS-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, "
-                    f"{input_tensor_rank}{hint}",
+                    "Axis is {}; it must be less than InputTensor.DimensionCount, {}{}",
+                    (axis, input_tensor_rank, hint),
+                    axis,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -357,9 +365,13 @@ class ScatterElements(Description):
                 Violation(
                     "DML-SCATTER_ELEMENTS-same-type",
                     "UpdatesTensor.DataType",
-                    f"UpdatesTensor.DataType is {name_of(enums.TensorDataType, updates_tensor_data_type)}; "
-                    "it must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "UpdatesTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, updates_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, updates_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_tensor_data_type != input_tensor_data_type:
@@ -367,9 +379,13 @@ class ScatterElements(Description):
                 Violation(
                     "DML-SCATTER_ELEMENTS-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-SCATTER_ELEMENTS-indices-within
@@ -378,10 +394,12 @@ class ScatterElements(Description):
                 violations.append(
                     Violation(
                         "DML-SCATTER_ELEMENTS-indices-within",
-                        "IndicesTensor.Sizes",
-                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must be at most "
-                        f"InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (off the axis, an update goes to "
-                        "the output element at its own coordinates)",
+                        f"IndicesTensor.Sizes[{d}]",
+                        "IndicesTensor.Sizes[{}] is {}; it must be at most InputTensor.Sizes[{}], {} (off "
+                        "the axis, an update goes to the output element at its own coordinates)",
+                        (d, indices_tensor_sizes[d], d, input_tensor_sizes[d]),
+                        indices_tensor_sizes[d],
+                        input_tensor_sizes[d],
                     )
                 )
                 break
@@ -401,8 +419,10 @@ class ScatterElements(Description):
                 Violation(
                     "DML-SCATTER_ELEMENTS-updates-sizes",
                     "UpdatesTensor.Sizes",
-                    f"UpdatesTensor.Sizes is {list(updates_tensor_sizes)}; it must equal "
-                    f"IndicesTensor.Sizes, {list(indices_tensor_sizes)}{hint}",
+                    "UpdatesTensor.Sizes is {}; it must equal IndicesTensor.Sizes, {}{}",
+                    (updates_tensor_sizes, indices_tensor_sizes, hint),
+                    updates_tensor_sizes,
+                    indices_tensor_sizes,
                 )
             )
         # DML-SCATTER_ELEMENTS-output-sizes
@@ -411,8 +431,10 @@ class ScatterElements(Description):
                 Violation(
                     "DML-SCATTER_ELEMENTS-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -434,9 +456,12 @@ class ScatterElements(Description):
                 violations.append(
                     Violation(
                         "DML-SCATTER_ELEMENTS-indices-sizes",
-                        "IndicesTensor.Sizes",
-                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it should equal "
-                        f"InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only the axis may differ)",
+                        f"IndicesTensor.Sizes[{d}]",
+                        "IndicesTensor.Sizes[{}] is {}; it should equal InputTensor.Sizes[{}], {} (only the "
+                        "axis may differ)",
+                        (d, indices_tensor_sizes[d], d, input_tensor_sizes[d]),
+                        indices_tensor_sizes[d],
+                        input_tensor_sizes[d],
                     )
                 )
                 break

@@ -303,8 +303,10 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-same-rank",
                     "IndicesTensor.DimensionCount",
-                    f"IndicesTensor.DimensionCount is {indices_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "IndicesTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (indices_tensor_rank, input_tensor_rank),
+                    indices_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if updates_tensor_rank != input_tensor_rank:
@@ -312,8 +314,10 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-same-rank",
                     "UpdatesTensor.DimensionCount",
-                    f"UpdatesTensor.DimensionCount is {updates_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "UpdatesTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (updates_tensor_rank, input_tensor_rank),
+                    updates_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_tensor_rank != input_tensor_rank:
@@ -321,8 +325,10 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-SCATTER_ND-input-dimension-count-range
@@ -331,7 +337,10 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-input-dimension-count-range",
                     "InputDimensionCount",
-                    f"InputDimensionCount is {input_dimension_count}; it must be at least 1",
+                    "InputDimensionCount is {}; it must be at least 1",
+                    (input_dimension_count,),
+                    input_dimension_count,
+                    1,
                 )
             )
         if input_dimension_count > input_tensor_rank:
@@ -345,8 +354,10 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-input-dimension-count-range",
                     "InputDimensionCount",
-                    f"InputDimensionCount is {input_dimension_count}; it must be at most "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}{hint}",
+                    "InputDimensionCount is {}; it must be at most InputTensor.DimensionCount, {}{}",
+                    (input_dimension_count, input_tensor_rank, hint),
+                    input_dimension_count,
+                    input_tensor_rank,
                 )
             )
         # DML-SCATTER_ND-indices-dimension-count-range
@@ -355,7 +366,10 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-indices-dimension-count-range",
                     "IndicesDimensionCount",
-                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at least 1",
+                    "IndicesDimensionCount is {}; it must be at least 1",
+                    (indices_dimension_count,),
+                    indices_dimension_count,
+                    1,
                 )
             )
         if indices_dimension_count > indices_tensor_rank:
@@ -369,8 +383,10 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-indices-dimension-count-range",
                     "IndicesDimensionCount",
-                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at most "
-                    f"IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
+                    "IndicesDimensionCount is {}; it must be at most IndicesTensor.DimensionCount, {}{}",
+                    (indices_dimension_count, indices_tensor_rank, hint),
+                    indices_dimension_count,
+                    indices_tensor_rank,
                 )
             )
         if violations:
@@ -403,9 +419,13 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-same-type",
                     "UpdatesTensor.DataType",
-                    f"UpdatesTensor.DataType is {name_of(enums.TensorDataType, updates_tensor_data_type)}; "
-                    "it must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "UpdatesTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, updates_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, updates_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         if output_tensor_data_type != input_tensor_data_type:
@@ -413,9 +433,13 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-SCATTER_ND-input-leading-ones
@@ -424,9 +448,12 @@ class ScatterNd(Description):
                 violations.append(
                     Violation(
                         "DML-SCATTER_ND-input-leading-ones",
-                        "InputTensor.Sizes",
-                        f"InputTensor.Sizes[{d}] is {input_tensor_sizes[d]}; it must equal 1 (dimensions "
-                        "before the last InputDimensionCount do not count)",
+                        f"InputTensor.Sizes[{d}]",
+                        "InputTensor.Sizes[{}] is {}; it must equal 1 (dimensions before the last "
+                        "InputDimensionCount do not count)",
+                        (d, input_tensor_sizes[d]),
+                        input_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -436,9 +463,12 @@ class ScatterNd(Description):
                 violations.append(
                     Violation(
                         "DML-SCATTER_ND-indices-leading-ones",
-                        "IndicesTensor.Sizes",
-                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must equal 1 "
-                        "(dimensions before the last IndicesDimensionCount do not count)",
+                        f"IndicesTensor.Sizes[{d}]",
+                        "IndicesTensor.Sizes[{}] is {}; it must equal 1 (dimensions before the last "
+                        "IndicesDimensionCount do not count)",
+                        (d, indices_tensor_sizes[d]),
+                        indices_tensor_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -447,10 +477,12 @@ class ScatterNd(Description):
             violations.append(
                 Violation(
                     "DML-SCATTER_ND-index-tuple-size",
-                    "IndicesTensor.Sizes",
-                    f"IndicesTensor.Sizes[{indices_tensor_rank - 1}] is {index_tuple_size}; it must be at "
-                    f"most InputDimensionCount, {input_dimension_count} (a tuple has at most one coordinate "
-                    "for each input dimension that counts)",
+                    f"IndicesTensor.Sizes[{indices_tensor_rank - 1}]",
+                    "IndicesTensor.Sizes[{}] is {}; it must be at most InputDimensionCount, {} (a tuple has "
+                    "at most one coordinate for each input dimension that counts)",
+                    (indices_tensor_rank - 1, index_tuple_size, input_dimension_count),
+                    index_tuple_size,
+                    input_dimension_count,
                 )
             )
         # DML-SCATTER_ND-updates-rank
@@ -459,17 +491,19 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-updates-rank",
                     "IndicesTensor.Sizes",
-                    f"the sizes of the updates are {list(scattered_sizes)}; they must be at most as many as "
-                    f"the dimensions of InputTensor, {input_tensor_rank} (the updates have room for every "
-                    "size that is not indexed away)",
+                    "the sizes of the updates are {}; they must be at most as many as the dimensions of "
+                    "InputTensor, {} (the updates have room for every size that is not indexed away)",
+                    (scattered_sizes, input_tensor_rank),
+                    len(scattered_sizes),
+                    input_tensor_rank,
                 )
             )
         # DML-SCATTER_ND-updates-sizes
         if updates_tensor_sizes != align(scattered_sizes, input_tensor_rank, 1):
-            numbers1 = list(align(scattered_sizes, input_tensor_rank, 1))
+            numbers1 = align(scattered_sizes, input_tensor_rank, 1)
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {numbers1}, with a stride of 0 in each dimension "
-                "that repeats"
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
                 if updates_tensor_rank == len(numbers1)
                 and all(
                     updates_tensor_sizes[d] == entry(numbers1, d) or updates_tensor_sizes[d] == 1
@@ -481,9 +515,11 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-updates-sizes",
                     "UpdatesTensor.Sizes",
-                    f"UpdatesTensor.Sizes is {list(updates_tensor_sizes)}; it must be {numbers1} (the sizes "
-                    "of the indices but the last, then those of the input that are not indexed, after "
-                    f"leading 1s){hint}",
+                    "UpdatesTensor.Sizes is {}; it must be {} (the sizes of the indices but the last, then "
+                    "those of the input that are not indexed, after leading 1s){}",
+                    (updates_tensor_sizes, numbers1, hint),
+                    updates_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-SCATTER_ND-output-sizes
@@ -492,8 +528,10 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

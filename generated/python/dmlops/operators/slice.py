@@ -263,8 +263,10 @@ class Slice(Description):
                 Violation(
                     "DML-SLICE-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-SLICE-dimension-count
@@ -273,8 +275,10 @@ class Slice(Description):
                 Violation(
                     "DML-SLICE-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount, "
-                    f"{input_tensor_rank}",
+                    "DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (dimension_count, input_tensor_rank),
+                    dimension_count,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -296,9 +300,13 @@ class Slice(Description):
                 Violation(
                     "DML-SLICE-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-SLICE-slice-bounds
@@ -311,11 +319,22 @@ class Slice(Description):
                 violations.append(
                     Violation(
                         "DML-SLICE-slice-bounds",
-                        "Offsets",
-                        f"Offsets[{i}] ({entry(offsets, i)}) + (Sizes[{i}] ({entry(sizes, i)}) - 1) x "
-                        f"Strides[{i}] ({entry(strides, i)}) is {number1}; it must be less than "
-                        f"InputTensor.Sizes[{i}], {input_tensor_sizes[i]} (the last element lies within the "
-                        "input)",
+                        f"Offsets[{i}]",
+                        "Offsets[{}] ({}) + (Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {}; it must be less "
+                        "than InputTensor.Sizes[{}], {} (the last element lies within the input)",
+                        (
+                            i,
+                            entry(offsets, i),
+                            i,
+                            entry(sizes, i),
+                            i,
+                            entry(strides, i),
+                            number1,
+                            i,
+                            input_tensor_sizes[i],
+                        ),
+                        number1,
+                        input_tensor_sizes[i],
                     )
                 )
                 break
@@ -325,7 +344,10 @@ class Slice(Description):
                 Violation(
                     "DML-SLICE-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal Sizes, {list(sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal Sizes, {}",
+                    (output_tensor_sizes, sizes),
+                    output_tensor_sizes,
+                    sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -260,8 +260,10 @@ class Slice1(Description):
                 Violation(
                     "DML-SLICE1-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-SLICE1-dimension-count
@@ -270,8 +272,10 @@ class Slice1(Description):
                 Violation(
                     "DML-SLICE1-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount, "
-                    f"{input_tensor_rank}",
+                    "DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (dimension_count, input_tensor_rank),
+                    dimension_count,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -284,8 +288,11 @@ class Slice1(Description):
                 violations.append(
                     Violation(
                         "DML-SLICE1-window-sizes-range",
-                        "InputWindowSizes",
-                        f"InputWindowSizes[{i}] is {input_window_sizes[i]}; it must be at least 1",
+                        f"InputWindowSizes[{i}]",
+                        "InputWindowSizes[{}] is {}; it must be at least 1",
+                        (i, input_window_sizes[i]),
+                        input_window_sizes[i],
+                        1,
                     )
                 )
                 break
@@ -308,8 +315,10 @@ class Slice1(Description):
                 violations.append(
                     Violation(
                         "DML-SLICE1-strides-range",
-                        "InputWindowStrides",
-                        f"InputWindowStrides[{i}] is {input_window_strides[i]}; it must differ from 0",
+                        f"InputWindowStrides[{i}]",
+                        "InputWindowStrides[{}] is {}; it must differ from 0",
+                        (i, input_window_strides[i]),
+                        input_window_strides[i],
                     )
                 )
                 break
@@ -319,9 +328,13 @@ class Slice1(Description):
                 Violation(
                     "DML-SLICE1-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-SLICE1-window-bounds
@@ -331,11 +344,20 @@ class Slice1(Description):
                 violations.append(
                     Violation(
                         "DML-SLICE1-window-bounds",
-                        "InputWindowOffsets",
-                        f"InputWindowOffsets[{i}] ({entry(input_window_offsets, i)}) + "
-                        f"InputWindowSizes[{i}] ({entry(input_window_sizes, i)}) is {number1}; it must be "
-                        f"at most InputTensor.Sizes[{i}], {input_tensor_sizes[i]} (the window lies within "
-                        "the input)",
+                        f"InputWindowOffsets[{i}]",
+                        "InputWindowOffsets[{}] ({}) + InputWindowSizes[{}] ({}) is {}; it must be at most "
+                        "InputTensor.Sizes[{}], {} (the window lies within the input)",
+                        (
+                            i,
+                            entry(input_window_offsets, i),
+                            i,
+                            entry(input_window_sizes, i),
+                            number1,
+                            i,
+                            input_tensor_sizes[i],
+                        ),
+                        number1,
+                        input_tensor_sizes[i],
                     )
                 )
                 break
@@ -349,9 +371,12 @@ class Slice1(Description):
                 violations.append(
                     Violation(
                         "DML-SLICE1-output-sizes",
-                        "OutputTensor.Sizes",
-                        f"OutputTensor.Sizes[{i}] is {output_tensor_sizes[i]}; it must be at most {number1} "
-                        "(the window holds no more elements at this stride)",
+                        f"OutputTensor.Sizes[{i}]",
+                        "OutputTensor.Sizes[{}] is {}; it must be at most {} (the window holds no more "
+                        "elements at this stride)",
+                        (i, output_tensor_sizes[i], number1),
+                        output_tensor_sizes[i],
+                        number1,
                     )
                 )
                 break

@@ -262,8 +262,11 @@ class SliceGrad(Description):
                 Violation(
                     "DML-SLICE_GRAD-same-rank",
                     "OutputGradientTensor.DimensionCount",
-                    f"OutputGradientTensor.DimensionCount is {output_gradient_tensor_rank}; it must equal "
-                    f"InputGradientTensor.DimensionCount, {input_gradient_tensor_rank}",
+                    "OutputGradientTensor.DimensionCount is {}; it must equal "
+                    "InputGradientTensor.DimensionCount, {}",
+                    (output_gradient_tensor_rank, input_gradient_tensor_rank),
+                    output_gradient_tensor_rank,
+                    input_gradient_tensor_rank,
                 )
             )
         # DML-SLICE_GRAD-dimension-count
@@ -272,8 +275,10 @@ class SliceGrad(Description):
                 Violation(
                     "DML-SLICE_GRAD-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal "
-                    f"InputGradientTensor.DimensionCount, {input_gradient_tensor_rank}",
+                    "DimensionCount is {}; it must equal InputGradientTensor.DimensionCount, {}",
+                    (dimension_count, input_gradient_tensor_rank),
+                    dimension_count,
+                    input_gradient_tensor_rank,
                 )
             )
         if violations:
@@ -295,8 +300,11 @@ class SliceGrad(Description):
                 violations.append(
                     Violation(
                         "DML-SLICE_GRAD-window-sizes-range",
-                        "InputWindowSizes",
-                        f"InputWindowSizes[{i}] is {input_window_sizes[i]}; it must be at least 1",
+                        f"InputWindowSizes[{i}]",
+                        "InputWindowSizes[{}] is {}; it must be at least 1",
+                        (i, input_window_sizes[i]),
+                        input_window_sizes[i],
+                        1,
                     )
                 )
                 break
@@ -306,9 +314,11 @@ class SliceGrad(Description):
                 violations.append(
                     Violation(
                         "DML-SLICE_GRAD-strides-range",
-                        "InputWindowStrides",
-                        f"InputWindowStrides[{i}] is {input_window_strides[i]}; it must differ from 0 (with "
-                        "0 one element would go to several places)",
+                        f"InputWindowStrides[{i}]",
+                        "InputWindowStrides[{}] is {}; it must differ from 0 (with 0 one element would go "
+                        "to several places)",
+                        (i, input_window_strides[i]),
+                        input_window_strides[i],
                     )
                 )
                 break
@@ -318,10 +328,13 @@ class SliceGrad(Description):
                 Violation(
                     "DML-SLICE_GRAD-same-type",
                     "OutputGradientTensor.DataType",
-                    "OutputGradientTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_gradient_tensor_data_type)}; it must equal "
-                    "InputGradientTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_gradient_tensor_data_type)}",
+                    "OutputGradientTensor.DataType is {}; it must equal InputGradientTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_gradient_tensor_data_type),
+                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_gradient_tensor_data_type),
+                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
                 )
             )
         # DML-SLICE_GRAD-window-bounds
@@ -334,11 +347,21 @@ class SliceGrad(Description):
                 violations.append(
                     Violation(
                         "DML-SLICE_GRAD-window-bounds",
-                        "InputWindowOffsets",
-                        f"InputWindowOffsets[{i}] ({entry(input_window_offsets, i)}) + "
-                        f"InputWindowSizes[{i}] ({entry(input_window_sizes, i)}) is {number1}; it must be "
-                        f"at most OutputGradientTensor.Sizes[{i}], {output_gradient_tensor_sizes[i]} (the "
-                        "window lies within the tensor that was sliced)",
+                        f"InputWindowOffsets[{i}]",
+                        "InputWindowOffsets[{}] ({}) + InputWindowSizes[{}] ({}) is {}; it must be at most "
+                        "OutputGradientTensor.Sizes[{}], {} (the window lies within the tensor that was "
+                        "sliced)",
+                        (
+                            i,
+                            entry(input_window_offsets, i),
+                            i,
+                            entry(input_window_sizes, i),
+                            number1,
+                            i,
+                            output_gradient_tensor_sizes[i],
+                        ),
+                        number1,
+                        output_gradient_tensor_sizes[i],
                     )
                 )
                 break
@@ -353,9 +376,12 @@ class SliceGrad(Description):
                 violations.append(
                     Violation(
                         "DML-SLICE_GRAD-input-gradient-sizes",
-                        "InputGradientTensor.Sizes",
-                        f"InputGradientTensor.Sizes[{i}] is {input_gradient_tensor_sizes[i]}; it must be at "
-                        f"most {number1} (the window holds no more elements at this stride)",
+                        f"InputGradientTensor.Sizes[{i}]",
+                        "InputGradientTensor.Sizes[{}] is {}; it must be at most {} (the window holds no "
+                        "more elements at this stride)",
+                        (i, input_gradient_tensor_sizes[i], number1),
+                        input_gradient_tensor_sizes[i],
+                        number1,
                     )
                 )
                 break

@@ -206,7 +206,10 @@ class SpaceToDepth(Description):
                 Violation(
                     "DML-SPACE_TO_DEPTH-block-size-range",
                     "BlockSize",
-                    f"BlockSize is {block_size}; it must be at least 1 (a block is not empty)",
+                    "BlockSize is {}; it must be at least 1 (a block is not empty)",
+                    (block_size,),
+                    block_size,
+                    1,
                 )
             )
         if violations:
@@ -228,20 +231,28 @@ class SpaceToDepth(Description):
                 Violation(
                     "DML-SPACE_TO_DEPTH-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-SPACE_TO_DEPTH-blocks-divide
         for d in range(2, 4):
             if remainder(entry(input_tensor_sizes, d), block_size) != 0:
+                number1 = remainder(entry(input_tensor_sizes, d), block_size)
                 violations.append(
                     Violation(
                         "DML-SPACE_TO_DEPTH-blocks-divide",
-                        "InputTensor.Sizes",
-                        f"InputTensor.Sizes[{d}] is {entry(input_tensor_sizes, d)}; it must be a multiple "
-                        f"of BlockSize, {block_size} (height and width are made of whole blocks)",
+                        f"InputTensor.Sizes[{d}]",
+                        "InputTensor.Sizes[{}] is {}; it must be a multiple of BlockSize, {} (height and "
+                        "width are made of whole blocks)",
+                        (d, entry(input_tensor_sizes, d), block_size),
+                        number1,
+                        0,
                     )
                 )
                 break
@@ -255,18 +266,21 @@ class SpaceToDepth(Description):
                 quotient(entry(input_tensor_sizes, 3), block_size),
             )
         ):
-            numbers1 = [
+            numbers1 = (
                 input_tensor_sizes[0],
                 saturate(entry(input_tensor_sizes, 1) * block_size * block_size),
                 quotient(entry(input_tensor_sizes, 2), block_size),
                 quotient(entry(input_tensor_sizes, 3), block_size),
-            ]
+            )
             violations.append(
                 Violation(
                     "DML-SPACE_TO_DEPTH-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (channels "
-                    f"times BlockSize squared; height and width divided by BlockSize, {block_size})",
+                    "OutputTensor.Sizes is {}; it must be {} (channels times BlockSize squared; height and "
+                    "width divided by BlockSize, {})",
+                    (output_tensor_sizes, numbers1, block_size),
+                    output_tensor_sizes,
+                    numbers1,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

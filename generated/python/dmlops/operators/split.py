@@ -244,9 +244,12 @@ class Split(Description):
                 violations.append(
                     Violation(
                         "DML-SPLIT-same-rank",
-                        "OutputTensors.DimensionCount",
-                        f"OutputTensors[{i}].DimensionCount is {output_tensors[i].DimensionCount}; it must "
-                        f"equal InputTensor.DimensionCount, {input_tensor_rank}",
+                        f"OutputTensors[{i}].DimensionCount",
+                        "OutputTensors[{}].DimensionCount is {}; it must equal InputTensor.DimensionCount, "
+                        "{}",
+                        (i, output_tensors[i].DimensionCount, input_tensor_rank),
+                        output_tensors[i].DimensionCount,
+                        input_tensor_rank,
                     )
                 )
                 break
@@ -256,7 +259,10 @@ class Split(Description):
                 Violation(
                     "DML-SPLIT-output-count-range",
                     "OutputCount",
-                    f"OutputCount is {output_count}; it must be at least 1",
+                    "OutputCount is {}; it must be at least 1",
+                    (output_count,),
+                    output_count,
+                    1,
                 )
             )
         # DML-SPLIT-axis-range
@@ -270,8 +276,10 @@ class Split(Description):
                 Violation(
                     "DML-SPLIT-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, "
-                    f"{input_tensor_rank}{hint}",
+                    "Axis is {}; it must be less than InputTensor.DimensionCount, {}{}",
+                    (axis, input_tensor_rank, hint),
+                    axis,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -292,10 +300,15 @@ class Split(Description):
                 violations.append(
                     Violation(
                         "DML-SPLIT-same-type",
-                        "OutputTensors.DataType",
-                        f"OutputTensors[{i}].DataType is "
-                        f"{name_of(enums.TensorDataType, output_tensors[i].DataType)}; it must equal "
-                        f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                        f"OutputTensors[{i}].DataType",
+                        "OutputTensors[{}].DataType is {}; it must equal InputTensor.DataType, {}",
+                        (
+                            i,
+                            name_of(enums.TensorDataType, output_tensors[i].DataType),
+                            name_of(enums.TensorDataType, input_tensor_data_type),
+                        ),
+                        name_of(enums.TensorDataType, output_tensors[i].DataType),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
                     )
                 )
                 break
@@ -306,10 +319,12 @@ class Split(Description):
                     violations.append(
                         Violation(
                             "DML-SPLIT-output-sizes-off-axis",
-                            "OutputTensors.Sizes",
-                            f"OutputTensors[{i}].Sizes[{d}] is {entry(output_tensors[i].Sizes, d)}; it must "
-                            f"equal InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only the axis may "
-                            "differ)",
+                            f"OutputTensors[{i}].Sizes[{d}]",
+                            "OutputTensors[{}].Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} "
+                            "(only the axis may differ)",
+                            (i, d, entry(output_tensors[i].Sizes, d), d, input_tensor_sizes[d]),
+                            entry(output_tensors[i].Sizes, d),
+                            input_tensor_sizes[d],
                         )
                     )
                     break
@@ -325,9 +340,12 @@ class Split(Description):
             violations.append(
                 Violation(
                     "DML-SPLIT-axis-size",
-                    "InputTensor.Sizes",
-                    f"InputTensor.Sizes[{axis}] is {entry(input_tensor_sizes, axis)}; it must be {number1} "
-                    f"(along Axis, {axis}, the outputs add up to the input)",
+                    f"InputTensor.Sizes[{axis}]",
+                    "InputTensor.Sizes[{}] is {}; it must be {} (along Axis, {}, the outputs add up to the "
+                    "input)",
+                    (axis, entry(input_tensor_sizes, axis), number1, axis),
+                    entry(input_tensor_sizes, axis),
+                    number1,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

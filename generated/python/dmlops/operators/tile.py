@@ -233,8 +233,10 @@ class Tile(Description):
                 Violation(
                     "DML-TILE-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-TILE-repeats-count
@@ -243,8 +245,10 @@ class Tile(Description):
                 Violation(
                     "DML-TILE-repeats-count",
                     "RepeatsCount",
-                    f"RepeatsCount is {repeats_count}; it must equal InputTensor.DimensionCount, "
-                    f"{input_tensor_rank}",
+                    "RepeatsCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (repeats_count, input_tensor_rank),
+                    repeats_count,
+                    input_tensor_rank,
                 )
             )
         if violations:
@@ -257,8 +261,11 @@ class Tile(Description):
                 violations.append(
                     Violation(
                         "DML-TILE-repeats-range",
-                        "Repeats",
-                        f"Repeats[{i}] is {repeats[i]}; it must be at least 1",
+                        f"Repeats[{i}]",
+                        "Repeats[{}] is {}; it must be at least 1",
+                        (i, repeats[i]),
+                        repeats[i],
+                        1,
                     )
                 )
                 break
@@ -281,9 +288,13 @@ class Tile(Description):
                 Violation(
                     "DML-TILE-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-TILE-output-sizes
@@ -291,13 +302,18 @@ class Tile(Description):
             output_tensor_sizes
             != tuple(saturate(input_tensor_sizes[i] * entry(repeats, i)) for i in range(input_tensor_rank))
         ):
-            numbers1 = [saturate(input_tensor_sizes[i] * entry(repeats, i)) for i in range(input_tensor_rank)]
+            numbers1 = tuple(
+                saturate(input_tensor_sizes[i] * entry(repeats, i)) for i in range(input_tensor_rank)
+            )
             violations.append(
                 Violation(
                     "DML-TILE-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (each size "
-                    "is that of the input times its entry in Repeats)",
+                    "OutputTensor.Sizes is {}; it must be {} (each size is that of the input times its "
+                    "entry in Repeats)",
+                    (output_tensor_sizes, numbers1),
+                    output_tensor_sizes,
+                    numbers1,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

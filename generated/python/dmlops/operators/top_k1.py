@@ -273,8 +273,10 @@ class TopK1(Description):
                 Violation(
                     "DML-TOP_K1-same-rank",
                     "OutputValueTensor.DimensionCount",
-                    f"OutputValueTensor.DimensionCount is {output_value_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputValueTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_value_tensor_rank, input_tensor_rank),
+                    output_value_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         if output_index_tensor_rank != input_tensor_rank:
@@ -282,8 +284,10 @@ class TopK1(Description):
                 Violation(
                     "DML-TOP_K1-same-rank",
                     "OutputIndexTensor.DimensionCount",
-                    f"OutputIndexTensor.DimensionCount is {output_index_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputIndexTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_index_tensor_rank, input_tensor_rank),
+                    output_index_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-TOP_K1-axis-range
@@ -297,8 +301,10 @@ class TopK1(Description):
                 Violation(
                     "DML-TOP_K1-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, "
-                    f"{input_tensor_rank}{hint}",
+                    "Axis is {}; it must be less than InputTensor.DimensionCount, {}{}",
+                    (axis, input_tensor_rank, hint),
+                    axis,
+                    input_tensor_rank,
                 )
             )
         # DML-TOP_K1-k-positive
@@ -307,7 +313,10 @@ class TopK1(Description):
                 Violation(
                     "DML-TOP_K1-k-positive",
                     "K",
-                    f"K is {k}; it must be at least 1",
+                    "K is {}; it must be at least 1",
+                    (k,),
+                    k,
+                    1,
                 )
             )
         if violations:
@@ -331,9 +340,13 @@ class TopK1(Description):
                 Violation(
                     "DML-TOP_K1-same-type",
                     "OutputValueTensor.DataType",
-                    "OutputValueTensor.DataType is "
-                    f"{name_of(enums.TensorDataType, output_value_tensor_data_type)}; it must equal "
-                    f"InputTensor.DataType, {name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputValueTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_value_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_value_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-TOP_K1-k-range
@@ -342,30 +355,36 @@ class TopK1(Description):
                 Violation(
                     "DML-TOP_K1-k-range",
                     "K",
-                    f"K is {k}; it must be at most InputTensor.Sizes[{axis}], "
-                    f"{entry(input_tensor_sizes, axis)} (a sequence has no more elements)",
+                    "K is {}; it must be at most InputTensor.Sizes[{}], {} (a sequence has no more elements)",
+                    (k, axis, entry(input_tensor_sizes, axis)),
+                    k,
+                    entry(input_tensor_sizes, axis),
                 )
             )
         # DML-TOP_K1-output-value-sizes
         if output_value_tensor_sizes != replaced(input_tensor_sizes, axis, k):
-            numbers1 = list(replaced(input_tensor_sizes, axis, k))
             violations.append(
                 Violation(
                     "DML-TOP_K1-output-value-sizes",
                     "OutputValueTensor.Sizes",
-                    f"OutputValueTensor.Sizes is {list(output_value_tensor_sizes)}; it must be {numbers1} "
-                    f"(the sizes of the input, but K along Axis, {axis})",
+                    "OutputValueTensor.Sizes is {}; it must be {} (the sizes of the input, but K along "
+                    "Axis, {})",
+                    (output_value_tensor_sizes, replaced(input_tensor_sizes, axis, k), axis),
+                    output_value_tensor_sizes,
+                    replaced(input_tensor_sizes, axis, k),
                 )
             )
         # DML-TOP_K1-output-index-sizes
         if output_index_tensor_sizes != replaced(input_tensor_sizes, axis, k):
-            numbers1 = list(replaced(input_tensor_sizes, axis, k))
             violations.append(
                 Violation(
                     "DML-TOP_K1-output-index-sizes",
                     "OutputIndexTensor.Sizes",
-                    f"OutputIndexTensor.Sizes is {list(output_index_tensor_sizes)}; it must be {numbers1} "
-                    f"(the sizes of the input, but K along Axis, {axis})",
+                    "OutputIndexTensor.Sizes is {}; it must be {} (the sizes of the input, but K along "
+                    "Axis, {})",
+                    (output_index_tensor_sizes, replaced(input_tensor_sizes, axis, k), axis),
+                    output_index_tensor_sizes,
+                    replaced(input_tensor_sizes, axis, k),
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -385,8 +404,10 @@ class TopK1(Description):
                 Violation(
                     "DML-TOP_K1-k-below-size",
                     "K",
-                    f"K is {k}; it should be less than InputTensor.Sizes[{axis}], "
-                    f"{entry(input_tensor_sizes, axis)}",
+                    "K is {}; it should be less than InputTensor.Sizes[{}], {}",
+                    (k, axis, entry(input_tensor_sizes, axis)),
+                    k,
+                    entry(input_tensor_sizes, axis),
                 )
             )
         return violations

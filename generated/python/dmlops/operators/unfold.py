@@ -241,9 +241,11 @@ class Unfold(Description):
                 Violation(
                     "DML-UNFOLD-spatial-dimensions",
                     "InputTensor.DimensionCount",
-                    f"InputTensor.DimensionCount is {input_tensor_rank}; it must equal DimensionCount "
-                    f"({dimension_count}) + 2, {dimension_count + 2} (batch and channel come before the "
-                    "spatial dimensions)",
+                    "InputTensor.DimensionCount is {}; it must equal DimensionCount ({}) + 2, {} (batch and "
+                    "channel come before the spatial dimensions)",
+                    (input_tensor_rank, dimension_count, dimension_count + 2),
+                    input_tensor_rank,
+                    dimension_count + 2,
                 )
             )
         if violations:
@@ -264,9 +266,11 @@ class Unfold(Description):
                 violations.append(
                     Violation(
                         "DML-UNFOLD-window-sizes-range",
-                        "WindowSizes",
-                        f"WindowSizes[{d}] is {window_sizes[d]}; it must be at least 1 (an empty window has "
-                        "no elements)",
+                        f"WindowSizes[{d}]",
+                        "WindowSizes[{}] is {}; it must be at least 1 (an empty window has no elements)",
+                        (d, window_sizes[d]),
+                        window_sizes[d],
+                        1,
                     )
                 )
                 break
@@ -276,13 +280,26 @@ class Unfold(Description):
                 violations.append(
                     Violation(
                         "DML-UNFOLD-window-fits",
-                        "WindowSizes",
-                        f"Dilations[{d}] ({entry(dilations, d)}) x (WindowSizes[{d}] ({window_sizes[d]}) - "
-                        f"1) + 1 is {entry(window_extents, d)}; it must be at most "
-                        f"InputTensor.Sizes[{d + 2}] ({entry(input_tensor_sizes, d + 2)}) + "
-                        f"StartPadding[{d}] ({entry(start_padding, d)}) + EndPadding[{d}] "
-                        f"({entry(end_padding, d)}), {entry(padded_sizes, d)} (at least one window lies "
-                        "within the padded image)",
+                        f"Dilations[{d}]",
+                        "Dilations[{}] ({}) x (WindowSizes[{}] ({}) - 1) + 1 is {}; it must be at most "
+                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (at "
+                        "least one window lies within the padded image)",
+                        (
+                            d,
+                            entry(dilations, d),
+                            d,
+                            window_sizes[d],
+                            entry(window_extents, d),
+                            d + 2,
+                            entry(input_tensor_sizes, d + 2),
+                            d,
+                            entry(start_padding, d),
+                            d,
+                            entry(end_padding, d),
+                            entry(padded_sizes, d),
+                        ),
+                        entry(window_extents, d),
+                        entry(padded_sizes, d),
                     )
                 )
                 break
@@ -309,9 +326,13 @@ class Unfold(Description):
                 Violation(
                     "DML-UNFOLD-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-UNFOLD-strides-range
@@ -320,9 +341,11 @@ class Unfold(Description):
                 violations.append(
                     Violation(
                         "DML-UNFOLD-strides-range",
-                        "Strides",
-                        f"Strides[{d}] is {strides[d]}; it must be at least 1 (the number of blocks is "
-                        "divided by it)",
+                        f"Strides[{d}]",
+                        "Strides[{}] is {}; it must be at least 1 (the number of blocks is divided by it)",
+                        (d, strides[d]),
+                        strides[d],
+                        1,
                     )
                 )
                 break
@@ -332,9 +355,12 @@ class Unfold(Description):
                 violations.append(
                     Violation(
                         "DML-UNFOLD-dilations-range",
-                        "Dilations",
-                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one "
-                        "element of the window to the next)",
+                        f"Dilations[{d}]",
+                        "Dilations[{}] is {}; it must be at least 1 (the distance from one element of the "
+                        "window to the next)",
+                        (d, dilations[d]),
+                        dilations[d],
+                        1,
                     )
                 )
                 break
@@ -347,17 +373,20 @@ class Unfold(Description):
                 saturate(prod(blocks_per_dimension)),
             )
         ):
-            numbers1 = [
+            numbers1 = (
                 input_tensor_sizes[0],
                 saturate(entry(input_tensor_sizes, 1) * prod(window_sizes)),
                 saturate(prod(blocks_per_dimension)),
-            ]
+            )
             violations.append(
                 Violation(
                     "DML-UNFOLD-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (batch, "
-                    "channels times the elements of a window, positions of the window)",
+                    "OutputTensor.Sizes is {}; it must be {} (batch, channels times the elements of a "
+                    "window, positions of the window)",
+                    (output_tensor_sizes, numbers1),
+                    output_tensor_sizes,
+                    numbers1,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

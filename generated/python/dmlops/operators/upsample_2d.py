@@ -178,8 +178,10 @@ class Upsample2d(Description):
                 Violation(
                     "DML-UPSAMPLE_2D-same-rank",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal "
-                    f"InputTensor.DimensionCount, {input_tensor_rank}",
+                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
+                    (output_tensor_rank, input_tensor_rank),
+                    output_tensor_rank,
+                    input_tensor_rank,
                 )
             )
         # DML-UPSAMPLE_2D-scale-size
@@ -188,7 +190,10 @@ class Upsample2d(Description):
                 Violation(
                     "DML-UPSAMPLE_2D-scale-size",
                     "ScaleSize.Height",
-                    f"ScaleSize.Height is {scale_size.Height}; it must be at least 1",
+                    "ScaleSize.Height is {}; it must be at least 1",
+                    (scale_size.Height,),
+                    scale_size.Height,
+                    1,
                 )
             )
         if scale_size.Width < 1:
@@ -196,7 +201,10 @@ class Upsample2d(Description):
                 Violation(
                     "DML-UPSAMPLE_2D-scale-size",
                     "ScaleSize.Width",
-                    f"ScaleSize.Width is {scale_size.Width}; it must be at least 1",
+                    "ScaleSize.Width is {}; it must be at least 1",
+                    (scale_size.Width,),
+                    scale_size.Width,
+                    1,
                 )
             )
         if violations:
@@ -218,9 +226,13 @@ class Upsample2d(Description):
                 Violation(
                     "DML-UPSAMPLE_2D-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-UPSAMPLE_2D-output-sizes
@@ -232,17 +244,19 @@ class Upsample2d(Description):
                 saturate(input_tensor_sizes[input_tensor_rank - 1] * scale_size.Width),
             )
         ):
-            numbers1 = [
+            numbers1 = (
                 *input_tensor_sizes[: max(input_tensor_rank - 2, 0)],
                 saturate(entry(input_tensor_sizes, input_tensor_rank - 2) * scale_size.Height),
                 saturate(input_tensor_sizes[input_tensor_rank - 1] * scale_size.Width),
-            ]
+            )
             violations.append(
                 Violation(
                     "DML-UPSAMPLE_2D-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {numbers1} (height and "
-                    "width of the input times ScaleSize)",
+                    "OutputTensor.Sizes is {}; it must be {} (height and width of the input times ScaleSize)",
+                    (output_tensor_sizes, numbers1),
+                    output_tensor_sizes,
+                    numbers1,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

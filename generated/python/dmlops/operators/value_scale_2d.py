@@ -180,7 +180,8 @@ class ValueScale2d(Description):
                 Violation(
                     "DML-VALUE_SCALE_2D-channel-count-values",
                     "ChannelCount",
-                    f"ChannelCount is {channel_count}; it must be 1 or 3",
+                    "ChannelCount is {}; it must be 1 or 3",
+                    (channel_count,),
                 )
             )
         if violations:
@@ -202,9 +203,13 @@ class ValueScale2d(Description):
                 Violation(
                     "DML-VALUE_SCALE_2D-same-type",
                     "OutputTensor.DataType",
-                    f"OutputTensor.DataType is {name_of(enums.TensorDataType, output_tensor_data_type)}; it "
-                    "must equal InputTensor.DataType, "
-                    f"{name_of(enums.TensorDataType, input_tensor_data_type)}",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
+                    (
+                        name_of(enums.TensorDataType, output_tensor_data_type),
+                        name_of(enums.TensorDataType, input_tensor_data_type),
+                    ),
+                    name_of(enums.TensorDataType, output_tensor_data_type),
+                    name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )
         # DML-VALUE_SCALE_2D-channel-count
@@ -213,8 +218,11 @@ class ValueScale2d(Description):
                 Violation(
                     "DML-VALUE_SCALE_2D-channel-count",
                     "ChannelCount",
-                    f"ChannelCount is {channel_count}; it must equal InputTensor.Sizes[1], "
-                    f"{entry(input_tensor_sizes, 1)} (the second dimension is that of channels)",
+                    "ChannelCount is {}; it must equal InputTensor.Sizes[1], {} (the second dimension is "
+                    "that of channels)",
+                    (channel_count, entry(input_tensor_sizes, 1)),
+                    channel_count,
+                    entry(input_tensor_sizes, 1),
                 )
             )
         # DML-VALUE_SCALE_2D-same-sizes
@@ -223,8 +231,10 @@ class ValueScale2d(Description):
                 Violation(
                     "DML-VALUE_SCALE_2D-same-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, "
-                    f"{list(input_tensor_sizes)}",
+                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
+                    (output_tensor_sizes, input_tensor_sizes),
+                    output_tensor_sizes,
+                    input_tensor_sizes,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
