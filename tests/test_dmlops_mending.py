@@ -44,6 +44,37 @@ def test_one_change_mends_nearly_all_negative_cases() -> None:
     assert steps.count(1) >= 0.95 * len(steps)
 
 
+MISTAKES = [json.loads(line) for line in (ROOT / "tests/data/mistakes.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("case", MISTAKES, ids=[case["what"] for case in MISTAKES])
+def test_a_fix_keeps_what_was_said(case: dict[str, Any]) -> None:
+    """Mistakes that people make, each with the values that a person would change, by hand."""
+    desc, level = described(case), case["level"]
+    assert desc.validate(level)
+    found = closest(desc, level)
+    assert found is not None
+    fixes = [{change.member: change.new for change in one.changes} for one in (found, *found.others)]
+    repeated = {"ActivationDescs"}  # as often as their count says
+    assert any({**fix, **case["fix"]} == fix and fix.keys() - case["fix"] <= repeated for fix in fixes), fixes
+    assert all(one.desc.validate(level) == [] for one in (found, *found.others))
+
+
+def test_what_is_as_near_is_shown() -> None:
+    indices = TensorDesc("INT32", (1, 1, 3, 8))
+    updates = TensorDesc("FLOAT32", (1, 1, 2, 8))
+    data = TensorDesc("FLOAT32", (1, 1, 4, 8))
+    desc = dmlops.ScatterElements(
+        InputTensor=data, IndicesTensor=indices, UpdatesTensor=updates, OutputTensor=data, Axis=2
+    )
+    found = closest(desc)
+    assert found is not None
+    assert {one.changes[0].member for one in (found, *found.others)} == {
+        "IndicesTensor.Sizes",
+        "UpdatesTensor.Sizes",
+    }
+
+
 REFUSALS = [json.loads(line) for line in (ROOT / "tests/data/refusals.jsonl").read_text().splitlines()]
 
 
@@ -91,7 +122,7 @@ def gathered(**changed: Any) -> GatherElements:
         ),
         (
             {"InputTensor": TensorDesc("FLOAT32", (4, 3), Strides=(1,))},
-            [("InputTensor.Strides", [1], None, True)],
+            [("InputTensor.Strides", [1], [3, 1], True)],
         ),
     ],
 )

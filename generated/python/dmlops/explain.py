@@ -34,13 +34,17 @@ def explain(desc: Description, level: FeatureLevel, style: Style = PLAIN) -> tup
     if violations:
         lines += ["", *marked(desc, violations, style)]
     lines += _listed(violations, style)
+    found = closest(desc, level) if violations else None
+    behind = _behind(found, violations)
+    if behind:
+        lines += ["", "Found once these are fixed:", *_listed(behind, style, len(violations) + 1)]
     advice = desc.advice(level)
     if advice:
         lines += ["", "Advice. None of this makes the description invalid:", *_listed(advice, style)]
     needed = desc.min_feature_level()
     lines += ["", "No feature level accepts it as it stands." if needed is None else _availability(needed)]
     if violations:
-        lines += ["", *_mended(closest(desc, level), level, style)]
+        lines += ["", *_mended(found, level, style)]
     return "\n".join(lines), not violations
 
 
@@ -64,8 +68,17 @@ def _scope(rule: RuleText) -> str:
     return f"Operator: {rule.operator or 'all'}"
 
 
-def _listed(violations: Sequence[Violation], style: Style) -> Iterator[str]:
-    for number, violation in enumerate(violations, start=1):
+def _behind(found: Closest | None, violations: Sequence[Violation]) -> list[Violation]:
+    """The violations that the closest description answers, and that others hide."""
+    listed = {(one.rule, one.member) for one in violations}
+    changes = () if found is None else found.changes
+    return [
+        one for one in (change.because for change in changes) if one and (one.rule, one.member) not in listed
+    ]
+
+
+def _listed(violations: Sequence[Violation], style: Style, first: int = 1) -> Iterator[str]:
+    for number, violation in enumerate(violations, start=first):
         yield ""
         yield f"{number}. {style.strong(violation.member)}"
         yield f"   {violation.message}."
@@ -95,6 +108,10 @@ def _mended(found: Closest | None, level: FeatureLevel, style: Style) -> Iterato
     yield f"The closest valid description at feature level {level} has {count}:"
     for change in found.changes:
         yield f"   {style.good(_changed(change))}"
+    for other in found.others:
+        yield "As near:"
+        for change in other.changes:
+            yield f"   {style.good(_changed(change))}"
 
 
 def _changed(change: Change) -> str:
@@ -102,7 +119,7 @@ def _changed(change: Change) -> str:
     if change.new is None:
         text = f"{change.member}: leave it out"
     elif change.old is None:
-        text = f"{change.member}: {new}, where there was none"
+        text = f"add {change.member}: {new}"
     else:
         text = f"{change.member}: {new} instead of {old}"
     return text if change.because is not None else f"{text}, to match"
