@@ -6,7 +6,8 @@
 
 A pack has the cases with data of the matrices, and COUNT random descriptions of every family: their plans
 (tests/test_c_dispatch.py shows that dmlops.h has the same), DXIL, and the contents of buffers. PACK.json says
-which they are. `check` prints a line for each case that is not right, and exits with 1 if there are any.
+which they are, and the options of Direct3D 12 that each needs. `check` prints a line for each case that is
+not right, and exits with 1 if there are any.
 """
 
 from __future__ import annotations
@@ -129,7 +130,8 @@ def packed_case(case: Case, work: Work, codes: Codes) -> bytes:
 
 def pack(path: Path, chosen: Iterable[str], capabilities: Capability) -> None:
     """Writes the cases that have a plan; with capabilities, those whose plan makes use of them."""
-    codes, kept, parts = Codes(), [], []
+    codes, parts = Codes(), []
+    used: dict[str, set[int]] = {}
     for name in chosen:
         case = named(name)
         try:
@@ -138,13 +140,18 @@ def pack(path: Path, chosen: Iterable[str], capabilities: Capability) -> None:
             print(f"{name} is left out: {error}")
             continue
         if not capabilities or any(one.defines.get("DOT_PRODUCTS") for one in work.dispatches):
-            kept.append(name)
             parts.append(packed_case(case, work, codes))
+            used[name] = {codes.place(case.desc.OPERATOR, one) for one in work.dispatches}
     compiled = codes.all()
+    options = {
+        name: sorted({option for place in places for option in gpu.required_options(compiled[place])})
+        for name, places in used.items()
+    }
     shaders = (words(len(code)) + padded(code) for code in compiled)
-    path.write_bytes(b"".join([words(len(compiled)), *shaders, words(len(kept)), *parts]))
-    Path(f"{path}.json").write_text(json.dumps({"capabilities": capabilities, "cases": kept}, indent=1))
-    print(f"{len(kept)} cases, {len(compiled)} shaders, {path.stat().st_size >> 10} KiB")
+    path.write_bytes(b"".join([words(len(compiled)), *shaders, words(len(options)), *parts]))
+    index = {"capabilities": capabilities, "cases": options}
+    Path(f"{path}.json").write_text(json.dumps(index, indent=1))
+    print(f"{len(options)} cases, {len(compiled)} shaders, {path.stat().st_size >> 10} KiB")
 
 
 # The results.
@@ -220,10 +227,10 @@ def check(path: Path, results: Path) -> int:
         (name, wrong(name, record, Capability(packed["capabilities"])))
         for name, record in zip(packed["cases"], found, strict=False)
     ]
-    findings += [(name, "was not run") for name in packed["cases"][len(found) :]]
+    findings += [(name, "was not run") for name in list(packed["cases"])[len(found) :]]
     bad = [(name, text) for name, text in findings if text]
     for name, text in bad:
-        print(f"{name}: {text}")
+        print(f"{name}: {text} (needs {', '.join(packed['cases'][name]) or 'no option'})")
     print(f"{len(findings) - len(bad)} of {len(findings)} cases agree")
     return len(bad)
 

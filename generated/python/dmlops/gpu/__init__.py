@@ -25,6 +25,7 @@ from .errors import GpuUnavailable, Unsupported
 from .memory import array_of, buffer_size, overlaps, tensor_bytes
 from .plans.capabilities import NO_CAPABILITIES, Capability
 from .programs import Program
+from .requirements import required_options
 from .signing import is_signed, signed
 from .work import Dispatch, Work, tensor_names, work_of
 
@@ -41,6 +42,7 @@ __all__ = [
     "devices",
     "is_signed",
     "planned",
+    "required_options",
     "run",
     "shader",
     "signed",
