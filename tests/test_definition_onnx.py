@@ -473,7 +473,7 @@ def test_nearest_neighbours(scale: float) -> None:
         Scales=[1.0, 1.0, 1.0, scale],
     )
     (expected,) = onnx(
-        "Resize", x, None, np.float32([1, 1, 1, scale]), mode="nearest", nearest_mode="round_prefer_floor"
+        "Resize", x, None, np.float32([1, 1, 1, scale]), mode="nearest", nearest_mode="round_prefer_ceil"
     )
     assert (found == expected).all()
 

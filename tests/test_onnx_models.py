@@ -23,7 +23,10 @@ from node_models import by_operator, trial
 
 # The node tests.
 
-DOCUMENTED = {"test_attention_23_boolmask_fullymasked_row_nan_robustness"}  # a query that sees no key
+DOCUMENTED = {
+    "test_attention_23_boolmask_fullymasked_row_nan_robustness",  # a query that sees no key
+    "test_dynamicquantizelinear",  # DirectML rounds one element down: see test_observed.py
+}
 ELSEWHERE = {  # operators that no node test shows: old, of double precision, with known inputs alone, or dynamic
     *("Not", "ReduceLogSumExp", "Range", "GlobalLpPool", "MaxRoiPool", "NonZero"),
 }

@@ -25,6 +25,7 @@ VIEWS: Mapping[str, tuple[int, str]] = {
     "spread": (2, "broadcast to those sizes, with strides of 0, aligned at the last dimension"),
     "permute": (2, "its dimensions in another order"),
     "retyped": (2, "the same bits as another data type of the same width"),
+    "nibbles": (1, "its bytes as twice as many UINT4, low bits first"),
     "filled": (3, "a new tensor filled with a value; data type; sizes"),
     "table": (3, "a new tensor of the numbers in an array; data type; sizes"),
 }
@@ -60,6 +61,7 @@ FUNCTIONS: Mapping[str, tuple[int | None, str]] = {
     "is_float": (1, "whether a data type has fractions"),
     "data_type": (1, "the data type with this number in ONNX"),
     "activations": (4, "fused activations by their ONNX names, with alphas and betas; their number"),
+    "einsum": (2, "dimensions of an Einsum's operands or output, by its equation: `left`, `right`, ..."),
     "clipped": (
         3,
         "the `low` index, `extent` or `count` of a slice [start, end, step] of so many entries",

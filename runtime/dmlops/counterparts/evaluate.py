@@ -12,6 +12,7 @@ import numpy as np
 
 from ..enums import TensorDataType
 from . import data
+from .einsum import dimensions
 from .tensors import LARGEST, Impossible, Undecided, View, constant
 
 _FAULTS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -232,6 +233,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "spread": lambda view, sizes: view.spread(sizes),
     "permute": lambda view, axes: view.permuted(axes),
     "retyped": lambda view, type_: view.retyped(type_),
+    "nibbles": lambda view: view.nibbles(),
     "filled": constant,
     "table": constant,
     "present": lambda one: one is not None,
@@ -264,4 +266,5 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "data_type": _data_type,
     "activations": _activations,
     "clipped": _clipped,
+    "einsum": dimensions,
 }

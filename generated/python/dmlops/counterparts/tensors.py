@@ -169,6 +169,13 @@ class View:
             raise Impossible(f"{self.tensor.name} holds {self.type}, which is not as wide as {type_}")
         return replace(self, steps=(*self.steps, ("retype", old, new)), type_=type_, sizes_=self.sizes)
 
+    def nibbles(self) -> View:
+        """The bytes as twice as many UINT4 along the last dimension, low bits first."""
+        if self.type != "UINT8" or self.strides is not None:
+            raise Impossible(f"{self.tensor.name} is not packed bytes")
+        sizes = (*self.sizes[:-1], 2 * self.sizes[-1])
+        return replace(self, steps=(*self.steps, ("nibbles", None, None)), type_="UINT4", sizes_=sizes)
+
     def desc(self) -> TensorDesc:
         """The description of the tensor, with strides only if it is not packed."""
         sizes, strides = self.sizes, self.strides
@@ -188,6 +195,9 @@ class View:
                     array = np.broadcast_to(array, what)
                 case "permute":
                     array = array.transpose(what)
+                case "nibbles":
+                    halves = np.stack([array & 15, array >> 4], axis=-1)
+                    array = halves.reshape(*array.shape[:-1], -1)
                 case _:
                     array = np.ascontiguousarray(array).view(what)
         return array
@@ -203,7 +213,7 @@ class View:
                 case "retype":
                     array = np.ascontiguousarray(array).view(before)
                 case _:
-                    raise Impossible(f"{self.tensor.name} is broadcast, so nothing can write it")
+                    raise Impossible(f"{self.tensor.name} is broadcast or split, so nothing can write it")
         return array
 
 
