@@ -239,6 +239,23 @@ def test_a_difference_where_the_outputs_rest_on_a_choice_is_no_finding(spoiled: 
     assert all("not 123" in one["why"] and "choice: indices out of range" in one["why"] for one in told)
 
 
+@pytest.mark.parametrize(("kind", "verdict"), [("shader", "differ"), ("directml", "differ by choice")])
+def test_only_directml_makes_choices_of_its_own(spoiled: Path, kind: str, verdict: str) -> None:
+    chosen: list[Any] = []
+
+    def change(one: Any) -> None:
+        one["choices"] = ["indices out of range"]
+        chosen.append(one)
+
+    changed_index(spoiled, change)
+    (case,) = chosen
+    file = next((spoiled / "results" / case["runs"][kind]).glob("*.npy"))
+    array = np.load(file)
+    array[0] = 7 if array[0] != 7 else 8
+    np.save(file, array)
+    assert verdict_on(spoiled, case, kind)[1]["verdict"] == verdict
+
+
 def outcome(folder: Path, case: Any, status: int, errors: str, timed_out: bool = False) -> None:
     place = folder / "results" / case["runs"]["directml"]
     record = {"exit_code": status, "timed_out": timed_out}

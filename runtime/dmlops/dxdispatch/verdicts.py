@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
@@ -67,8 +68,17 @@ _LONGEST_REASON = 200  # characters
 def verdicts(cases: list[Case], results: Path) -> Iterator[Run]:
     """Yields a verdict for each run of each case, from the folder of results."""
     for case in cases:
-        for kind, name in case.runs.items():
-            yield _verdict(case, kind, results / name)
+        yield from settled(_verdict(case, kind, results / name) for kind, name in case.runs.items())
+
+
+def settled(runs: Iterable[Run]) -> Iterator[Run]:
+    """The verdicts on all runs of a case. DirectML may make another choice than this registry, but our own
+    shaders follow its choices: one that differs is wrong, unless another run differs alike."""
+    verdicts = list(runs)
+    alike = Counter(str(run.difference) for run in verdicts if run.verdict is Verdict.CHOICE)
+    for run in verdicts:
+        is_alone = run.kind != DIRECTML and alike[str(run.difference)] < 2
+        yield replace(run, verdict=Verdict.DIFFER) if run.verdict is Verdict.CHOICE and is_alone else run
 
 
 def _verdict(case: Case, kind: str, folder: Path) -> Run:

@@ -13,7 +13,7 @@ from ..description import Description
 from ..dxdispatch.cases import inputs_of
 from ..dxdispatch.index import Case, Output, element
 from ..dxdispatch.models import output_files
-from ..dxdispatch.verdicts import Run, Verdict, compared
+from ..dxdispatch.verdicts import Run, Verdict, compared, settled
 from ..enums import FeatureLevel
 from ..json_form import from_json
 from .results import VALIDATION, Result, Stopped, case_of
@@ -32,7 +32,7 @@ def judge(unit: Unit, worker: int) -> Result:
     try:
         device = _device(worker) if unit.with_shaders else None
         name = "" if device is None else gpu.devices()[device]
-        runs = tuple(run for one in unit.cases for run in _runs(one, device, name))
+        runs = tuple(run for one in unit.cases for run in settled(_runs(one, device, name)))
     except gpu.GpuUnavailable as error:
         raise Stopped(f"{platform.node()}: {error} Or leave the shaders out, with --no-shaders.") from None
     return Result(platform.node(), name, time.monotonic() - start, runs)
