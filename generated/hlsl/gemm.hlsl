@@ -1997,14 +1997,14 @@ void ContractRows(uint item, uint thread)
     const uint begin = IN_PARTS ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
     const uint first = begin + lane * threadStep;
 #if READS_AHEAD
-    Step next = StepAt(leftBase, rowStep, rightBase, column, columnStep, first, end);
+    Step step = StepAt(leftBase, rowStep, rightBase, column, columnStep, first, end);
 #endif
     [loop]
     for (uint product = first; product < end; product += LANES * threadStep)
     {
 #if READS_AHEAD
-        const Step step = next;
-        next = StepAt(leftBase, rowStep, rightBase, column, columnStep, product + LANES * threadStep, end);
+        // Not `step = next` up here: in DXIL, DXC 1.8 drops a copy whose source is overwritten before it is used.
+        const Step next = StepAt(leftBase, rowStep, rightBase, column, columnStep, product + LANES * threadStep, end);
 #else
         const Step step = StepAt(leftBase, rowStep, rightBase, column, columnStep, product, end);
 #endif
@@ -2018,6 +2018,9 @@ void ContractRows(uint item, uint thread)
                 for (e = 0; e < threadColumns; e++)
                     totals[y][e] = mad(some, ElementOf(step.right, k, e), totals[y][e]);
             }
+#if READS_AHEAD
+        step = next;
+#endif
     }
 
     // Reduction in a fixed order: for each row, each lane adds up its share of one column over all lanes; then the
