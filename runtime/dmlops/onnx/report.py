@@ -77,7 +77,8 @@ def as_text(model: Model, colour: bool) -> str:
             [*(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)), row[4]]
         ).rstrip()
         lines.append(f"\x1b[{style}m{line}\x1b[0m" if colour and style else line)
-    troubles = [node for node in model.nodes if status(model, node) not in ("mapped", "host")]
+    settled = ("mapped", "host", "undecided") if model.open_dims else ("mapped", "host")
+    troubles = [node for node in model.nodes if status(model, node) not in settled]
     for node in troubles[:SHOWN]:
         lines += [
             "",
@@ -111,7 +112,9 @@ def headline(model: Model) -> str:
             told += f".\nFeature level {model.asked} {verdict} it"
     if model.open_dims:
         names = ", ".join(cut(name) for name in model.open_dims)
-        told += f".\nDimensions that are not set: {names}; --dim NAME=SIZE sets one"
+        told += f".\nDimensions that are not set: {names}; --dim NAME=SIZE or --shape INPUT=SIZES sets them"
+        if counts["undecided"]:
+            told += f", and so decides {counts['undecided']} nodes"
     return told + "."
 
 

@@ -8,7 +8,8 @@ Models are not trusted: nothing but the file itself is read, sizes of constants 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..counterparts import Signature, data, operation
-from ..counterparts.evaluate import Evaluator
+from ..counterparts.describe import inferred
 from ..counterparts.tensors import LARGEST, Impossible, Tensor, Undecided, View
 from .package import onnx
 
@@ -27,9 +28,11 @@ DEEPEST = 4  # functions nested within functions
 LARGEST_FILE = 1 << 31  # bytes; the most that protobuf reads
 
 _SHAPES = """
-    Abs Add And Cast CastLike Ceil Concat Constant ConstantOfShape Div Equal Expand Flatten Floor
-    Gather Greater Identity Less Max Min Mod Mul Neg Not Or Range ReduceMax ReduceMin ReduceProd
-    ReduceSum Reshape Shape Size Slice Sqrt Squeeze Sub Tile Transpose Unsqueeze Where
+    Abs Add And ArgMax ArgMin Cast CastLike Ceil Compress Concat Constant ConstantOfShape CumSum Div
+    Equal Expand Flatten Floor Gather GatherElements GatherND Greater GreaterOrEqual Identity Less
+    LessOrEqual Max Min Mod Mul Neg NonZero Not Or Pow Range ReduceMax ReduceMin ReduceProd ReduceSum
+    Reshape Round ScatterElements ScatterND Shape Sign Size Slice Split Sqrt Squeeze Sub Sum Tile
+    Transpose Unique Unsqueeze Where Xor
 """
 _FOLDED = frozenset(_SHAPES.split())
 """The operators with which models compute shapes."""
@@ -47,23 +50,39 @@ class Value:
     array: np.ndarray | None = None
 
 
-def load(path: str) -> Any:
-    """The model in a file, unmodified. Raises Unreadable, and OSError if the file cannot be read."""
-    with open(path, "rb") as file:
+def load(source: Any, data: bool = False) -> Any:
+    """The model, given as itself or as a file's path; `data`: with the data in files beside it.
+
+    Raises Unreadable, and OSError if the file cannot be read.
+    """
+    if not isinstance(source, str | os.PathLike):
+        return source
+    with open(source, "rb") as file:
         content = file.read(LARGEST_FILE)
     model = onnx.ModelProto()
     try:
         model.ParseFromString(content)
     except Exception as error:  # protobuf's own exceptions
         raise Unreadable(f"not an ONNX model: {_first_line(error)}") from None
+    if data:
+        folder = os.path.dirname(os.path.abspath(source))
+        try:  # onnx refuses paths that lead out of the folder
+            onnx.external_data_helper.load_external_data_for_model(model, folder)
+        except Exception as error:  # its own checks, and OSError
+            raise Unreadable(f"its data in other files cannot be read: {_first_line(error)}") from None
     return model
 
 
-def prepared(model: Any, dims: Mapping[str, int], also: Collection[tuple[str, str]] = ()) -> Any:
+def prepared(
+    model: Any,
+    dims: Mapping[str, int],
+    also: Collection[tuple[str, str]] = (),
+    shapes: Mapping[str, Sequence[int]] | None = None,
+) -> Any:
     """The model with local functions inlined, and with some operators expanded as the standard defines them.
 
     These are the operators without a form of their own, and those in `also`. Dimensions with the names in
-    `dims` are set. Raises Unreadable.
+    `dims` are set, and those of inputs in `shapes`. Raises Unreadable.
     """
     if not _is_text(model):
         raise Unreadable("not an ONNX model: a name is not UTF-8")
@@ -75,6 +94,7 @@ def prepared(model: Any, dims: Mapping[str, int], also: Collection[tuple[str, st
             f"operator set {version} is too old, {OLDEST} is the oldest here; onnx.version_converter helps"
         )
     model = _cleaned(model)
+    dims = _sized(model, dims, shapes or {})
     try:
         onnx.checker.check_model(model, full_check=False)
         if model.functions:
@@ -175,15 +195,83 @@ def walk(graph: Any) -> Iterator[Any]:
                 yield from walk(attribute.g)
 
 
+def _sized(model: Any, dims: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Mapping[str, int]:
+    """Sets the shapes of inputs; returns the sizes of named dimensions, also of those that follow from that.
+
+    Dimensions of -1 are unknown ones. Raises Unreadable for a shape that contradicts the model.
+    """
+    found = dict(dims)
+    for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_value < 0 or dim.dim_param in ("?", "-1"):
+                dim.Clear()
+    for value in model.graph.input:
+        if value.name not in shapes:
+            continue
+        sizes, shape = tuple(shapes[value.name]), value.type.tensor_type.shape
+        if not value.type.tensor_type.HasField("shape"):
+            shape.dim.extend(onnx.TensorShapeProto.Dimension() for _ in sizes)
+        told = [dim.dim_value or dim.dim_param or "?" for dim in shape.dim]
+        if len(sizes) != len(told) or any(
+            dim.HasField("dim_value") and dim.dim_value != size
+            for dim, size in zip(shape.dim, sizes, strict=True)
+        ):
+            raise Unreadable(f"{value.name} has the shape {told}, not {list(sizes)}")
+        for dim, size in zip(shape.dim, sizes, strict=True):
+            if dim.dim_param:
+                found.setdefault(dim.dim_param, size)
+            dim.dim_value = size
+    return found
+
+
 def symbols(model: Any) -> list[str]:
-    """The names of symbolic dimensions."""
+    """The open dimensions of inputs: their names, or INPUT[INDEX] for those without one."""
+    given = {one.name for one in model.graph.initializer}
     found = {
-        dim.dim_param
+        dim.dim_param or f"{value.name}[{index}]"
         for value in model.graph.input
-        for dim in value.type.tensor_type.shape.dim
-        if dim.dim_param and not dim.dim_value
+        if value.name not in given
+        for index, dim in enumerate(value.type.tensor_type.shape.dim)
+        if not dim.HasField("dim_value")
     }
     return sorted(found)
+
+
+def is_op(node: Any, name: str) -> bool:
+    """Whether a node has this operator of ONNX's own."""
+    return bool(node.op_type == name and node.domain in ONNX)
+
+
+def subgraph(node: Any, name: str) -> Any:
+    """The graph in one of a node's attributes."""
+    return next(one.g for one in node.attribute if one.name == name)
+
+
+def branches(node: Any) -> tuple[Any, Any]:
+    """The graphs of an If: what runs if its condition holds, and what runs otherwise."""
+    return subgraph(node, "then_branch"), subgraph(node, "else_branch")
+
+
+def read_names(node: Any) -> Iterator[str]:
+    """The names of what a node reads; also in its subgraphs, some of whose names are their own."""
+    yield from node.input
+    for one in node.attribute:
+        if one.HasField("g"):
+            yield from (output.name for output in one.g.output)
+            for inner in one.g.node:
+                yield from read_names(inner)
+
+
+def constant(node: Any) -> np.ndarray:
+    """The value of a Constant, of any size. Raises ValueError if it is a sparse tensor or text."""
+    (one,) = node.attribute
+    if one.type == onnx.AttributeProto.TENSOR:
+        array: np.ndarray = onnx.numpy_helper.to_array(one.t)
+        return array
+    if one.name not in ("value_float", "value_floats", "value_int", "value_ints"):
+        raise ValueError(f"{node.output[0]} is a constant of another kind than numbers")
+    value = onnx.helper.get_attribute_value(one)
+    return np.array(value, np.float32 if "float" in one.name else np.int64)
 
 
 class Graph:
@@ -232,6 +320,23 @@ class Graph:
             name, known, sizes or (None if sizes is None else (1,)), array, truth, scalar=sizes == ()
         )
 
+    def value(self, name: str) -> np.ndarray | None:
+        """The values of a tensor, None if they are not known; those of a tensor without elements are."""
+        value = self.values.get(name) or Value()
+        if value.array is None and value.type is not None and value.type.tensor_type.HasField("shape"):
+            dims = value.type.tensor_type.shape.dim
+            if all(dim.HasField("dim_value") for dim in dims) and 0 in (dim.dim_value for dim in dims):
+                type_ = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+                return np.empty([dim.dim_value for dim in dims], type_)
+        return value.array
+
+    def put(self, name: str, array: np.ndarray) -> None:
+        """Records the shape of a tensor's array, and its data type if that is not known."""
+        value = self.values.setdefault(name, Value())
+        number = value.type.tensor_type.elem_type if value.type is not None else 0
+        number = number or onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+        value.type = onnx.helper.make_tensor_type_proto(number, array.shape)
+
     def enter(self, node: Any) -> None:
         """Records what the inputs of a node imply for its outputs."""
         found = self._inferred(node)
@@ -269,11 +374,9 @@ class Graph:
         try:
             values = self.named(node, signature)
             for formal, actual in zip(signature.outputs, node.output, strict=False):
-                type_, sizes = signature.infers.get(formal.rstrip("?*"), ("", ""))
-                if actual and type_:
-                    told = Evaluator(values, signature.let)
-                    kind = numbers[told.evaluate(type_)]
-                    found[actual] = onnx.helper.make_tensor_type_proto(kind, told.evaluate(sizes))
+                if actual and formal.rstrip("?*") in signature.infers:
+                    type_, sizes = inferred(signature, formal.rstrip("?*"), values)
+                    found[actual] = onnx.helper.make_tensor_type_proto(numbers[type_], sizes)
         except (Undecided, Impossible):
             pass
         return found
@@ -322,10 +425,13 @@ class Graph:
     def _fold(self, node: Any) -> None:
         """The values of a node's outputs, if they depend on few numbers."""
         output = self.tensor(node.output[0]) if node.output else None
-        if output is None or output.sizes is None or not all(isinstance(size, int) for size in output.sizes):
+        if output is None:
             return
-        if prod(size for size in output.sizes if isinstance(size, int)) > LARGEST:
-            return
+        if node.op_type not in ("Compress", "NonZero", "Unique"):  # whose results are as few as the inputs
+            if output.sizes is None or not all(isinstance(size, int) for size in output.sizes):
+                return
+            if prod(size for size in output.sizes if isinstance(size, int)) > LARGEST:
+                return
         names = [name for name in node.input if name]
         if node.op_type in ("Shape", "Size"):
             sizes = self.tensor(names[0]).sizes if names else None
@@ -344,6 +450,7 @@ class Graph:
             return
         for name, result in zip(node.output, results, strict=False):
             if isinstance(result, np.ndarray | np.generic) and np.asarray(result).dtype.kind in "biuf":
+                self.put(name, np.asarray(result))
                 self.values[name].array = np.asarray(result)
 
 

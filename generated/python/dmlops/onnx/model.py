@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..counterparts import operation, without_domain
 from ..counterparts.node import Node, Nodes, planned
 from ..enums import FeatureLevel, feature_level
-from .graph import Graph, Unreadable, key, load, opset, prepared, symbols, walk
+from .graph import Graph, Unreadable, branches, is_op, key, load, opset, prepared, symbols, walk
 
 __all__ = ["Model", "Node", "Unreadable", "describe", "read", "whole"]
 
@@ -25,24 +25,32 @@ class Model(Nodes):
 
 
 def read(
-    source: Any, level: FeatureLevel | str | None = None, dims: Mapping[str, int] | None = None
+    source: Any,
+    level: FeatureLevel | str | None = None,
+    dims: Mapping[str, int] | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
 ) -> Model:
     """Maps a model, given as a file's path or as an `onnx.ModelProto`, to DirectML.
 
-    `dims` sets symbolic dimensions by name. Raises Unreadable if it is not a valid model, OSError if a file
-    cannot be read, and ValueError for a level that does not exist.
+    `dims` sets symbolic dimensions by name, `shapes` the shapes of inputs. Raises Unreadable if it is not a
+    valid model, OSError if a file cannot be read, and ValueError for a level that does not exist.
     """
     at = None if level is None else feature_level(level)
-    model = whole(load(source) if isinstance(source, str) else source, dims or {}, at)
+    model = whole(load(source), dims or {}, at, shapes)
     return Model(tuple(_nodes(model, model.graph, None, at)), at, opset(model) or 0, tuple(symbols(model)))
 
 
-def whole(model: Any, dims: Mapping[str, int], at: FeatureLevel | None = None) -> Any:
+def whole(
+    model: Any,
+    dims: Mapping[str, int],
+    at: FeatureLevel | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+) -> Any:
     """The model with functions inlined and some operators expanded. Raises Unreadable.
 
     An operator is expanded if it has no form of its own for the way it is used, but a definition by others.
     """
-    first = prepared(model, dims)
+    first = prepared(model, dims, shapes=shapes)
     if not any(_is_expandable(*key(node), opset(first) or 1) for node in walk(first.graph)):
         return first
     others = {
@@ -50,7 +58,7 @@ def whole(model: Any, dims: Mapping[str, int], at: FeatureLevel | None = None) -
         for node in _nodes(first, first.graph, None, at)
         if node.expands and node.status in ("impossible", "refused")
     }
-    return prepared(model, dims, others) if others else first
+    return prepared(model, dims, others, shapes) if others else first
 
 
 def _is_expandable(domain: str, name: str, version: int) -> bool:
@@ -59,14 +67,38 @@ def _is_expandable(domain: str, name: str, version: int) -> bool:
     return signature is not None and signature.expands
 
 
-def _nodes(model: Any, graph: Any, outer: Graph | None, at: FeatureLevel | None) -> Iterator[Node]:
-    known = Graph(model, graph, outer)
+def _nodes(
+    model: Any, graph: Any, outer: Graph | None, at: FeatureLevel | None, known: Graph | None = None
+) -> Iterator[Node]:
+    """The nodes of a graph and of its subgraphs; of an If whose condition is known, only those that run."""
+    known = known or Graph(model, graph, outer)
     for node in graph.node:
         known.enter(node)
-        yield describe(known, node, at)
-        for one in node.attribute:
-            if one.HasField("g"):
-                yield from _nodes(model, one.g, known, at)
+        made = describe(known, node, at)
+        condition = known.values.get(node.input[0]) if is_op(node, "If") else None
+        if condition is not None and condition.array is not None:
+            taken = branches(node)[0 if condition.array.item() else 1]
+            inner = Graph(model, taken, known)
+            yield replace(
+                made, reason="its condition follows from shapes and constants, before the model runs"
+            )
+            yield from _nodes(model, taken, known, at, inner)
+            for name, one in zip(node.output, taken.output, strict=False):
+                known.values[name] = inner.values[one.name]
+            continue
+        parts = {
+            one.name: tuple(_nodes(model, one.g, known, at)) for one in node.attribute if one.HasField("g")
+        }
+        yield replace(made, notes=tuple(_needs(name, Nodes(nodes, at)) for name, nodes in parts.items()))
+        yield from (one for nodes in parts.values() for one in nodes)
+
+
+def _needs(name: str, part: Nodes) -> str:
+    """What a subgraph needs."""
+    lacking = sorted({node.operator for node in part.nodes if node.status not in ("mapped", "host")})
+    if lacking:
+        return f"{name} has nodes that do not run: {', '.join(lacking)}"
+    return f"{name} needs feature level {part.level}"
 
 
 def describe(graph: Graph, node: Any, at: FeatureLevel | None = None) -> Node:
