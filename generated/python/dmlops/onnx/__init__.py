@@ -7,7 +7,7 @@ Needs the `onnx` package.
     model = dmlops.onnx.read("model.onnx", level="5.0", dims={"batch": 1})
     model.level             # the lowest feature level that accepts every mapped node
     model.nodes[0].plan     # descriptions, or None and a `reason`
-    dmlops.onnx.run(onnx.load("model.onnx"), {"x": array})  # computes the model in NumPy
+    dmlops.onnx.run("model.onnx", {"x": array})  # computes the model in NumPy
 """
 
 from __future__ import annotations

@@ -16,8 +16,7 @@ the names of the graph's outputs (without `out`, whatever no operation reads).
     model.level             # the lowest feature level that accepts every operation
     model.nodes[0].plan     # descriptions with their tensors, or None and a `reason`
     model.tensors["z"]      # data type and shape
-    dmlops.webnn.run(graph)                # computes it in NumPy
-    dmlops.webnn.op_support_limits("5.0")  # data types and ranks of each operand
+    dmlops.webnn.run(graph)  # computes it in NumPy
 """
 
 from __future__ import annotations
