@@ -118,6 +118,9 @@ class Library:
         self._lowest.argtypes = (Pointer, Pointer)
         self._slots.argtypes = (Pointer, ctypes.c_int, ctypes.c_size_t)
         self._slots.restype = ctypes.c_char_p
+        self.copy, self.free = library.copy_of, library.free_copy
+        self.copy.argtypes = self.free.argtypes = (Pointer,)
+        self.copy.restype = Pointer
 
     def judge(self, graph: Whole, level: FeatureLevel, advice: bool) -> Violations:
         """The violations, or the advice, at a feature level."""

@@ -46,7 +46,7 @@ def _graph(choice: Random) -> Graph:
         Node(choice.choice(_descriptions()), choice.choice(("", f"node {at}")))
         for at in range(choice.randrange(1, _MOST_NODES))
     ]
-    if choice.random() < 0.3:
+    if choice.random() < 0.5:
         nodes.insert(choice.randrange(len(nodes) + 1), Node(None, "", choice.choice((4, 4, 8, 24))))
     names = choice.randrange(1, 4)
     outer: list[InputEdge] = []
@@ -106,8 +106,10 @@ def _with_tensor(choice: Random, graph: Graph) -> Graph:
     at = choice.randrange(len(graph.nodes))
     desc: Any = graph.nodes[at].desc
     of_node = graph.slots[at]
-    if desc is None or of_node is None:
-        return graph
+    assert of_node is not None
+    if desc is None:
+        other = replace(graph.nodes[at], size=graph.nodes[at].size + 4)
+        return replace(graph, nodes=(*graph.nodes[:at], other, *graph.nodes[at + 1 :]))
     slot = choice.choice((*of_node.inputs, *of_node.outputs))
     if slot.entry is not None or slot.tensor is None:
         return graph

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
 from collections import Counter
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import dmlops
+from c_fuzz import HEADER, fuzz
 from c_graphs import Library, Typed, Whole, as_c, compare
+from c_library import Library as Descriptions
+from c_runner import SANITIZERS, build, compiler
 from dmlops import FeatureLevel, Graph
 from dmlops.enums import feature_level
 from graph_cases import Json, graph, graph_cases, node, relu, tensor
+from random_descriptions import level_and_form, matrix_cases
+from test_c_fuzz import FUZZER
 
 COUNT = 4000
+Bytes = ctypes.c_uint8 * 16  # a DML_OPERATOR_DESC
 NEWEST = max(FeatureLevel)
 
 
@@ -68,6 +78,25 @@ def test_slots_count_absent_tensors_and_entries(library: Library) -> None:
     assert library.slots(gemm, False, 8) == ["3", "ATensor -1 4 0", "BTensor -1 4 0", "CTensor -1 -1 1"]
 
 
+def test_a_copy_stands_alone(library: Library, tmp_path: Path) -> None:
+    """A copy says the same when what it was made from is gone."""
+    judge = Descriptions(tmp_path)
+    for case in islice((one for one in matrix_cases() if one.get("form") is None), 0, None, 7):
+        level, form = level_and_form(case)
+        try:
+            described = dmlops.from_json(form).to_ctypes()
+        except ValueError:
+            continue
+        before = judge.validate(described, feature_level(level))
+        copy = library.copy(ctypes.addressof(described))
+        image = ctypes.string_at(copy, 16)
+        del described
+        again = Bytes.from_address(copy)
+        assert bytes(image) == bytes(again)
+        assert judge.validate(again, feature_level(level)) == before
+        library.free(copy)
+
+
 CHAIN = [relu("first", "x", "t"), relu("second", "t", "y")]
 
 
@@ -110,3 +139,38 @@ def test_an_edge_of_another_type_is_not_read(library: Library) -> None:
 def test_a_level_that_does_not_exist(library: Library) -> None:
     found = library.judge(as_c(graph(CHAIN)), 0x1234, False)  # type: ignore[arg-type]
     assert [rule for rule, _, _ in found] == ["DML-OPERATOR-feature-level"]
+
+
+def test_no_bytes_cause_an_undefined_act(tmp_path: Path) -> None:
+    program = build(HEADER, "fuzz_graph.c", tmp_path / "fuzz", "clang", *SANITIZERS, *FUZZER)
+    (tmp_path / "corpus").mkdir()
+    result = fuzz(program, tmp_path / "corpus", "-seed=1", "-runs=20000")
+    assert result.returncode == 0, result.stderr[-4000:]
+
+
+def test_structs_of_interfaces_are_laid_out_without_d3d12_h(tmp_path: Path) -> None:
+    """As the genuine header lays them out: see test_c_beside."""
+    source = tmp_path / "table.c"
+    source.write_text(TABLE)
+    for name in ("gcc", "x86_64-w64-mingw32-gcc"):
+        command = [
+            compiler(name),
+            f"-I{HEADER.parent}",
+            "-fsyntax-only",
+            "-std=c11",
+            "-Wall",
+            "-Werror",
+            str(source),
+        ]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
+
+
+TABLE = """
+#define DMLOPS_STANDALONE
+#include "dmlops.h"
+static const DML_BINDING_TABLE_DESC table = {NULL, {1}, {2}, 3};
+_Static_assert(sizeof table == 32 && offsetof(DML_BINDING_TABLE_DESC, SizeInDescriptors) == 24, "");
+_Static_assert(offsetof(DML_BINDING_TABLE_DESC, GPUDescriptorHandle.ptr) == 16, "");
+int main(void) { return (int)(table.CPUDescriptorHandle.ptr + table.GPUDescriptorHandle.ptr) - 3; }
+"""

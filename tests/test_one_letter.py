@@ -61,7 +61,7 @@ def names_of_header(registry: Registry) -> set[str]:
     found |= {enum.prefix for enum in registry.enums.values()} | {
         level.ntddi or "" for level in registry.levels
     }
-    found |= {*registry.foreign, *registry.foreign.values()}
+    found |= {*registry.foreign, *(part for pair in registry.foreign.values() for part in pair)}
     return found | {operator.alias for operator in registry.operators} | set(registry.types)
 
 

@@ -127,7 +127,7 @@ SPOILS = [
     Spoil("type-in-a-made-struct", "structs.yaml", "Type: {type: TENSOR_TYPE}", "Type: {type: TENSOR_GYPE}", "unknown-type", "TENSOR_GYPE", "TENSOR_TYPE"),
     Spoil("interface", "structs.yaml", "IDMLDispatchable", "IDMLDispatchabel", "unknown-type", "IDMLDispatchabel", "IDMLDispatchable"),
     Spoil("interface-by-value", "structs.yaml", "{type: IDMLOperator, pointer: true}", "{type: IDMLOperator}", "unknown-type", "IDMLOperator}"),
-    Spoil("foreign-type", "constants.yaml", "D3D12_GPU_DESCRIPTOR_HANDLE: UINT64", "D3D12_GPU_DESCRIPTOR_HANDLE: UNIT64", "unknown-type", "UNIT64", "UINT64"),
+    Spoil("foreign-type", "constants.yaml", "D3D12_GPU_DESCRIPTOR_HANDLE: {ptr: UINT64}", "D3D12_GPU_DESCRIPTOR_HANDLE: {ptr: UNIT64}", "unknown-type", "UNIT64", "UINT64"),
     Spoil("constant-clash", "constants.yaml", "  DML_TENSOR_DIMENSION_COUNT_MAX1:", "  DML_FEATURE_LEVEL_6_4: {value: 8, since: \"1.0\", summary: A number.}\n  DML_TENSOR_DIMENSION_COUNT_MAX1:", "name-clash", "DML_FEATURE_LEVEL_6_4", "feature level 6.4"),
     Spoil("struct-of-an-enumeration", "structs.yaml", "structs:\n", "structs:\n  TENSOR_TYPE:\n    since: \"1.0\"\n    summary: A number.\n    members: {Number: {type: UINT}}\n", "name-clash", "TENSOR_TYPE", "the enumeration TENSOR_TYPE"),
     Spoil("enumerator-clash", "enums.yaml", "  TENSOR_TYPE:\n", "  OTHER:\n    prefix: DML_TENSOR_\n    since: \"1.0\"\n    summary: Another.\n    values: {DATA_TYPE: {value: 0}}\n  TENSOR_TYPE:\n", "name-clash", "DATA_TYPE: {value: 0}", "OTHER.DATA_TYPE would be DML_TENSOR_DATA_TYPE"),

@@ -954,7 +954,6 @@ DMLOPS_LAYOUT(offsetof(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes), 32, 24);
 DMLOPS_LAYOUT(offsetof(DML_BUFFER_TENSOR_DESC, GuaranteedBaseOffsetAlignment), 40, 32);
 DMLOPS_LAYOUT(sizeof(DML_BUFFER_TENSOR_DESC), 48, 40);
 
-
 /* A tensor of any kind. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_TENSOR_DESC {
@@ -965,7 +964,6 @@ typedef struct DML_TENSOR_DESC {
 DMLOPS_LAYOUT(offsetof(DML_TENSOR_DESC, Type), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_TENSOR_DESC, Desc), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_TENSOR_DESC), 16, 8);
-
 
 /* An operator of any kind. */
 #if DMLOPS_DECLARED < 0x1000
@@ -978,7 +976,6 @@ DMLOPS_LAYOUT(offsetof(DML_OPERATOR_DESC, Type), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_OPERATOR_DESC, Desc), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_OPERATOR_DESC), 16, 8);
 
-
 /* A factor and a summand for every element. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_SCALE_BIAS {
@@ -990,7 +987,6 @@ DMLOPS_LAYOUT(offsetof(DML_SCALE_BIAS, Scale), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_SCALE_BIAS, Bias), 4, 4);
 DMLOPS_LAYOUT(sizeof(DML_SCALE_BIAS), 8, 8);
 
-
 /* A width and a height. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_SIZE_2D {
@@ -1001,7 +997,6 @@ typedef struct DML_SIZE_2D {
 DMLOPS_LAYOUT(offsetof(DML_SIZE_2D, Width), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_SIZE_2D, Height), 4, 4);
 DMLOPS_LAYOUT(sizeof(DML_SIZE_2D), 8, 8);
-
 
 /* One number; a data type beside it says of which type. */
 #if DMLOPS_DECLARED < 0x2100
@@ -1032,7 +1027,6 @@ DMLOPS_LAYOUT(offsetof(DML_SCALAR_UNION, Float32), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_SCALAR_UNION, Float64), 0, 0);
 DMLOPS_LAYOUT(sizeof(DML_SCALAR_UNION), 8, 8);
 
-
 /* Asks whether a device takes a data type. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT {
@@ -1042,7 +1036,6 @@ typedef struct DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT {
 DMLOPS_LAYOUT(offsetof(DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT, DataType), 0, 0);
 DMLOPS_LAYOUT(sizeof(DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT), 4, 4);
 
-
 /* Whether the device takes the data type. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT {
@@ -1051,7 +1044,6 @@ typedef struct DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT {
 #endif
 DMLOPS_LAYOUT(offsetof(DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT, IsSupported), 0, 0);
 DMLOPS_LAYOUT(sizeof(DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT), 4, 4);
-
 
 /* Asks for the highest of some feature levels. */
 #if DMLOPS_DECLARED < 0x2000
@@ -1064,7 +1056,6 @@ DMLOPS_LAYOUT(offsetof(DML_FEATURE_QUERY_FEATURE_LEVELS, RequestedFeatureLevelCo
 DMLOPS_LAYOUT(offsetof(DML_FEATURE_QUERY_FEATURE_LEVELS, RequestedFeatureLevels), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_FEATURE_QUERY_FEATURE_LEVELS), 16, 8);
 
-
 /* The highest of the levels asked for. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_FEATURE_DATA_FEATURE_LEVELS {
@@ -1074,14 +1065,20 @@ typedef struct DML_FEATURE_DATA_FEATURE_LEVELS {
 DMLOPS_LAYOUT(offsetof(DML_FEATURE_DATA_FEATURE_LEVELS, MaxSupportedFeatureLevel), 0, 0);
 DMLOPS_LAYOUT(sizeof(DML_FEATURE_DATA_FEATURE_LEVELS), 4, 4);
 
-
 /* Where the descriptors of a binding table lie. */
-#ifdef __d3d12_h__
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_BINDING_TABLE_DESC {
     IDMLDispatchable* Dispatchable;
+#ifdef __d3d12_h__
     D3D12_CPU_DESCRIPTOR_HANDLE CPUDescriptorHandle;
+#else
+    struct { size_t ptr; } CPUDescriptorHandle;
+#endif
+#ifdef __d3d12_h__
     D3D12_GPU_DESCRIPTOR_HANDLE GPUDescriptorHandle;
+#else
+    struct { UINT64 ptr; } GPUDescriptorHandle;
+#endif
     UINT SizeInDescriptors;
 } DML_BINDING_TABLE_DESC;
 #endif
@@ -1090,8 +1087,6 @@ DMLOPS_LAYOUT(offsetof(DML_BINDING_TABLE_DESC, CPUDescriptorHandle), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_BINDING_TABLE_DESC, GPUDescriptorHandle), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_BINDING_TABLE_DESC, SizeInDescriptors), 24, 16);
 DMLOPS_LAYOUT(sizeof(DML_BINDING_TABLE_DESC), 32, 24);
-#endif
-
 
 /* What a dispatchable needs: descriptors, and bytes of temporary and persistent storage. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1106,7 +1101,6 @@ DMLOPS_LAYOUT(offsetof(DML_BINDING_PROPERTIES, TemporaryResourceSize), 8, 8);
 DMLOPS_LAYOUT(offsetof(DML_BINDING_PROPERTIES, PersistentResourceSize), 16, 16);
 DMLOPS_LAYOUT(sizeof(DML_BINDING_PROPERTIES), 24, 24);
 
-
 /* A binding of any kind. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_BINDING_DESC {
@@ -1117,7 +1111,6 @@ typedef struct DML_BINDING_DESC {
 DMLOPS_LAYOUT(offsetof(DML_BINDING_DESC, Type), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_BINDING_DESC, Desc), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_BINDING_DESC), 16, 8);
-
 
 /* A range of a buffer. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1132,7 +1125,6 @@ DMLOPS_LAYOUT(offsetof(DML_BUFFER_BINDING, Offset), 8, 8);
 DMLOPS_LAYOUT(offsetof(DML_BUFFER_BINDING, SizeInBytes), 16, 16);
 DMLOPS_LAYOUT(sizeof(DML_BUFFER_BINDING), 24, 24);
 
-
 /* Ranges of several buffers. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_BUFFER_ARRAY_BINDING {
@@ -1144,7 +1136,6 @@ DMLOPS_LAYOUT(offsetof(DML_BUFFER_ARRAY_BINDING, BindingCount), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_BUFFER_ARRAY_BINDING, Bindings), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_BUFFER_ARRAY_BINDING), 16, 8);
 
-
 /* An edge of a graph, of any kind. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_GRAPH_EDGE_DESC {
@@ -1155,7 +1146,6 @@ typedef struct DML_GRAPH_EDGE_DESC {
 DMLOPS_LAYOUT(offsetof(DML_GRAPH_EDGE_DESC, Type), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_GRAPH_EDGE_DESC, Desc), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_GRAPH_EDGE_DESC), 16, 8);
-
 
 /* From an input of the graph to a node. */
 #if DMLOPS_DECLARED < 0x2100
@@ -1172,7 +1162,6 @@ DMLOPS_LAYOUT(offsetof(DML_INPUT_GRAPH_EDGE_DESC, ToNodeInputIndex), 8, 8);
 DMLOPS_LAYOUT(offsetof(DML_INPUT_GRAPH_EDGE_DESC, Name), 16, 12);
 DMLOPS_LAYOUT(sizeof(DML_INPUT_GRAPH_EDGE_DESC), 24, 16);
 
-
 /* From a node to an output of the graph. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_OUTPUT_GRAPH_EDGE_DESC {
@@ -1187,7 +1176,6 @@ DMLOPS_LAYOUT(offsetof(DML_OUTPUT_GRAPH_EDGE_DESC, FromNodeOutputIndex), 4, 4);
 DMLOPS_LAYOUT(offsetof(DML_OUTPUT_GRAPH_EDGE_DESC, GraphOutputIndex), 8, 8);
 DMLOPS_LAYOUT(offsetof(DML_OUTPUT_GRAPH_EDGE_DESC, Name), 16, 12);
 DMLOPS_LAYOUT(sizeof(DML_OUTPUT_GRAPH_EDGE_DESC), 24, 16);
-
 
 /* From one node to another. */
 #if DMLOPS_DECLARED < 0x2100
@@ -1206,7 +1194,6 @@ DMLOPS_LAYOUT(offsetof(DML_INTERMEDIATE_GRAPH_EDGE_DESC, ToNodeInputIndex), 12, 
 DMLOPS_LAYOUT(offsetof(DML_INTERMEDIATE_GRAPH_EDGE_DESC, Name), 16, 16);
 DMLOPS_LAYOUT(sizeof(DML_INTERMEDIATE_GRAPH_EDGE_DESC), 24, 20);
 
-
 /* A node of a graph, of any kind. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_GRAPH_NODE_DESC {
@@ -1218,7 +1205,6 @@ DMLOPS_LAYOUT(offsetof(DML_GRAPH_NODE_DESC, Type), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_GRAPH_NODE_DESC, Desc), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_GRAPH_NODE_DESC), 16, 8);
 
-
 /* A node that runs an operator. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_OPERATOR_GRAPH_NODE_DESC {
@@ -1229,7 +1215,6 @@ typedef struct DML_OPERATOR_GRAPH_NODE_DESC {
 DMLOPS_LAYOUT(offsetof(DML_OPERATOR_GRAPH_NODE_DESC, Operator), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_OPERATOR_GRAPH_NODE_DESC, Name), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_OPERATOR_GRAPH_NODE_DESC), 16, 8);
-
 
 /* A node that gives constant data. */
 #if DMLOPS_DECLARED < 0x6200
@@ -1243,7 +1228,6 @@ DMLOPS_LAYOUT(offsetof(DML_CONSTANT_DATA_GRAPH_NODE_DESC, Data), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_CONSTANT_DATA_GRAPH_NODE_DESC, DataSize), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_CONSTANT_DATA_GRAPH_NODE_DESC, Name), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_CONSTANT_DATA_GRAPH_NODE_DESC), 24, 12);
-
 
 /* A graph: its inputs, outputs, nodes and edges. */
 #if DMLOPS_DECLARED < 0x2100
@@ -1272,7 +1256,6 @@ DMLOPS_LAYOUT(offsetof(DML_GRAPH_DESC, IntermediateEdgeCount), 56, 32);
 DMLOPS_LAYOUT(offsetof(DML_GRAPH_DESC, IntermediateEdges), 64, 36);
 DMLOPS_LAYOUT(sizeof(DML_GRAPH_DESC), 72, 40);
 
-
 /* Operator descriptions. */
 
 /* Copies each element; the output can have a layout of its own. */
@@ -1288,7 +1271,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, OutputTensor), 8
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC), 24, 12);
 
-
 /* Takes the magnitude of each element. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_ABS_OPERATOR_DESC {
@@ -1301,7 +1283,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC), 24, 12);
-
 
 /* Takes the arccosine of each element, in radians. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1316,7 +1297,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, OutputTensor), 8, 4)
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC), 24, 12);
 
-
 /* Adds the elements of each pair. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_ADD_OPERATOR_DESC {
@@ -1329,7 +1309,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, ATensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC), 24, 12);
-
 
 /* Takes the arcsine of each element, in radians. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1344,7 +1323,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, OutputTensor), 8, 4)
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC), 24, 12);
 
-
 /* Takes the arctangent of each element, in radians. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_ATAN_OPERATOR_DESC {
@@ -1358,7 +1336,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, OutputTensor), 8, 4)
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC), 24, 12);
 
-
 /* Rounds each element up to a whole number. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_CEIL_OPERATOR_DESC {
@@ -1371,7 +1348,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC), 24, 12);
-
 
 /* Limits each element to the range from Min to Max, given as floats. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1390,7 +1366,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, Min), 24, 12);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, Max), 28, 16);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC), 32, 20);
 
-
 /* Takes the cosine of each element, in radians. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_COS_OPERATOR_DESC {
@@ -1403,7 +1378,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_COS_OPERATOR_DESC), 24, 12);
-
 
 /* Divides the left element of each pair by the right one; integer quotients are cut toward 0. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1418,7 +1392,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC), 24, 12);
 
-
 /* Raises e to the power of each element. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_EXP_OPERATOR_DESC {
@@ -1431,7 +1404,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC), 24, 12);
-
 
 /* Rounds each element down to a whole number. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1446,7 +1418,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, OutputTensor), 8, 4
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC), 24, 12);
 
-
 /* Takes the natural logarithm of each element. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOG_OPERATOR_DESC {
@@ -1459,7 +1430,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC), 24, 12);
-
 
 /* Tells for each pair of elements whether both are true. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1474,7 +1444,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, BTensor), 8, 
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC), 24, 12);
 
-
 /* Tells for each pair of elements whether they are equal. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC {
@@ -1487,7 +1456,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, ATensor), 
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC), 24, 12);
-
 
 /* Tells for each pair of elements whether the left one is larger. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1502,7 +1470,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, BTen
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC), 24, 12);
 
-
 /* Tells for each pair of elements whether the left one is smaller. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC {
@@ -1516,7 +1483,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, BTensor
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC), 24, 12);
 
-
 /* Turns true into false and false into true. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC {
@@ -1527,7 +1493,6 @@ typedef struct DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC {
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC), 16, 8);
-
 
 /* Tells for each pair of elements whether at least one is true. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1542,7 +1507,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, BTensor), 8, 4
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC), 24, 12);
 
-
 /* Tells for each pair of elements whether exactly one is true. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC {
@@ -1555,7 +1519,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, ATensor), 0, 
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC), 24, 12);
-
 
 /* Takes the larger element of each pair. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1570,7 +1533,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC), 24, 12);
 
-
 /* Takes the mean of the two elements of each pair. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_MEAN_OPERATOR_DESC {
@@ -1583,7 +1545,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, ATensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC), 24, 12);
-
 
 /* Takes the smaller element of each pair. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1598,7 +1559,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC), 24, 12);
 
-
 /* Multiplies the elements of each pair. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC {
@@ -1611,7 +1571,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, ATensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC), 24, 12);
-
 
 /* Raises each element to a power of its own. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1628,7 +1587,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, OutputTensor), 16, 8)
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, ScaleBias), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_POW_OPERATOR_DESC), 32, 16);
 
-
 /* Raises all elements to the same power. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC {
@@ -1644,7 +1602,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, ScaleBias), 
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, Exponent), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC), 32, 16);
 
-
 /* Divides 1 by each element. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_RECIP_OPERATOR_DESC {
@@ -1657,7 +1614,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, InputTensor), 0, 0)
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC), 24, 12);
-
 
 /* Takes the sine of each element, in radians. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1672,7 +1628,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC), 24, 12);
 
-
 /* Takes the square root of each element. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_SQRT_OPERATOR_DESC {
@@ -1685,7 +1640,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC), 24, 12);
-
 
 /* Subtracts the right element of each pair from the left one. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1700,7 +1654,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC), 24, 12);
 
-
 /* Takes the tangent of each element, in radians. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_TAN_OPERATOR_DESC {
@@ -1713,7 +1666,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC), 24, 12);
-
 
 /* Raises each element that is below Min to Min. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1730,7 +1682,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, ScaleBias), 16,
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, Min), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC), 32, 16);
 
-
 /* Divides each element by a scale, rounds it, adds a zero point and clamps it to the output's type. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC {
@@ -1745,7 +1696,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, ScaleTens
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, ZeroPointTensor), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, OutputTensor), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC), 32, 16);
-
 
 /* Subtracts a zero point from each element and multiplies by a scale. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1762,7 +1712,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, ZeroPoi
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, OutputTensor), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC), 32, 16);
 
-
 /* Keeps x from 0 on and gives Alpha * (exp(x) - 1) below; Alpha is usually 1.0. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_ELU_OPERATOR_DESC {
@@ -1776,7 +1725,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_ELU_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_ELU_OPERATOR_DESC, Alpha), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_ELU_OPERATOR_DESC), 24, 12);
 
-
 /* Gives 1 for the first of the largest elements of each row and 0 for all others. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_HARDMAX_OPERATOR_DESC {
@@ -1787,7 +1735,6 @@ typedef struct DML_ACTIVATION_HARDMAX_OPERATOR_DESC {
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC), 16, 8);
-
 
 /* Gives Alpha * x + Beta, limited to 0 and 1; Alpha is usually 0.2, Beta 0.5. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1804,7 +1751,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, Alpha), 16, 8)
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, Beta), 20, 12);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC), 24, 16);
 
-
 /* Copies every element. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_IDENTITY_OPERATOR_DESC {
@@ -1815,7 +1761,6 @@ typedef struct DML_ACTIVATION_IDENTITY_OPERATOR_DESC {
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC), 16, 8);
-
 
 /* Keeps x from 0 on and gives Alpha * x below; Alpha is usually 0.01. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1829,7 +1774,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, InputTensor), 0,
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, Alpha), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC), 24, 12);
-
 
 /* Gives Alpha * x + Beta. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1846,7 +1790,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, Alpha), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, Beta), 20, 12);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_LINEAR_OPERATOR_DESC), 24, 16);
 
-
 /* Gives the natural logarithm of each element's softmax within its row. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC {
@@ -1857,7 +1800,6 @@ typedef struct DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC {
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC), 16, 8);
-
 
 /* Keeps x from 0 on and gives slope * x below, with a slope for every element. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1871,7 +1813,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, InputTen
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, SlopeTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC), 24, 12);
-
 
 /* Gives Alpha * ln(1 + exp(Beta * x)). */
 #if DMLOPS_DECLARED < 0x1000
@@ -1888,7 +1829,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, Alpha),
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, Beta), 20, 12);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC), 24, 16);
 
-
 /* Gives max(0, x). */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_RELU_OPERATOR_DESC {
@@ -1899,7 +1839,6 @@ typedef struct DML_ACTIVATION_RELU_OPERATOR_DESC {
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_RELU_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_RELU_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_RELU_OPERATOR_DESC), 16, 8);
-
 
 /* Gives Gamma * x above 0 and Gamma * Alpha * (exp(x) - 1) elsewhere. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1916,7 +1855,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, Alpha), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, Gamma), 20, 12);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC), 24, 16);
 
-
 /* Gives Alpha * tanh(Beta * x); Alpha is usually 1.0, Beta 0.5. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC {
@@ -1932,7 +1870,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, Alpha), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, Beta), 20, 12);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC), 24, 16);
 
-
 /* Gives 1 / (1 + exp(-x)). */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_SIGMOID_OPERATOR_DESC {
@@ -1944,7 +1881,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC, InputTensor), 0, 0)
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC), 16, 8);
 
-
 /* Gives each element's exponential divided by the sum of the exponentials of its row. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_SOFTMAX_OPERATOR_DESC {
@@ -1955,7 +1891,6 @@ typedef struct DML_ACTIVATION_SOFTMAX_OPERATOR_DESC {
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC), 16, 8);
-
 
 /* Gives ln(1 + exp(Steepness * x)) / Steepness. */
 #if DMLOPS_DECLARED < 0x1000
@@ -1970,7 +1905,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, OutputTensor), 8, 
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, Steepness), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC), 24, 12);
 
-
 /* Gives x / (1 + abs(x)). */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC {
@@ -1982,7 +1916,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC, InputTensor), 0, 0
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC), 16, 8);
 
-
 /* Gives the hyperbolic tangent of x. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_TANH_OPERATOR_DESC {
@@ -1993,7 +1926,6 @@ typedef struct DML_ACTIVATION_TANH_OPERATOR_DESC {
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_TANH_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_TANH_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_TANH_OPERATOR_DESC), 16, 8);
-
 
 /* Keeps x above Alpha and gives 0 elsewhere; Alpha is usually 1.0. */
 #if DMLOPS_DECLARED < 0x1000
@@ -2007,7 +1939,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, InputTenso
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, Alpha), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC), 24, 12);
-
 
 /* Convolves the input with a filter, forward or transposed, in groups of channels, and adds a bias. */
 #if DMLOPS_DECLARED < 0x1000
@@ -2044,7 +1975,6 @@ DMLOPS_LAYOUT(offsetof(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 88, 48);
 DMLOPS_LAYOUT(offsetof(DML_CONVOLUTION_OPERATOR_DESC, FusedActivation), 96, 52);
 DMLOPS_LAYOUT(sizeof(DML_CONVOLUTION_OPERATOR_DESC), 104, 56);
 
-
 /* Multiplies matrices, scales the product and adds a scaled third matrix, one batch and channel after the other. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_GEMM_OPERATOR_DESC {
@@ -2070,7 +2000,6 @@ DMLOPS_LAYOUT(offsetof(DML_GEMM_OPERATOR_DESC, Beta), 44, 28);
 DMLOPS_LAYOUT(offsetof(DML_GEMM_OPERATOR_DESC, FusedActivation), 48, 32);
 DMLOPS_LAYOUT(sizeof(DML_GEMM_OPERATOR_DESC), 56, 36);
 
-
 /* Reduces one or more axes to size 1 with a function such as sum, maximum or average. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_REDUCE_OPERATOR_DESC {
@@ -2087,7 +2016,6 @@ DMLOPS_LAYOUT(offsetof(DML_REDUCE_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_REDUCE_OPERATOR_DESC, AxisCount), 24, 12);
 DMLOPS_LAYOUT(offsetof(DML_REDUCE_OPERATOR_DESC, Axes), 32, 16);
 DMLOPS_LAYOUT(sizeof(DML_REDUCE_OPERATOR_DESC), 40, 20);
-
 
 /* Averages the elements under a window that slides over the spatial dimensions. */
 #if DMLOPS_DECLARED < 0x1000
@@ -2112,7 +2040,6 @@ DMLOPS_LAYOUT(offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), 48, 24);
 DMLOPS_LAYOUT(offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, IncludePadding), 56, 28);
 DMLOPS_LAYOUT(sizeof(DML_AVERAGE_POOLING_OPERATOR_DESC), 64, 32);
 
-
 /* Takes the Lp norm of the elements under a window that slides over the spatial dimensions. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_LP_POOLING_OPERATOR_DESC {
@@ -2136,7 +2063,6 @@ DMLOPS_LAYOUT(offsetof(DML_LP_POOLING_OPERATOR_DESC, EndPadding), 48, 24);
 DMLOPS_LAYOUT(offsetof(DML_LP_POOLING_OPERATOR_DESC, P), 56, 28);
 DMLOPS_LAYOUT(sizeof(DML_LP_POOLING_OPERATOR_DESC), 64, 32);
 
-
 /* Takes the largest of the elements under a window that slides over the spatial dimensions. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_MAX_POOLING_OPERATOR_DESC {
@@ -2158,7 +2084,6 @@ DMLOPS_LAYOUT(offsetof(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), 40, 20);
 DMLOPS_LAYOUT(offsetof(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), 48, 24);
 DMLOPS_LAYOUT(sizeof(DML_MAX_POOLING_OPERATOR_DESC), 56, 28);
 
-
 /* Divides each region of interest into a grid and takes the largest element of every cell. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ROI_POOLING_OPERATOR_DESC {
@@ -2175,7 +2100,6 @@ DMLOPS_LAYOUT(offsetof(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_ROI_POOLING_OPERATOR_DESC, SpatialScale), 24, 12);
 DMLOPS_LAYOUT(offsetof(DML_ROI_POOLING_OPERATOR_DESC, PooledSize), 28, 16);
 DMLOPS_LAYOUT(sizeof(DML_ROI_POOLING_OPERATOR_DESC), 40, 24);
-
 
 /* Copies evenly spaced elements of a part of the input. */
 #if DMLOPS_DECLARED < 0x1000
@@ -2196,7 +2120,6 @@ DMLOPS_LAYOUT(offsetof(DML_SLICE_OPERATOR_DESC, Sizes), 32, 16);
 DMLOPS_LAYOUT(offsetof(DML_SLICE_OPERATOR_DESC, Strides), 40, 20);
 DMLOPS_LAYOUT(sizeof(DML_SLICE_OPERATOR_DESC), 48, 24);
 
-
 /* Converts every element to the data type of the output. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_CAST_OPERATOR_DESC {
@@ -2207,7 +2130,6 @@ typedef struct DML_CAST_OPERATOR_DESC {
 DMLOPS_LAYOUT(offsetof(DML_CAST_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_CAST_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_CAST_OPERATOR_DESC), 16, 8);
-
 
 /* Cuts the input into parts along one axis. */
 #if DMLOPS_DECLARED < 0x1000
@@ -2224,7 +2146,6 @@ DMLOPS_LAYOUT(offsetof(DML_SPLIT_OPERATOR_DESC, OutputTensors), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_SPLIT_OPERATOR_DESC, Axis), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_SPLIT_OPERATOR_DESC), 32, 16);
 
-
 /* Puts tensors one after the other along one axis. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_JOIN_OPERATOR_DESC {
@@ -2239,7 +2160,6 @@ DMLOPS_LAYOUT(offsetof(DML_JOIN_OPERATOR_DESC, InputTensors), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_JOIN_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_JOIN_OPERATOR_DESC, Axis), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_JOIN_OPERATOR_DESC), 32, 16);
-
 
 /* Enlarges the input on all sides, by a constant or by its own elements. */
 #if DMLOPS_DECLARED < 0x1000
@@ -2262,7 +2182,6 @@ DMLOPS_LAYOUT(offsetof(DML_PADDING_OPERATOR_DESC, StartPadding), 32, 20);
 DMLOPS_LAYOUT(offsetof(DML_PADDING_OPERATOR_DESC, EndPadding), 40, 24);
 DMLOPS_LAYOUT(sizeof(DML_PADDING_OPERATOR_DESC), 48, 28);
 
-
 /* Multiplies all values by one factor and adds a bias of each channel. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_VALUE_SCALE_2D_OPERATOR_DESC {
@@ -2280,7 +2199,6 @@ DMLOPS_LAYOUT(offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, ChannelCount), 20, 12);
 DMLOPS_LAYOUT(offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, Bias), 24, 16);
 DMLOPS_LAYOUT(sizeof(DML_VALUE_SCALE_2D_OPERATOR_DESC), 32, 20);
 
-
 /* Enlarges the last two dimensions by whole factors. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_UPSAMPLE_2D_OPERATOR_DESC {
@@ -2295,7 +2213,6 @@ DMLOPS_LAYOUT(offsetof(DML_UPSAMPLE_2D_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_UPSAMPLE_2D_OPERATOR_DESC, InterpolationMode), 24, 16);
 DMLOPS_LAYOUT(sizeof(DML_UPSAMPLE_2D_OPERATOR_DESC), 32, 20);
-
 
 /* Picks whole slices of the input along one axis, one slice for every index. */
 #if DMLOPS_DECLARED < 0x1000
@@ -2314,7 +2231,6 @@ DMLOPS_LAYOUT(offsetof(DML_GATHER_OPERATOR_DESC, Axis), 24, 12);
 DMLOPS_LAYOUT(offsetof(DML_GATHER_OPERATOR_DESC, IndexDimensions), 28, 16);
 DMLOPS_LAYOUT(sizeof(DML_GATHER_OPERATOR_DESC), 32, 20);
 
-
 /* Gathers square blocks of height and width into channels. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_SPACE_TO_DEPTH_OPERATOR_DESC {
@@ -2328,7 +2244,6 @@ DMLOPS_LAYOUT(offsetof(DML_SPACE_TO_DEPTH_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_SPACE_TO_DEPTH_OPERATOR_DESC), 24, 12);
 
-
 /* Spreads channels out into square blocks of height and width. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_DEPTH_TO_SPACE_OPERATOR_DESC {
@@ -2341,7 +2256,6 @@ DMLOPS_LAYOUT(offsetof(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_DEPTH_TO_SPACE_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_DEPTH_TO_SPACE_OPERATOR_DESC), 24, 12);
-
 
 /* Repeats the whole input along each dimension. */
 #if DMLOPS_DECLARED < 0x1000
@@ -2357,7 +2271,6 @@ DMLOPS_LAYOUT(offsetof(DML_TILE_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_TILE_OPERATOR_DESC, RepeatsCount), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_TILE_OPERATOR_DESC, Repeats), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_TILE_OPERATOR_DESC), 32, 16);
-
 
 /* Picks the K largest elements of each sequence along an axis, with their indices, largest first. */
 #if DMLOPS_DECLARED < 0x1000
@@ -2375,7 +2288,6 @@ DMLOPS_LAYOUT(offsetof(DML_TOP_K_OPERATOR_DESC, OutputIndexTensor), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_TOP_K_OPERATOR_DESC, Axis), 24, 12);
 DMLOPS_LAYOUT(offsetof(DML_TOP_K_OPERATOR_DESC, K), 28, 16);
 DMLOPS_LAYOUT(sizeof(DML_TOP_K_OPERATOR_DESC), 32, 20);
-
 
 /* Normalizes the input by means and variances that are given, then scales and shifts it. */
 #if DMLOPS_DECLARED < 0x1000
@@ -2402,7 +2314,6 @@ DMLOPS_LAYOUT(offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, Epsilon), 52, 28);
 DMLOPS_LAYOUT(offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, FusedActivation), 56, 32);
 DMLOPS_LAYOUT(sizeof(DML_BATCH_NORMALIZATION_OPERATOR_DESC), 64, 36);
 
-
 /* Normalizes the input by its own mean and variance, over each image or each of its channels, then scales and shifts it. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC {
@@ -2426,7 +2337,6 @@ DMLOPS_LAYOUT(offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, Epsilon), 
 DMLOPS_LAYOUT(offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, FusedActivation), 48, 28);
 DMLOPS_LAYOUT(sizeof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC), 56, 32);
 
-
 /* Divides each element by a power of the sum of squares in its neighbourhood. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC {
@@ -2448,7 +2358,6 @@ DMLOPS_LAYOUT(offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, Beta), 28
 DMLOPS_LAYOUT(offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, Bias), 32, 24);
 DMLOPS_LAYOUT(sizeof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC), 40, 28);
 
-
 /* Divides each element by the L1 or L2 norm of the elements along one axis. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_LP_NORMALIZATION_OPERATOR_DESC {
@@ -2465,7 +2374,6 @@ DMLOPS_LAYOUT(offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, Axis), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, Epsilon), 20, 12);
 DMLOPS_LAYOUT(offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, P), 24, 16);
 DMLOPS_LAYOUT(sizeof(DML_LP_NORMALIZATION_OPERATOR_DESC), 32, 20);
-
 
 /* Runs a layer of simple recurrent units over sequences, in one direction or both. */
 #if DMLOPS_DECLARED < 0x1000
@@ -2495,7 +2403,6 @@ DMLOPS_LAYOUT(offsetof(DML_RNN_OPERATOR_DESC, ActivationDescCount), 64, 32);
 DMLOPS_LAYOUT(offsetof(DML_RNN_OPERATOR_DESC, ActivationDescs), 72, 36);
 DMLOPS_LAYOUT(offsetof(DML_RNN_OPERATOR_DESC, Direction), 80, 40);
 DMLOPS_LAYOUT(sizeof(DML_RNN_OPERATOR_DESC), 88, 44);
-
 
 /* Runs a layer of long short-term memory (LSTM) over sequences, in one direction or both. */
 #if DMLOPS_DECLARED < 0x1000
@@ -2538,7 +2445,6 @@ DMLOPS_LAYOUT(offsetof(DML_LSTM_OPERATOR_DESC, UseClipThreshold), 112, 60);
 DMLOPS_LAYOUT(offsetof(DML_LSTM_OPERATOR_DESC, CoupleInputForget), 116, 64);
 DMLOPS_LAYOUT(sizeof(DML_LSTM_OPERATOR_DESC), 120, 68);
 
-
 /* Runs a layer of gated recurrent units (GRU) over sequences, in one direction or both. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_GRU_OPERATOR_DESC {
@@ -2570,7 +2476,6 @@ DMLOPS_LAYOUT(offsetof(DML_GRU_OPERATOR_DESC, Direction), 80, 40);
 DMLOPS_LAYOUT(offsetof(DML_GRU_OPERATOR_DESC, LinearBeforeReset), 84, 44);
 DMLOPS_LAYOUT(sizeof(DML_GRU_OPERATOR_DESC), 88, 48);
 
-
 /* Gives 1 for positive elements, -1 for negative ones and 0 for all others. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_SIGN_OPERATOR_DESC {
@@ -2582,7 +2487,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC), 16, 8);
 
-
 /* Tells for each element whether it is NaN. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC {
@@ -2593,7 +2497,6 @@ typedef struct DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC {
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC), 16, 8);
-
 
 /* Takes the Gauss error function of each element. */
 #if DMLOPS_DECLARED < 0x2000
@@ -2608,7 +2511,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC), 24, 12);
 
-
 /* Takes the hyperbolic sine of each element. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_SINH_OPERATOR_DESC {
@@ -2621,7 +2523,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC), 24, 12);
-
 
 /* Takes the hyperbolic cosine of each element. */
 #if DMLOPS_DECLARED < 0x2000
@@ -2636,7 +2537,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, OutputTensor), 8, 4)
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC), 24, 12);
 
-
 /* Takes the hyperbolic tangent of each element. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_TANH_OPERATOR_DESC {
@@ -2649,7 +2549,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC), 24, 12);
-
 
 /* Takes the inverse hyperbolic sine of each element. */
 #if DMLOPS_DECLARED < 0x2000
@@ -2664,7 +2563,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, OutputTensor), 8, 4
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC), 24, 12);
 
-
 /* Takes the inverse hyperbolic cosine of each element. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC {
@@ -2678,7 +2576,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, OutputTensor), 8, 4
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC), 24, 12);
 
-
 /* Takes the inverse hyperbolic tangent of each element. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_ATANH_OPERATOR_DESC {
@@ -2691,7 +2588,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, InputTensor), 0, 0)
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC), 24, 12);
-
 
 /* Takes each element from one of two tensors, depending on a condition. */
 #if DMLOPS_DECLARED < 0x2000
@@ -2708,7 +2604,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_IF_OPERATOR_DESC, BTensor), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_IF_OPERATOR_DESC, OutputTensor), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_IF_OPERATOR_DESC), 32, 16);
 
-
 /* Adds the elements of each pair, and may apply an activation to the sums. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_ADD1_OPERATOR_DESC {
@@ -2724,7 +2619,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, OutputTensor), 16, 8
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, FusedActivation), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC), 32, 16);
 
-
 /* Moves elements beyond Threshold by Bias towards 0 and gives 0 for all others. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ACTIVATION_SHRINK_OPERATOR_DESC {
@@ -2739,7 +2633,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, OutputTensor), 8, 4)
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, Bias), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, Threshold), 20, 12);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SHRINK_OPERATOR_DESC), 24, 16);
-
 
 /* Takes the largest of the elements under a window that slides over the spatial dimensions, and returns its position. */
 #if DMLOPS_DECLARED < 0x2000
@@ -2764,7 +2657,6 @@ DMLOPS_LAYOUT(offsetof(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), 48, 24);
 DMLOPS_LAYOUT(offsetof(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), 56, 28);
 DMLOPS_LAYOUT(sizeof(DML_MAX_POOLING1_OPERATOR_DESC), 64, 32);
 
-
 /* Puts the maxima of a pooling back where they were found, and 0 elsewhere. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_MAX_UNPOOLING_OPERATOR_DESC {
@@ -2778,7 +2670,6 @@ DMLOPS_LAYOUT(offsetof(DML_MAX_UNPOOLING_OPERATOR_DESC, IndicesTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_MAX_UNPOOLING_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_MAX_UNPOOLING_OPERATOR_DESC), 24, 12);
 
-
 /* Writes matrices with one value along a diagonal and 0 elsewhere, one for every index of the leading dimensions. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_DIAGONAL_MATRIX_OPERATOR_DESC {
@@ -2791,7 +2682,6 @@ DMLOPS_LAYOUT(offsetof(DML_DIAGONAL_MATRIX_OPERATOR_DESC, OutputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_DIAGONAL_MATRIX_OPERATOR_DESC, Offset), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_DIAGONAL_MATRIX_OPERATOR_DESC, Value), 12, 8);
 DMLOPS_LAYOUT(sizeof(DML_DIAGONAL_MATRIX_OPERATOR_DESC), 16, 12);
-
 
 /* Copies the input and overwrites one element for every index, along one axis. */
 #if DMLOPS_DECLARED < 0x2000
@@ -2811,7 +2701,6 @@ DMLOPS_LAYOUT(offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, OutputTensor), 24, 12
 DMLOPS_LAYOUT(offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), 32, 16);
 DMLOPS_LAYOUT(sizeof(DML_SCATTER_ELEMENTS_OPERATOR_DESC), 40, 20);
 
-
 /* Writes the on value at the positions that indices give along an axis, and the off value elsewhere. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ONE_HOT_OPERATOR_DESC {
@@ -2826,7 +2715,6 @@ DMLOPS_LAYOUT(offsetof(DML_ONE_HOT_OPERATOR_DESC, ValuesTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ONE_HOT_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_ONE_HOT_OPERATOR_DESC, Axis), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_ONE_HOT_OPERATOR_DESC), 32, 16);
-
 
 /* Resizes the input along any of its dimensions, by the nearest element or by linear interpolation. */
 #if DMLOPS_DECLARED < 0x2000
@@ -2845,7 +2733,6 @@ DMLOPS_LAYOUT(offsetof(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 20, 12);
 DMLOPS_LAYOUT(offsetof(DML_RESAMPLE_OPERATOR_DESC, Scales), 24, 16);
 DMLOPS_LAYOUT(sizeof(DML_RESAMPLE_OPERATOR_DESC), 32, 20);
 
-
 /* Shifts the bits of each element towards the highest one. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC {
@@ -2858,7 +2745,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, ATensor), 
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC), 24, 12);
-
 
 /* Shifts the bits of each element towards the lowest one. */
 #if DMLOPS_DECLARED < 0x2100
@@ -2873,7 +2759,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, BTensor),
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC), 24, 12);
 
-
 /* Rounds each element to a whole number, in one of three ways. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_ELEMENT_WISE_ROUND_OPERATOR_DESC {
@@ -2886,7 +2771,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, InputTensor), 0, 0)
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, RoundingMode), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC), 24, 12);
-
 
 /* Tells for each element whether it is infinite, of a given sign or of either. */
 #if DMLOPS_DECLARED < 0x2100
@@ -2901,7 +2785,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, OutputTensor)
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, InfinityMode), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC), 24, 12);
 
-
 /* Takes the remainder of a division that rounds toward 0; it has the sign of the dividend. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC {
@@ -2914,7 +2797,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, ATensor)
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC), 24, 12);
-
 
 /* Takes the remainder of a division that rounds down; it has the sign of the divisor. */
 #if DMLOPS_DECLARED < 0x2100
@@ -2929,7 +2811,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, BTensor), 8
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC), 24, 12);
 
-
 /* Writes one value into every element of the output. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_FILL_VALUE_CONSTANT_OPERATOR_DESC {
@@ -2942,7 +2823,6 @@ DMLOPS_LAYOUT(offsetof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, OutputTensor), 0, 
 DMLOPS_LAYOUT(offsetof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, ValueDataType), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, Value), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC), 24, 16);
-
 
 /* Fills the output with numbers in even steps, in the order of its elements. */
 #if DMLOPS_DECLARED < 0x2100
@@ -2958,7 +2838,6 @@ DMLOPS_LAYOUT(offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueDataType), 8,
 DMLOPS_LAYOUT(offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueStart), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueDelta), 24, 16);
 DMLOPS_LAYOUT(sizeof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC), 32, 24);
-
 
 /* Adds along one axis and writes each sum on the way. */
 #if DMLOPS_DECLARED < 0x2100
@@ -2977,7 +2856,6 @@ DMLOPS_LAYOUT(offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, AxisDirection), 2
 DMLOPS_LAYOUT(offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, HasExclusiveSum), 24, 16);
 DMLOPS_LAYOUT(sizeof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC), 32, 20);
 
-
 /* Reverses the beginning of every line along one axis, up to the length given for it. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC {
@@ -2993,7 +2871,6 @@ DMLOPS_LAYOUT(offsetof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, OutputTensor), 16
 DMLOPS_LAYOUT(offsetof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, Axis), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC), 32, 16);
 
-
 /* Picks one input element for every index, along one axis. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_GATHER_ELEMENTS_OPERATOR_DESC {
@@ -3008,7 +2885,6 @@ DMLOPS_LAYOUT(offsetof(DML_GATHER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_GATHER_ELEMENTS_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_GATHER_ELEMENTS_OPERATOR_DESC, Axis), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_GATHER_ELEMENTS_OPERATOR_DESC), 32, 16);
-
 
 /* Picks blocks of the input by tuples of coordinates. */
 #if DMLOPS_DECLARED < 0x2100
@@ -3026,7 +2902,6 @@ DMLOPS_LAYOUT(offsetof(DML_GATHER_ND_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount), 24, 12);
 DMLOPS_LAYOUT(offsetof(DML_GATHER_ND_OPERATOR_DESC, IndicesDimensionCount), 28, 16);
 DMLOPS_LAYOUT(sizeof(DML_GATHER_ND_OPERATOR_DESC), 32, 20);
-
 
 /* Copies the input and overwrites blocks of it by tuples of coordinates. */
 #if DMLOPS_DECLARED < 0x2100
@@ -3046,7 +2921,6 @@ DMLOPS_LAYOUT(offsetof(DML_SCATTER_ND_OPERATOR_DESC, OutputTensor), 24, 12);
 DMLOPS_LAYOUT(offsetof(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount), 32, 16);
 DMLOPS_LAYOUT(offsetof(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount), 36, 20);
 DMLOPS_LAYOUT(sizeof(DML_SCATTER_ND_OPERATOR_DESC), 40, 24);
-
 
 /* Takes the largest of the elements under a window that slides over the spatial dimensions and may skip elements, and returns its position. */
 #if DMLOPS_DECLARED < 0x2100
@@ -3073,7 +2947,6 @@ DMLOPS_LAYOUT(offsetof(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), 56, 28);
 DMLOPS_LAYOUT(offsetof(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), 64, 32);
 DMLOPS_LAYOUT(sizeof(DML_MAX_POOLING2_OPERATOR_DESC), 72, 36);
 
-
 /* Copies evenly spaced elements of a window of the input, forwards or backwards. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_SLICE1_OPERATOR_DESC {
@@ -3092,7 +2965,6 @@ DMLOPS_LAYOUT(offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowOffsets), 24, 12);
 DMLOPS_LAYOUT(offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowSizes), 32, 16);
 DMLOPS_LAYOUT(offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowStrides), 40, 20);
 DMLOPS_LAYOUT(sizeof(DML_SLICE1_OPERATOR_DESC), 48, 24);
-
 
 /* Picks the K largest or smallest elements of each sequence along an axis, with their indices, in order. */
 #if DMLOPS_DECLARED < 0x2100
@@ -3113,7 +2985,6 @@ DMLOPS_LAYOUT(offsetof(DML_TOP_K1_OPERATOR_DESC, K), 28, 16);
 DMLOPS_LAYOUT(offsetof(DML_TOP_K1_OPERATOR_DESC, AxisDirection), 32, 20);
 DMLOPS_LAYOUT(sizeof(DML_TOP_K1_OPERATOR_DESC), 40, 24);
 
-
 /* Spreads channels out into square blocks of height and width, in either order. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_DEPTH_TO_SPACE1_OPERATOR_DESC {
@@ -3129,7 +3000,6 @@ DMLOPS_LAYOUT(offsetof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, Order), 20, 12);
 DMLOPS_LAYOUT(sizeof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC), 24, 16);
 
-
 /* Gathers square blocks of height and width into channels, in either order. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_SPACE_TO_DEPTH1_OPERATOR_DESC {
@@ -3144,7 +3014,6 @@ DMLOPS_LAYOUT(offsetof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, Order), 20, 12);
 DMLOPS_LAYOUT(sizeof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC), 24, 16);
-
 
 /* Normalizes the input by its own mean and variance along axes of choice, then scales and shifts it. */
 #if DMLOPS_DECLARED < 0x2100
@@ -3171,7 +3040,6 @@ DMLOPS_LAYOUT(offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, Epsilon),
 DMLOPS_LAYOUT(offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, FusedActivation), 56, 32);
 DMLOPS_LAYOUT(sizeof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC), 64, 36);
 
-
 /* Resizes the input along any of its dimensions, with pixel offsets of the caller's choice. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_RESAMPLE1_OPERATOR_DESC {
@@ -3193,7 +3061,6 @@ DMLOPS_LAYOUT(offsetof(DML_RESAMPLE1_OPERATOR_DESC, InputPixelOffsets), 32, 20);
 DMLOPS_LAYOUT(offsetof(DML_RESAMPLE1_OPERATOR_DESC, OutputPixelOffsets), 40, 24);
 DMLOPS_LAYOUT(sizeof(DML_RESAMPLE1_OPERATOR_DESC), 48, 28);
 
-
 /* Multiplies integer matrices less their zero points, one batch and channel after the other. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC {
@@ -3210,7 +3077,6 @@ DMLOPS_LAYOUT(offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 16, 
 DMLOPS_LAYOUT(offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BZeroPointTensor), 24, 12);
 DMLOPS_LAYOUT(offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, OutputTensor), 32, 16);
 DMLOPS_LAYOUT(sizeof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC), 40, 20);
-
 
 /* Multiplies quantized matrices as if they were dequantized first and the products quantized again. */
 #if DMLOPS_DECLARED < 0x2100
@@ -3236,7 +3102,6 @@ DMLOPS_LAYOUT(offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, Outpu
 DMLOPS_LAYOUT(offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 56, 28);
 DMLOPS_LAYOUT(offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputTensor), 64, 32);
 DMLOPS_LAYOUT(sizeof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC), 72, 36);
-
 
 /* Convolves an integer input with an integer filter, both less their zero points. */
 #if DMLOPS_DECLARED < 0x2100
@@ -3266,7 +3131,6 @@ DMLOPS_LAYOUT(offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, StartPadding), 64,
 DMLOPS_LAYOUT(offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, EndPadding), 72, 36);
 DMLOPS_LAYOUT(offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, GroupCount), 80, 40);
 DMLOPS_LAYOUT(sizeof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC), 88, 44);
-
 
 /* Convolves quantized data as if it were dequantized first and the result quantized again. */
 #if DMLOPS_DECLARED < 0x2100
@@ -3307,7 +3171,6 @@ DMLOPS_LAYOUT(offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, EndPaddin
 DMLOPS_LAYOUT(offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, GroupCount), 120, 60);
 DMLOPS_LAYOUT(sizeof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC), 128, 64);
 
-
 /* Keeps the bits that are set in both elements of a pair. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC {
@@ -3320,7 +3183,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, ATensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC), 24, 12);
-
 
 /* Keeps the bits that are set in at least one element of a pair. */
 #if DMLOPS_DECLARED < 0x3000
@@ -3335,7 +3197,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC), 24, 12);
 
-
 /* Keeps the bits that are set in exactly one element of a pair. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC {
@@ -3349,7 +3210,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC), 24, 12);
 
-
 /* Inverts every bit of each element. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC {
@@ -3361,7 +3221,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC, InputTensor), 0, 
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC), 16, 8);
 
-
 /* Counts the bits that are set in each element. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC {
@@ -3372,7 +3231,6 @@ typedef struct DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC {
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC), 16, 8);
-
 
 /* Tells for each pair of elements whether the left one is at least the right one. */
 #if DMLOPS_DECLARED < 0x3000
@@ -3387,7 +3245,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_D
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC), 24, 12);
 
-
 /* Tells for each pair of elements whether the left one is at most the right one. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC {
@@ -3400,7 +3257,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC), 24, 12);
-
 
 /* Gives max(0, x) + min(0, Alpha * (exp(x / Alpha) - 1)), ELU with a continuous slope; Alpha is usually 1.0. */
 #if DMLOPS_DECLARED < 0x3000
@@ -3415,7 +3271,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_CELU_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_CELU_OPERATOR_DESC, Alpha), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_CELU_OPERATOR_DESC), 24, 12);
 
-
 /* Gradient of RELU: passes the incoming gradient on where the input is above 0, and gives 0 elsewhere. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC {
@@ -3428,7 +3283,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, InputTensor), 0, 
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, InputGradientTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, OutputGradientTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC), 24, 12);
-
 
 /* Gradient of AVERAGE_POOLING: spreads the gradient of every window evenly over the elements of the window. */
 #if DMLOPS_DECLARED < 0x3000
@@ -3452,7 +3306,6 @@ DMLOPS_LAYOUT(offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, StartPadding), 40
 DMLOPS_LAYOUT(offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, EndPadding), 48, 24);
 DMLOPS_LAYOUT(offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, IncludePadding), 56, 28);
 DMLOPS_LAYOUT(sizeof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC), 64, 32);
-
 
 /* Gradient of MAX_POOLING2: adds the gradient of every window to the window's largest element; the first wins a tie. */
 #if DMLOPS_DECLARED < 0x3000
@@ -3479,7 +3332,6 @@ DMLOPS_LAYOUT(offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), 56, 28);
 DMLOPS_LAYOUT(offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), 64, 32);
 DMLOPS_LAYOUT(sizeof(DML_MAX_POOLING_GRAD_OPERATOR_DESC), 72, 36);
 
-
 /* Fills the output with evenly distributed pseudo-random bits that depend on the given state alone. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_RANDOM_GENERATOR_OPERATOR_DESC {
@@ -3495,7 +3347,6 @@ DMLOPS_LAYOUT(offsetof(DML_RANDOM_GENERATOR_OPERATOR_DESC, OutputStateTensor), 1
 DMLOPS_LAYOUT(offsetof(DML_RANDOM_GENERATOR_OPERATOR_DESC, Type), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_RANDOM_GENERATOR_OPERATOR_DESC), 32, 16);
 
-
 /* Lists the coordinates of all elements that are not zero, in the order of the elements. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_NONZERO_COORDINATES_OPERATOR_DESC {
@@ -3508,7 +3359,6 @@ DMLOPS_LAYOUT(offsetof(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor), 0, 0
 DMLOPS_LAYOUT(offsetof(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCountTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_NONZERO_COORDINATES_OPERATOR_DESC), 24, 12);
-
 
 /* Gradient of RESAMPLE1: gives every input element the gradients of the output elements it went into, weighted as they were. */
 #if DMLOPS_DECLARED < 0x3000
@@ -3531,7 +3381,6 @@ DMLOPS_LAYOUT(offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputPixelOffsets), 32, 
 DMLOPS_LAYOUT(offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, OutputPixelOffsets), 40, 24);
 DMLOPS_LAYOUT(sizeof(DML_RESAMPLE_GRAD_OPERATOR_DESC), 48, 28);
 
-
 /* Gradient of SLICE1: puts the incoming gradients where the slice was taken from, and 0 elsewhere. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_SLICE_GRAD_OPERATOR_DESC {
@@ -3550,7 +3399,6 @@ DMLOPS_LAYOUT(offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowOffsets), 24, 12
 DMLOPS_LAYOUT(offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), 32, 16);
 DMLOPS_LAYOUT(offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowStrides), 40, 20);
 DMLOPS_LAYOUT(sizeof(DML_SLICE_GRAD_OPERATOR_DESC), 48, 24);
-
 
 /* Updates parameters, and the estimates of both moments of their gradient, by one step of the Adam method. */
 #if DMLOPS_DECLARED < 0x3000
@@ -3583,7 +3431,6 @@ DMLOPS_LAYOUT(offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, Beta2), 72, 40);
 DMLOPS_LAYOUT(offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, Epsilon), 76, 44);
 DMLOPS_LAYOUT(sizeof(DML_ADAM_OPTIMIZER_OPERATOR_DESC), 80, 48);
 
-
 /* Finds the index of the smallest value along one or more axes. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ARGMIN_OPERATOR_DESC {
@@ -3601,7 +3448,6 @@ DMLOPS_LAYOUT(offsetof(DML_ARGMIN_OPERATOR_DESC, Axes), 24, 12);
 DMLOPS_LAYOUT(offsetof(DML_ARGMIN_OPERATOR_DESC, AxisDirection), 32, 16);
 DMLOPS_LAYOUT(sizeof(DML_ARGMIN_OPERATOR_DESC), 40, 20);
 
-
 /* Finds the index of the largest value along one or more axes. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ARGMAX_OPERATOR_DESC {
@@ -3618,7 +3464,6 @@ DMLOPS_LAYOUT(offsetof(DML_ARGMAX_OPERATOR_DESC, AxisCount), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_ARGMAX_OPERATOR_DESC, Axes), 24, 12);
 DMLOPS_LAYOUT(offsetof(DML_ARGMAX_OPERATOR_DESC, AxisDirection), 32, 16);
 DMLOPS_LAYOUT(sizeof(DML_ARGMAX_OPERATOR_DESC), 40, 20);
-
 
 /* Crops regions of interest and resamples them to one common size. */
 #if DMLOPS_DECLARED < 0x3000
@@ -3649,7 +3494,6 @@ DMLOPS_LAYOUT(offsetof(DML_ROI_ALIGN_OPERATOR_DESC, MinimumSamplesPerOutput), 52
 DMLOPS_LAYOUT(offsetof(DML_ROI_ALIGN_OPERATOR_DESC, MaximumSamplesPerOutput), 56, 40);
 DMLOPS_LAYOUT(sizeof(DML_ROI_ALIGN_OPERATOR_DESC), 64, 44);
 
-
 /* Picks blocks of the input by tuples of coordinates, batch by batch. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_GATHER_ND1_OPERATOR_DESC {
@@ -3669,7 +3513,6 @@ DMLOPS_LAYOUT(offsetof(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), 28,
 DMLOPS_LAYOUT(offsetof(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), 32, 20);
 DMLOPS_LAYOUT(sizeof(DML_GATHER_ND1_OPERATOR_DESC), 40, 24);
 
-
 /* Takes the angle of each point (x, y) from the x axis, in radians and by quadrant. */
 #if DMLOPS_DECLARED < 0x3100
 typedef struct DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC {
@@ -3682,7 +3525,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, ATensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC), 24, 12);
-
 
 /* Gradient of ELEMENT_WISE_CLIP: passes the incoming gradient on where the input lies between Min and Max, and gives 0 elsewhere. */
 #if DMLOPS_DECLARED < 0x3100
@@ -3701,7 +3543,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, Min), 24, 12);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, Max), 28, 16);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC), 32, 20);
 
-
 /* Squares the difference of the elements of each pair. */
 #if DMLOPS_DECLARED < 0x3100
 typedef struct DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC {
@@ -3714,7 +3555,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, ATensor
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC), 24, 12);
-
 
 /* Gradient of LOCAL_RESPONSE_NORMALIZATION with respect to its input. */
 #if DMLOPS_DECLARED < 0x3100
@@ -3739,7 +3579,6 @@ DMLOPS_LAYOUT(offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, Beta
 DMLOPS_LAYOUT(offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, Bias), 40, 28);
 DMLOPS_LAYOUT(sizeof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC), 48, 32);
 
-
 /* Multiplies along one axis and writes each product on the way. */
 #if DMLOPS_DECLARED < 0x3100
 typedef struct DML_CUMULATIVE_PRODUCT_OPERATOR_DESC {
@@ -3756,7 +3595,6 @@ DMLOPS_LAYOUT(offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, Axis), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, AxisDirection), 20, 12);
 DMLOPS_LAYOUT(offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, HasExclusiveProduct), 24, 16);
 DMLOPS_LAYOUT(sizeof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC), 32, 20);
-
 
 /* Gradients of BATCH_NORMALIZATION with respect to input, scale and bias, with mean and variance held fixed. */
 #if DMLOPS_DECLARED < 0x3100
@@ -3783,7 +3621,6 @@ DMLOPS_LAYOUT(offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, OutputBiasGra
 DMLOPS_LAYOUT(offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, Epsilon), 64, 32);
 DMLOPS_LAYOUT(sizeof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC), 72, 36);
 
-
 /* Adds two quantized tensors element by element as if they were dequantized first and the sum quantized again. */
 #if DMLOPS_DECLARED < 0x4000
 typedef struct DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC {
@@ -3809,7 +3646,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, Outp
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputTensor), 64, 32);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC), 72, 36);
 
-
 /* Finds the scale and the zero point that cover all values of the input, and quantizes the input with them. */
 #if DMLOPS_DECLARED < 0x4000
 typedef struct DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC {
@@ -3824,7 +3660,6 @@ DMLOPS_LAYOUT(offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputTensor),
 DMLOPS_LAYOUT(offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputScaleTensor), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputZeroPointTensor), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC), 32, 16);
-
 
 /* Crops regions of interest and resamples them to one common size, with a choice of pixel centres. */
 #if DMLOPS_DECLARED < 0x4000
@@ -3860,7 +3695,6 @@ DMLOPS_LAYOUT(offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, MinimumSamplesPerOutput), 6
 DMLOPS_LAYOUT(offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, MaximumSamplesPerOutput), 64, 48);
 DMLOPS_LAYOUT(offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, AlignRegionsToCorners), 68, 52);
 DMLOPS_LAYOUT(sizeof(DML_ROI_ALIGN1_OPERATOR_DESC), 72, 56);
-
 
 /* Gradients of ROI_ALIGN and ROI_ALIGN1 with respect to the image, the regions, or both. */
 #if DMLOPS_DECLARED < 0x4100
@@ -3899,7 +3733,6 @@ DMLOPS_LAYOUT(offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, MaximumSamplesPerOutput
 DMLOPS_LAYOUT(offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, AlignRegionsToCorners), 80, 56);
 DMLOPS_LAYOUT(sizeof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC), 88, 60);
 
-
 /* Normalizes the input by its own means and variances, which it also returns, then scales and shifts it and may add another tensor. */
 #if DMLOPS_DECLARED < 0x4100
 typedef struct DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC {
@@ -3924,7 +3757,6 @@ DMLOPS_LAYOUT(offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, OutputVar
 DMLOPS_LAYOUT(offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, Epsilon), 56, 28);
 DMLOPS_LAYOUT(offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, FusedActivation), 64, 32);
 DMLOPS_LAYOUT(sizeof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC), 72, 36);
-
 
 /* Gradients of BATCH_NORMALIZATION_TRAINING with respect to input, scale and bias, through mean and variance as well. */
 #if DMLOPS_DECLARED < 0x4100
@@ -3951,7 +3783,6 @@ DMLOPS_LAYOUT(offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, Outp
 DMLOPS_LAYOUT(offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, Epsilon), 64, 32);
 DMLOPS_LAYOUT(sizeof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC), 72, 36);
 
-
 /* Limits each element to the range from Min to Max, given in the tensor's own type. */
 #if DMLOPS_DECLARED < 0x5000
 typedef struct DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC {
@@ -3971,7 +3802,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, Min), 32, 16);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, Max), 40, 24);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC), 48, 32);
 
-
 /* Gradient of ELEMENT_WISE_CLIP1: passes the incoming gradient on where the input lies between Min and Max, and gives 0 elsewhere. */
 #if DMLOPS_DECLARED < 0x5000
 typedef struct DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC {
@@ -3990,7 +3820,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, MinMaxDataType
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, Min), 32, 16);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, Max), 40, 24);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC), 48, 32);
-
 
 /* Enlarges the input on all sides, by a constant of its data type or by its own elements. */
 #if DMLOPS_DECLARED < 0x5000
@@ -4015,7 +3844,6 @@ DMLOPS_LAYOUT(offsetof(DML_PADDING1_OPERATOR_DESC, StartPadding), 40, 28);
 DMLOPS_LAYOUT(offsetof(DML_PADDING1_OPERATOR_DESC, EndPadding), 48, 32);
 DMLOPS_LAYOUT(sizeof(DML_PADDING1_OPERATOR_DESC), 56, 40);
 
-
 /* Changes the sign of each element. */
 #if DMLOPS_DECLARED < 0x5000
 typedef struct DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC {
@@ -4027,7 +3855,6 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC, InputTensor), 0, 0
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC), 16, 8);
 
-
 /* Gives 0.5 * x * (1 + erf(x / sqrt(2))). */
 #if DMLOPS_DECLARED < 0x5100
 typedef struct DML_ACTIVATION_GELU_OPERATOR_DESC {
@@ -4038,7 +3865,6 @@ typedef struct DML_ACTIVATION_GELU_OPERATOR_DESC {
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_GELU_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_GELU_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_GELU_OPERATOR_DESC), 16, 8);
-
 
 /* Gives each element's exponential divided by the sum of the exponentials along the axes. */
 #if DMLOPS_DECLARED < 0x5100
@@ -4055,7 +3881,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 16, 8)
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, Axes), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC), 32, 16);
 
-
 /* Gives the natural logarithm of each element's softmax along the axes. */
 #if DMLOPS_DECLARED < 0x5100
 typedef struct DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC {
@@ -4071,7 +3896,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 16
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, Axes), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC), 32, 16);
 
-
 /* Gives 1 for the first of the largest elements along the axes and 0 for all others. */
 #if DMLOPS_DECLARED < 0x5100
 typedef struct DML_ACTIVATION_HARDMAX1_OPERATOR_DESC {
@@ -4086,7 +3910,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, OutputTensor), 8, 
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, Axes), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC), 32, 16);
-
 
 /* Resizes the input along any of its dimensions, with pixel offsets and rounding of the caller's choice. */
 #if DMLOPS_DECLARED < 0x5100
@@ -4111,7 +3934,6 @@ DMLOPS_LAYOUT(offsetof(DML_RESAMPLE2_OPERATOR_DESC, InputPixelOffsets), 40, 24);
 DMLOPS_LAYOUT(offsetof(DML_RESAMPLE2_OPERATOR_DESC, OutputPixelOffsets), 48, 28);
 DMLOPS_LAYOUT(sizeof(DML_RESAMPLE2_OPERATOR_DESC), 56, 32);
 
-
 /* Gradient of RESAMPLE2: gives every input element the gradients of the output elements it went into, weighted as they were. */
 #if DMLOPS_DECLARED < 0x5100
 typedef struct DML_RESAMPLE_GRAD1_OPERATOR_DESC {
@@ -4135,7 +3957,6 @@ DMLOPS_LAYOUT(offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputPixelOffsets), 40,
 DMLOPS_LAYOUT(offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, OutputPixelOffsets), 48, 28);
 DMLOPS_LAYOUT(sizeof(DML_RESAMPLE_GRAD1_OPERATOR_DESC), 56, 32);
 
-
 /* Writes one value into a band of diagonals, or outside of it, and the input or 0 elsewhere. */
 #if DMLOPS_DECLARED < 0x5100
 typedef struct DML_DIAGONAL_MATRIX1_OPERATOR_DESC {
@@ -4154,7 +3975,6 @@ DMLOPS_LAYOUT(offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, Value), 24, 16);
 DMLOPS_LAYOUT(offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, DiagonalFillBegin), 32, 24);
 DMLOPS_LAYOUT(offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, DiagonalFillEnd), 36, 28);
 DMLOPS_LAYOUT(sizeof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC), 40, 32);
-
 
 /* Multi-head attention, which weighs values by how well queries match keys; keys and values can be appended to those of earlier calls. */
 #if DMLOPS_DECLARED < 0x6100
@@ -4199,7 +4019,6 @@ DMLOPS_LAYOUT(offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 120, 6
 DMLOPS_LAYOUT(offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 124, 68);
 DMLOPS_LAYOUT(sizeof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC), 128, 72);
 
-
 /* Takes the Lp norm of the elements under a window that slides over the spatial dimensions and may skip elements. */
 #if DMLOPS_DECLARED < 0x6200
 typedef struct DML_LP_POOLING1_OPERATOR_DESC {
@@ -4224,7 +4043,6 @@ DMLOPS_LAYOUT(offsetof(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), 48, 24);
 DMLOPS_LAYOUT(offsetof(DML_LP_POOLING1_OPERATOR_DESC, Dilations), 56, 28);
 DMLOPS_LAYOUT(offsetof(DML_LP_POOLING1_OPERATOR_DESC, P), 64, 32);
 DMLOPS_LAYOUT(sizeof(DML_LP_POOLING1_OPERATOR_DESC), 72, 36);
-
 
 /* Averages the elements under a window that slides over the spatial dimensions and may skip elements. */
 #if DMLOPS_DECLARED < 0x6200
@@ -4251,7 +4069,6 @@ DMLOPS_LAYOUT(offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), 56, 28);
 DMLOPS_LAYOUT(offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, IncludePadding), 64, 32);
 DMLOPS_LAYOUT(sizeof(DML_AVERAGE_POOLING1_OPERATOR_DESC), 72, 36);
 
-
 /* Gives x times the sigmoid of SigmoidInputScale * x. */
 #if DMLOPS_DECLARED < 0x6200
 typedef struct DML_ACTIVATION_SWISH_OPERATOR_DESC {
@@ -4264,7 +4081,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SWISH_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SWISH_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SWISH_OPERATOR_DESC, SigmoidInputScale), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SWISH_OPERATOR_DESC), 24, 12);
-
 
 /* Gives x times Alpha * x + Beta, the latter limited to 0 and 1; Alpha is usually 1/6, Beta 0.5. */
 #if DMLOPS_DECLARED < 0x6200
@@ -4280,7 +4096,6 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, OutputTensor), 8
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, Alpha), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, Beta), 20, 12);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC), 24, 16);
-
 
 /* Averages quantized elements under a sliding window as if they were dequantized first and the averages quantized again. */
 #if DMLOPS_DECLARED < 0x6200
@@ -4315,7 +4130,6 @@ DMLOPS_LAYOUT(offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilat
 DMLOPS_LAYOUT(offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, IncludePadding), 96, 48);
 DMLOPS_LAYOUT(sizeof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC), 104, 52);
 
-
 /* Multiplies integer matrices less their zero points, scales the products to floating point and adds a bias. */
 #if DMLOPS_DECLARED < 0x6200
 typedef struct DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC {
@@ -4338,7 +4152,6 @@ DMLOPS_LAYOUT(offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BZero
 DMLOPS_LAYOUT(offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BiasTensor), 48, 24);
 DMLOPS_LAYOUT(offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, OutputTensor), 56, 28);
 DMLOPS_LAYOUT(sizeof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC), 64, 32);
-
 
 /* Normalizes the input by its own mean, its variance or both along axes of choice, then scales and shifts it. */
 #if DMLOPS_DECLARED < 0x6300
@@ -4366,7 +4179,6 @@ DMLOPS_LAYOUT(offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, UseVarian
 DMLOPS_LAYOUT(offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, Epsilon), 56, 32);
 DMLOPS_LAYOUT(offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, FusedActivation), 64, 36);
 DMLOPS_LAYOUT(sizeof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC), 72, 40);
-
 
 /* Multi-head attention in which several query heads can share a key and value head; keys and values can be appended to those of earlier calls. */
 #if DMLOPS_DECLARED < 0x6300
@@ -4415,7 +4227,6 @@ DMLOPS_LAYOUT(offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount
 DMLOPS_LAYOUT(offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 136, 76);
 DMLOPS_LAYOUT(sizeof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC), 144, 80);
 
-
 /* Divides by a scale, rounds and adds a zero point, element by element, with one scale for each block of elements. */
 #if DMLOPS_DECLARED < 0x6300
 typedef struct DML_QUANTIZE_OPERATOR_DESC {
@@ -4433,7 +4244,6 @@ DMLOPS_LAYOUT(offsetof(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), 16, 12)
 DMLOPS_LAYOUT(offsetof(DML_QUANTIZE_OPERATOR_DESC, OutputTensor), 24, 16);
 DMLOPS_LAYOUT(sizeof(DML_QUANTIZE_OPERATOR_DESC), 32, 20);
 
-
 /* Subtracts a zero point and multiplies by a scale, element by element, with one scale for each block of elements. */
 #if DMLOPS_DECLARED < 0x6300
 typedef struct DML_DEQUANTIZE_OPERATOR_DESC {
@@ -4450,7 +4260,6 @@ DMLOPS_LAYOUT(offsetof(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 1
 DMLOPS_LAYOUT(offsetof(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), 16, 12);
 DMLOPS_LAYOUT(offsetof(DML_DEQUANTIZE_OPERATOR_DESC, OutputTensor), 24, 16);
 DMLOPS_LAYOUT(sizeof(DML_DEQUANTIZE_OPERATOR_DESC), 32, 20);
-
 
 /* Resizes the input along any of its dimensions, with offsets, rounding and antialiasing of the caller's choice. */
 #if DMLOPS_DECLARED < 0x6400
@@ -4477,7 +4286,6 @@ DMLOPS_LAYOUT(offsetof(DML_RESAMPLE3_OPERATOR_DESC, OutputPixelOffsets), 48, 28)
 DMLOPS_LAYOUT(offsetof(DML_RESAMPLE3_OPERATOR_DESC, Antialiased), 56, 32);
 DMLOPS_LAYOUT(sizeof(DML_RESAMPLE3_OPERATOR_DESC), 64, 36);
 
-
 /* Puts columns back to the positions of a sliding window and adds up where windows overlap. */
 #if DMLOPS_DECLARED < 0x6400
 typedef struct DML_FOLD_OPERATOR_DESC {
@@ -4501,7 +4309,6 @@ DMLOPS_LAYOUT(offsetof(DML_FOLD_OPERATOR_DESC, StartPadding), 48, 24);
 DMLOPS_LAYOUT(offsetof(DML_FOLD_OPERATOR_DESC, EndPadding), 56, 28);
 DMLOPS_LAYOUT(sizeof(DML_FOLD_OPERATOR_DESC), 64, 32);
 
-
 /* Copies every position of a sliding window into a column of its own. */
 #if DMLOPS_DECLARED < 0x6400
 typedef struct DML_UNFOLD_OPERATOR_DESC {
@@ -4524,7 +4331,6 @@ DMLOPS_LAYOUT(offsetof(DML_UNFOLD_OPERATOR_DESC, Dilations), 40, 20);
 DMLOPS_LAYOUT(offsetof(DML_UNFOLD_OPERATOR_DESC, StartPadding), 48, 24);
 DMLOPS_LAYOUT(offsetof(DML_UNFOLD_OPERATOR_DESC, EndPadding), 56, 28);
 DMLOPS_LAYOUT(sizeof(DML_UNFOLD_OPERATOR_DESC), 64, 32);
-
 
 /* Validation. */
 
@@ -4589,6 +4395,11 @@ typedef struct dmlops_slot {
 /* The inputs of a description, or its outputs, in the order in which edges and bindings count them: absent ones too, and
    every entry of an array. Returns their number, 0 for an unknown operator, and writes the first `capacity` of them. */
 static inline size_t dmlops_slots(const DML_OPERATOR_DESC* desc, int outputs, dmlops_slot* out, size_t capacity);
+
+/* Copies a description, with everything that it points to, into one block of memory, aligned as by malloc; the DML_OPERATOR_DESC
+   comes first. Returns the bytes that it takes, and writes nothing if `size` is less; 0 for an unknown operator. Arrays that
+   dmlops_validate does not read have no entries in the copy, and tensors of another type than BUFFER are null. */
+static inline size_t dmlops_copy(const DML_OPERATOR_DESC* desc, void* memory, size_t size);
 
 /* The bytes of memory that the functions below need for a graph: linear in what it counts. SIZE_MAX if that is too
    much. */
@@ -5823,8 +5634,8 @@ typedef enum dmlops_kind { DMLOPS_TENSOR, DMLOPS_ADDRESS, DMLOPS_ENUM, DMLOPS_AC
 
 #define DMLOPS_ALONE 0xffff /* instead of the offset of a count: the member is not an array */
 
-/* A member: its offset, that of its count and, depending on its kind, the start of its support table or an index into
-   dmlops_enumerations or dmlops_activation_lists. */
+/* A member: its offset, that of its count and, depending on its kind, the start of its support table, an index into
+   dmlops_enumerations or dmlops_activation_lists, or the size of an entry. */
 typedef struct dmlops_member {
     const char* name;
     uint16_t offset;
@@ -5878,7 +5689,7 @@ typedef enum dmlops_stage {
 } dmlops_stage;
 
 /* An operator's members and rules, with the first rule of each stage; its programs, and where those of the conditions
-   of support tables start. */
+   of support tables start; the size of its struct. */
 typedef struct dmlops_operator {
     const dmlops_member* members;
     const dmlops_rule* rules;
@@ -5887,6 +5698,7 @@ typedef struct dmlops_operator {
     const uint16_t* conditions;
     uint16_t type;
     uint16_t since;
+    uint16_t size;
     uint8_t member_count;
     uint8_t firsts[DMLOPS_STAGES + 1];
 } dmlops_operator;
@@ -7795,7 +7607,7 @@ static inline void dmlops_same_Sizes(
 static const dmlops_member dmlops_element_wise_identity_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 0, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 0, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_identity_code[] = {
@@ -7813,7 +7625,7 @@ static const dmlops_rule dmlops_element_wise_identity_rules[] = {
 static const dmlops_member dmlops_element_wise_abs_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 5, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 5, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_abs_code[] = {
@@ -7831,7 +7643,7 @@ static const dmlops_rule dmlops_element_wise_abs_rules[] = {
 static const dmlops_member dmlops_element_wise_acos_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_acos_code[] = {
@@ -7873,7 +7685,7 @@ static const dmlops_rule dmlops_element_wise_add_rules[] = {
 static const dmlops_member dmlops_element_wise_asin_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_asin_code[] = {
@@ -7891,7 +7703,7 @@ static const dmlops_rule dmlops_element_wise_asin_rules[] = {
 static const dmlops_member dmlops_element_wise_atan_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_atan_code[] = {
@@ -7909,7 +7721,7 @@ static const dmlops_rule dmlops_element_wise_atan_rules[] = {
 static const dmlops_member dmlops_element_wise_ceil_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_ceil_code[] = {
@@ -7927,7 +7739,7 @@ static const dmlops_rule dmlops_element_wise_ceil_rules[] = {
 static const dmlops_member dmlops_element_wise_clip_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_clip_code[] = {
@@ -7945,7 +7757,7 @@ static const dmlops_rule dmlops_element_wise_clip_rules[] = {
 static const dmlops_member dmlops_element_wise_cos_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_COS_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_cos_code[] = {
@@ -7987,7 +7799,7 @@ static const dmlops_rule dmlops_element_wise_divide_rules[] = {
 static const dmlops_member dmlops_element_wise_exp_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_exp_code[] = {
@@ -8005,7 +7817,7 @@ static const dmlops_rule dmlops_element_wise_exp_rules[] = {
 static const dmlops_member dmlops_element_wise_floor_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_floor_code[] = {
@@ -8023,7 +7835,7 @@ static const dmlops_rule dmlops_element_wise_floor_rules[] = {
 static const dmlops_member dmlops_element_wise_log_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_log_code[] = {
@@ -8293,7 +8105,7 @@ static const dmlops_member dmlops_element_wise_pow_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, 0, 1, 1},
     {"ExponentTensor", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, ExponentTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, 0, 1, 0},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_POW_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_pow_code[] = {
@@ -8325,7 +8137,7 @@ static const dmlops_rule dmlops_element_wise_pow_rules[] = {
 static const dmlops_member dmlops_element_wise_constant_pow_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_constant_pow_code[] = {
@@ -8343,7 +8155,7 @@ static const dmlops_rule dmlops_element_wise_constant_pow_rules[] = {
 static const dmlops_member dmlops_element_wise_recip_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_recip_code[] = {
@@ -8361,7 +8173,7 @@ static const dmlops_rule dmlops_element_wise_recip_rules[] = {
 static const dmlops_member dmlops_element_wise_sin_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_sin_code[] = {
@@ -8379,7 +8191,7 @@ static const dmlops_rule dmlops_element_wise_sin_rules[] = {
 static const dmlops_member dmlops_element_wise_sqrt_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_sqrt_code[] = {
@@ -8421,7 +8233,7 @@ static const dmlops_rule dmlops_element_wise_subtract_rules[] = {
 static const dmlops_member dmlops_element_wise_tan_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_tan_code[] = {
@@ -8439,7 +8251,7 @@ static const dmlops_rule dmlops_element_wise_tan_rules[] = {
 static const dmlops_member dmlops_element_wise_threshold_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 52, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 52, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_threshold_code[] = {
@@ -8909,11 +8721,11 @@ static const dmlops_member dmlops_convolution_members[] = {
     {"OutputTensor", offsetof(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 82, DMLOPS_TENSOR, 0, 0, 0},
     {"Mode", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Mode), DMLOPS_ALONE, DMLOPS_ENUM_CONVOLUTION_MODE, DMLOPS_ENUM, 0, 0, 0},
     {"Direction", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Direction), DMLOPS_ALONE, DMLOPS_ENUM_CONVOLUTION_DIRECTION, DMLOPS_ENUM, 0, 0, 0},
-    {"Strides", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Strides), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"Dilations", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Dilations), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"OutputPadding", offsetof(DML_CONVOLUTION_OPERATOR_DESC, OutputPadding), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
+    {"Strides", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Strides), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"Dilations", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Dilations), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"StartPadding", offsetof(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"EndPadding", offsetof(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"OutputPadding", offsetof(DML_CONVOLUTION_OPERATOR_DESC, OutputPadding), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
     {"FusedActivation", offsetof(DML_CONVOLUTION_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 0, DMLOPS_ACTIVATION, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, member)
@@ -9224,7 +9036,7 @@ static const dmlops_member dmlops_reduce_members[] = {
     {"Function", offsetof(DML_REDUCE_OPERATOR_DESC, Function), DMLOPS_ALONE, DMLOPS_ENUM_REDUCE_FUNCTION, DMLOPS_ENUM, 0, 0, 0},
     {"InputTensor", offsetof(DML_REDUCE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 88, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_REDUCE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 106, DMLOPS_TENSOR, 0, 0, 0},
-    {"Axes", offsetof(DML_REDUCE_OPERATOR_DESC, Axes), offsetof(DML_REDUCE_OPERATOR_DESC, AxisCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
+    {"Axes", offsetof(DML_REDUCE_OPERATOR_DESC, Axes), offsetof(DML_REDUCE_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, member)
 static const uint8_t dmlops_reduce_code[] = {
@@ -9323,10 +9135,10 @@ static const dmlops_rule dmlops_reduce_rules[] = {
 static const dmlops_member dmlops_average_pooling_members[] = {
     {"InputTensor", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"WindowSize", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
+    {"Strides", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"WindowSize", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"StartPadding", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"EndPadding", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_average_pooling_code[] = {
@@ -9462,10 +9274,10 @@ static const dmlops_rule dmlops_average_pooling_rules[] = {
 static const dmlops_member dmlops_lp_pooling_members[] = {
     {"InputTensor", offsetof(DML_LP_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_LP_POOLING_OPERATOR_DESC, Strides), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"WindowSize", offsetof(DML_LP_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_LP_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_LP_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
+    {"Strides", offsetof(DML_LP_POOLING_OPERATOR_DESC, Strides), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"WindowSize", offsetof(DML_LP_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"StartPadding", offsetof(DML_LP_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"EndPadding", offsetof(DML_LP_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_lp_pooling_code[] = {
@@ -9613,10 +9425,10 @@ static const dmlops_rule dmlops_lp_pooling_rules[] = {
 static const dmlops_member dmlops_max_pooling_members[] = {
     {"InputTensor", offsetof(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 122, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 122, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_MAX_POOLING_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"WindowSize", offsetof(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
+    {"Strides", offsetof(DML_MAX_POOLING_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"WindowSize", offsetof(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"StartPadding", offsetof(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"EndPadding", offsetof(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling_code[] = {
@@ -9820,9 +9632,9 @@ static const dmlops_rule dmlops_roi_pooling_rules[] = {
 static const dmlops_member dmlops_slice_members[] = {
     {"InputTensor", offsetof(DML_SLICE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 128, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_SLICE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 128, DMLOPS_TENSOR, 0, 0, 0},
-    {"Offsets", offsetof(DML_SLICE_OPERATOR_DESC, Offsets), offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"Sizes", offsetof(DML_SLICE_OPERATOR_DESC, Sizes), offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"Strides", offsetof(DML_SLICE_OPERATOR_DESC, Strides), offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
+    {"Offsets", offsetof(DML_SLICE_OPERATOR_DESC, Offsets), offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"Sizes", offsetof(DML_SLICE_OPERATOR_DESC, Sizes), offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"Strides", offsetof(DML_SLICE_OPERATOR_DESC, Strides), offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, member)
 static const uint8_t dmlops_slice_code[] = {
@@ -10096,8 +9908,8 @@ static const dmlops_member dmlops_padding_members[] = {
     {"InputTensor", offsetof(DML_PADDING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 149, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_PADDING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 149, DMLOPS_TENSOR, 0, 0, 0},
     {"PaddingMode", offsetof(DML_PADDING_OPERATOR_DESC, PaddingMode), DMLOPS_ALONE, DMLOPS_ENUM_PADDING_MODE, DMLOPS_ENUM, 0, 0, 0},
-    {"StartPadding", offsetof(DML_PADDING_OPERATOR_DESC, StartPadding), offsetof(DML_PADDING_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_PADDING_OPERATOR_DESC, EndPadding), offsetof(DML_PADDING_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
+    {"StartPadding", offsetof(DML_PADDING_OPERATOR_DESC, StartPadding), offsetof(DML_PADDING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"EndPadding", offsetof(DML_PADDING_OPERATOR_DESC, EndPadding), offsetof(DML_PADDING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, member)
 static const uint8_t dmlops_padding_code[] = {
@@ -10155,7 +9967,7 @@ static const dmlops_rule dmlops_padding_rules[] = {
 static const dmlops_member dmlops_value_scale_2d_members[] = {
     {"InputTensor", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 0, 0},
-    {"Bias", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, Bias), offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, ChannelCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
+    {"Bias", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, Bias), offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, ChannelCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_VALUE_SCALE_2D_OPERATOR_DESC, member)
 static const uint8_t dmlops_value_scale_2d_code[] = {
@@ -10432,7 +10244,7 @@ static const dmlops_rule dmlops_depth_to_space_rules[] = {
 static const dmlops_member dmlops_tile_members[] = {
     {"InputTensor", offsetof(DML_TILE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 166, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_TILE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 166, DMLOPS_TENSOR, 0, 0, 0},
-    {"Repeats", offsetof(DML_TILE_OPERATOR_DESC, Repeats), offsetof(DML_TILE_OPERATOR_DESC, RepeatsCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
+    {"Repeats", offsetof(DML_TILE_OPERATOR_DESC, Repeats), offsetof(DML_TILE_OPERATOR_DESC, RepeatsCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_TILE_OPERATOR_DESC, member)
 static const uint8_t dmlops_tile_code[] = {
@@ -12081,7 +11893,7 @@ static const dmlops_rule dmlops_element_wise_is_nan_rules[] = {
 static const dmlops_member dmlops_element_wise_erf_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_erf_code[] = {
@@ -12099,7 +11911,7 @@ static const dmlops_rule dmlops_element_wise_erf_rules[] = {
 static const dmlops_member dmlops_element_wise_sinh_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_sinh_code[] = {
@@ -12117,7 +11929,7 @@ static const dmlops_rule dmlops_element_wise_sinh_rules[] = {
 static const dmlops_member dmlops_element_wise_cosh_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_cosh_code[] = {
@@ -12135,7 +11947,7 @@ static const dmlops_rule dmlops_element_wise_cosh_rules[] = {
 static const dmlops_member dmlops_element_wise_tanh_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_tanh_code[] = {
@@ -12153,7 +11965,7 @@ static const dmlops_rule dmlops_element_wise_tanh_rules[] = {
 static const dmlops_member dmlops_element_wise_asinh_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_asinh_code[] = {
@@ -12171,7 +11983,7 @@ static const dmlops_rule dmlops_element_wise_asinh_rules[] = {
 static const dmlops_member dmlops_element_wise_acosh_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_acosh_code[] = {
@@ -12189,7 +12001,7 @@ static const dmlops_rule dmlops_element_wise_acosh_rules[] = {
 static const dmlops_member dmlops_element_wise_atanh_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_atanh_code[] = {
@@ -12277,10 +12089,10 @@ static const dmlops_member dmlops_max_pooling1_members[] = {
     {"InputTensor", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 210, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 210, DMLOPS_TENSOR, 0, 0, 0},
     {"OutputIndicesTensor", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, OutputIndicesTensor), DMLOPS_ALONE, 214, DMLOPS_TENSOR, 1, 0, 0},
-    {"Strides", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"WindowSize", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
+    {"Strides", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"WindowSize", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"StartPadding", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"EndPadding", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling1_code[] = {
@@ -12566,7 +12378,7 @@ static const dmlops_member dmlops_resample_members[] = {
     {"InputTensor", offsetof(DML_RESAMPLE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 236, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_RESAMPLE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 236, DMLOPS_TENSOR, 0, 0, 0},
     {"InterpolationMode", offsetof(DML_RESAMPLE_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, 0, 0, 0},
-    {"Scales", offsetof(DML_RESAMPLE_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
+    {"Scales", offsetof(DML_RESAMPLE_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample_code[] = {
@@ -13176,11 +12988,11 @@ static const dmlops_member dmlops_max_pooling2_members[] = {
     {"InputTensor", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 283, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 283, DMLOPS_TENSOR, 0, 0, 0},
     {"OutputIndicesTensor", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, OutputIndicesTensor), DMLOPS_ALONE, 287, DMLOPS_TENSOR, 1, 0, 0},
-    {"Strides", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"WindowSize", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"Dilations", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
+    {"Strides", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"WindowSize", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"StartPadding", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"EndPadding", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"Dilations", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling2_code[] = {
@@ -13343,9 +13155,9 @@ static const dmlops_rule dmlops_max_pooling2_rules[] = {
 static const dmlops_member dmlops_slice1_members[] = {
     {"InputTensor", offsetof(DML_SLICE1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 290, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_SLICE1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 290, DMLOPS_TENSOR, 0, 0, 0},
-    {"InputWindowOffsets", offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowOffsets), offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"InputWindowSizes", offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowSizes), offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"InputWindowStrides", offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowStrides), offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputWindowOffsets", offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowOffsets), offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputWindowSizes", offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowSizes), offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputWindowStrides", offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowStrides), offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), sizeof(INT), DMLOPS_ADDRESS, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, member)
 static const uint8_t dmlops_slice1_code[] = {
@@ -13624,7 +13436,7 @@ static const dmlops_member dmlops_mean_variance_normalization1_members[] = {
     {"ScaleTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 305, DMLOPS_TENSOR, 1, 1, 0},
     {"BiasTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 305, DMLOPS_TENSOR, 1, 1, 0},
     {"OutputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 305, DMLOPS_TENSOR, 0, 0, 0},
-    {"Axes", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, Axes), offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, AxisCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
+    {"Axes", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, Axes), offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
     {"FusedActivation", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, member)
@@ -13752,9 +13564,9 @@ static const dmlops_member dmlops_resample1_members[] = {
     {"InputTensor", offsetof(DML_RESAMPLE1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 308, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_RESAMPLE1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 308, DMLOPS_TENSOR, 0, 0, 0},
     {"InterpolationMode", offsetof(DML_RESAMPLE1_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, 0, 0, 0},
-    {"Scales", offsetof(DML_RESAMPLE1_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"InputPixelOffsets", offsetof(DML_RESAMPLE1_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"OutputPixelOffsets", offsetof(DML_RESAMPLE1_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
+    {"Scales", offsetof(DML_RESAMPLE1_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputPixelOffsets", offsetof(DML_RESAMPLE1_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"OutputPixelOffsets", offsetof(DML_RESAMPLE1_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample1_code[] = {
@@ -14194,10 +14006,10 @@ static const dmlops_member dmlops_convolution_integer_members[] = {
     {"FilterTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, 0, 1, 1},
     {"FilterZeroPointTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, 1, 1, 0},
     {"OutputTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 331, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Strides), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"Dilations", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Dilations), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, StartPadding), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, EndPadding), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
+    {"Strides", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Strides), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"Dilations", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Dilations), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"StartPadding", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, StartPadding), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"EndPadding", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, EndPadding), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, member)
 static const uint8_t dmlops_convolution_integer_code[] = {
@@ -14397,10 +14209,10 @@ static const dmlops_member dmlops_quantized_linear_convolution_members[] = {
     {"OutputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, 0, 1, 0},
     {"OutputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, 1, 1, 0},
     {"OutputTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Strides), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"Dilations", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Dilations), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, StartPadding), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, EndPadding), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
+    {"Strides", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Strides), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"Dilations", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Dilations), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"StartPadding", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, StartPadding), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"EndPadding", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, EndPadding), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, member)
 static const uint8_t dmlops_quantized_linear_convolution_code[] = {
@@ -14855,10 +14667,10 @@ static const dmlops_rule dmlops_activation_relu_grad_rules[] = {
 static const dmlops_member dmlops_average_pooling_grad_members[] = {
     {"InputGradientTensor", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 351, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputGradientTensor", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 351, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, Strides), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"WindowSize", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"StartPadding", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, StartPadding), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"EndPadding", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, EndPadding), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
+    {"Strides", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, Strides), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"WindowSize", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"StartPadding", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, StartPadding), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"EndPadding", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, EndPadding), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_average_pooling_grad_code[] = {
@@ -14990,11 +14802,11 @@ static const dmlops_member dmlops_max_pooling_grad_members[] = {
     {"InputTensor", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 353, DMLOPS_TENSOR, 0, 1, 1},
     {"InputGradientTensor", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 353, DMLOPS_TENSOR, 0, 1, 0},
     {"OutputGradientTensor", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 353, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"WindowSize", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"StartPadding", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"EndPadding", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"Dilations", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
+    {"Strides", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"WindowSize", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"StartPadding", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"EndPadding", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"Dilations", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling_grad_code[] = {
@@ -15258,9 +15070,9 @@ static const dmlops_member dmlops_resample_grad_members[] = {
     {"InputGradientTensor", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 368, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputGradientTensor", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 368, DMLOPS_TENSOR, 0, 0, 0},
     {"InterpolationMode", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, 0, 0, 0},
-    {"Scales", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"InputPixelOffsets", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"OutputPixelOffsets", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
+    {"Scales", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputPixelOffsets", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"OutputPixelOffsets", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample_grad_code[] = {
@@ -15305,9 +15117,9 @@ static const dmlops_rule dmlops_resample_grad_rules[] = {
 static const dmlops_member dmlops_slice_grad_members[] = {
     {"InputGradientTensor", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 371, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputGradientTensor", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 371, DMLOPS_TENSOR, 0, 0, 0},
-    {"InputWindowOffsets", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowOffsets), offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"InputWindowSizes", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"InputWindowStrides", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowStrides), offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputWindowOffsets", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowOffsets), offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputWindowSizes", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputWindowStrides", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowStrides), offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(INT), DMLOPS_ADDRESS, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_slice_grad_code[] = {
@@ -15444,7 +15256,7 @@ static const dmlops_rule dmlops_adam_optimizer_rules[] = {
 static const dmlops_member dmlops_argmin_members[] = {
     {"InputTensor", offsetof(DML_ARGMIN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ARGMIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 379, DMLOPS_TENSOR, 0, 0, 0},
-    {"Axes", offsetof(DML_ARGMIN_OPERATOR_DESC, Axes), offsetof(DML_ARGMIN_OPERATOR_DESC, AxisCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
+    {"Axes", offsetof(DML_ARGMIN_OPERATOR_DESC, Axes), offsetof(DML_ARGMIN_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
     {"AxisDirection", offsetof(DML_ARGMIN_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, member)
@@ -15505,7 +15317,7 @@ static const dmlops_rule dmlops_argmin_rules[] = {
 static const dmlops_member dmlops_argmax_members[] = {
     {"InputTensor", offsetof(DML_ARGMAX_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ARGMAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 379, DMLOPS_TENSOR, 0, 0, 0},
-    {"Axes", offsetof(DML_ARGMAX_OPERATOR_DESC, Axes), offsetof(DML_ARGMAX_OPERATOR_DESC, AxisCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
+    {"Axes", offsetof(DML_ARGMAX_OPERATOR_DESC, Axes), offsetof(DML_ARGMAX_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
     {"AxisDirection", offsetof(DML_ARGMAX_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, member)
@@ -16571,7 +16383,7 @@ static const dmlops_rule dmlops_batch_normalization_training_grad_rules[] = {
 static const dmlops_member dmlops_element_wise_clip1_members[] = {
     {"InputTensor", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
     {"MinMaxDataType", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, MinMaxDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, member)
@@ -16635,8 +16447,8 @@ static const dmlops_member dmlops_padding1_members[] = {
     {"OutputTensor", offsetof(DML_PADDING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 425, DMLOPS_TENSOR, 0, 0, 0},
     {"PaddingMode", offsetof(DML_PADDING1_OPERATOR_DESC, PaddingMode), DMLOPS_ALONE, DMLOPS_ENUM_PADDING_MODE, DMLOPS_ENUM, 0, 0, 0},
     {"PaddingValueDataType", offsetof(DML_PADDING1_OPERATOR_DESC, PaddingValueDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, 0, 0, 0},
-    {"StartPadding", offsetof(DML_PADDING1_OPERATOR_DESC, StartPadding), offsetof(DML_PADDING1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_PADDING1_OPERATOR_DESC, EndPadding), offsetof(DML_PADDING1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
+    {"StartPadding", offsetof(DML_PADDING1_OPERATOR_DESC, StartPadding), offsetof(DML_PADDING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"EndPadding", offsetof(DML_PADDING1_OPERATOR_DESC, EndPadding), offsetof(DML_PADDING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_padding1_code[] = {
@@ -16729,7 +16541,7 @@ static const dmlops_rule dmlops_activation_gelu_rules[] = {
 static const dmlops_member dmlops_activation_softmax1_members[] = {
     {"InputTensor", offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, 0, 0, 0},
-    {"Axes", offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, Axes), offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
+    {"Axes", offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, Axes), offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softmax1_code[] = {
@@ -16775,7 +16587,7 @@ static const dmlops_rule dmlops_activation_softmax1_rules[] = {
 static const dmlops_member dmlops_activation_log_softmax1_members[] = {
     {"InputTensor", offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, 0, 0, 0},
-    {"Axes", offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, Axes), offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
+    {"Axes", offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, Axes), offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_log_softmax1_code[] = {
@@ -16821,7 +16633,7 @@ static const dmlops_rule dmlops_activation_log_softmax1_rules[] = {
 static const dmlops_member dmlops_activation_hardmax1_members[] = {
     {"InputTensor", offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, 0, 0, 0},
-    {"Axes", offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, Axes), offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
+    {"Axes", offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, Axes), offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hardmax1_code[] = {
@@ -16869,9 +16681,9 @@ static const dmlops_member dmlops_resample2_members[] = {
     {"OutputTensor", offsetof(DML_RESAMPLE2_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 431, DMLOPS_TENSOR, 0, 0, 0},
     {"InterpolationMode", offsetof(DML_RESAMPLE2_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, 0, 0, 0},
     {"RoundingDirection", offsetof(DML_RESAMPLE2_OPERATOR_DESC, RoundingDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, 0, 0, 0},
-    {"Scales", offsetof(DML_RESAMPLE2_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"InputPixelOffsets", offsetof(DML_RESAMPLE2_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"OutputPixelOffsets", offsetof(DML_RESAMPLE2_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
+    {"Scales", offsetof(DML_RESAMPLE2_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputPixelOffsets", offsetof(DML_RESAMPLE2_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"OutputPixelOffsets", offsetof(DML_RESAMPLE2_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample2_code[] = {
@@ -16917,9 +16729,9 @@ static const dmlops_member dmlops_resample_grad1_members[] = {
     {"OutputGradientTensor", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 434, DMLOPS_TENSOR, 0, 0, 0},
     {"InterpolationMode", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, 0, 0, 0},
     {"RoundingDirection", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, RoundingDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, 0, 0, 0},
-    {"Scales", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"InputPixelOffsets", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"OutputPixelOffsets", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
+    {"Scales", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputPixelOffsets", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"OutputPixelOffsets", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample_grad1_code[] = {
@@ -17616,11 +17428,11 @@ static const dmlops_rule dmlops_multihead_attention_rules[] = {
 static const dmlops_member dmlops_lp_pooling1_members[] = {
     {"InputTensor", offsetof(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_LP_POOLING1_OPERATOR_DESC, Strides), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"WindowSize", offsetof(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"Dilations", offsetof(DML_LP_POOLING1_OPERATOR_DESC, Dilations), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
+    {"Strides", offsetof(DML_LP_POOLING1_OPERATOR_DESC, Strides), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"WindowSize", offsetof(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"StartPadding", offsetof(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"EndPadding", offsetof(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"Dilations", offsetof(DML_LP_POOLING1_OPERATOR_DESC, Dilations), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_lp_pooling1_code[] = {
@@ -17786,11 +17598,11 @@ static const dmlops_rule dmlops_lp_pooling1_rules[] = {
 static const dmlops_member dmlops_average_pooling1_members[] = {
     {"InputTensor", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"WindowSize", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"Dilations", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
+    {"Strides", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"WindowSize", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"StartPadding", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"EndPadding", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"Dilations", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_average_pooling1_code[] = {
@@ -17982,11 +17794,11 @@ static const dmlops_member dmlops_quantized_linear_average_pooling_members[] = {
     {"OutputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 454, DMLOPS_TENSOR, 0, 1, 0},
     {"OutputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 456, DMLOPS_TENSOR, 1, 1, 0},
     {"OutputTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 452, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"WindowSize", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"Dilations", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
+    {"Strides", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"WindowSize", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"StartPadding", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"EndPadding", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"Dilations", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
@@ -18466,7 +18278,7 @@ static const dmlops_member dmlops_mean_variance_normalization2_members[] = {
     {"ScaleTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, 1, 1, 0},
     {"BiasTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, 1, 1, 0},
     {"OutputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, 0, 0, 0},
-    {"Axes", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, Axes), offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, AxisCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
+    {"Axes", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, Axes), offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
     {"FusedActivation", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, member)
@@ -19476,9 +19288,9 @@ static const dmlops_member dmlops_resample3_members[] = {
     {"OutputTensor", offsetof(DML_RESAMPLE3_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 482, DMLOPS_TENSOR, 0, 0, 0},
     {"InterpolationMode", offsetof(DML_RESAMPLE3_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, 0, 0, 0},
     {"RoundingDirection", offsetof(DML_RESAMPLE3_OPERATOR_DESC, RoundingDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, 0, 0, 0},
-    {"Scales", offsetof(DML_RESAMPLE3_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"InputPixelOffsets", offsetof(DML_RESAMPLE3_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"OutputPixelOffsets", offsetof(DML_RESAMPLE3_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
+    {"Scales", offsetof(DML_RESAMPLE3_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputPixelOffsets", offsetof(DML_RESAMPLE3_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"OutputPixelOffsets", offsetof(DML_RESAMPLE3_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample3_code[] = {
@@ -19522,11 +19334,11 @@ static const dmlops_rule dmlops_resample3_rules[] = {
 static const dmlops_member dmlops_fold_members[] = {
     {"InputTensor", offsetof(DML_FOLD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 484, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_FOLD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 486, DMLOPS_TENSOR, 0, 0, 0},
-    {"WindowSizes", offsetof(DML_FOLD_OPERATOR_DESC, WindowSizes), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"Strides", offsetof(DML_FOLD_OPERATOR_DESC, Strides), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"Dilations", offsetof(DML_FOLD_OPERATOR_DESC, Dilations), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"StartPadding", offsetof(DML_FOLD_OPERATOR_DESC, StartPadding), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
-    {"EndPadding", offsetof(DML_FOLD_OPERATOR_DESC, EndPadding), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 0},
+    {"WindowSizes", offsetof(DML_FOLD_OPERATOR_DESC, WindowSizes), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"Strides", offsetof(DML_FOLD_OPERATOR_DESC, Strides), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"Dilations", offsetof(DML_FOLD_OPERATOR_DESC, Dilations), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"StartPadding", offsetof(DML_FOLD_OPERATOR_DESC, StartPadding), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"EndPadding", offsetof(DML_FOLD_OPERATOR_DESC, EndPadding), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, member)
 static const uint8_t dmlops_fold_code[] = {
@@ -19663,11 +19475,11 @@ static const dmlops_rule dmlops_fold_rules[] = {
 static const dmlops_member dmlops_unfold_members[] = {
     {"InputTensor", offsetof(DML_UNFOLD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 486, DMLOPS_TENSOR, 0, 1, 1},
     {"OutputTensor", offsetof(DML_UNFOLD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 484, DMLOPS_TENSOR, 0, 0, 0},
-    {"WindowSizes", offsetof(DML_UNFOLD_OPERATOR_DESC, WindowSizes), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"Strides", offsetof(DML_UNFOLD_OPERATOR_DESC, Strides), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"Dilations", offsetof(DML_UNFOLD_OPERATOR_DESC, Dilations), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_UNFOLD_OPERATOR_DESC, StartPadding), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_UNFOLD_OPERATOR_DESC, EndPadding), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 0, DMLOPS_ADDRESS, 0, 0, 1},
+    {"WindowSizes", offsetof(DML_UNFOLD_OPERATOR_DESC, WindowSizes), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"Strides", offsetof(DML_UNFOLD_OPERATOR_DESC, Strides), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"Dilations", offsetof(DML_UNFOLD_OPERATOR_DESC, Dilations), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"StartPadding", offsetof(DML_UNFOLD_OPERATOR_DESC, StartPadding), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"EndPadding", offsetof(DML_UNFOLD_OPERATOR_DESC, EndPadding), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, member)
 static const uint8_t dmlops_unfold_code[] = {
@@ -19792,535 +19604,535 @@ static const dmlops_rule dmlops_unfold_rules[] = {
 static const dmlops_operator dmlops_operators[] = {
     {dmlops_element_wise_identity_members, dmlops_element_wise_identity_rules, dmlops_element_wise_identity_code,
      NULL, NULL,
-     1, 0x1000, 3, {0, 1, 1, 3, 3}},
+     1, 0x1000, sizeof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_abs_members, dmlops_element_wise_abs_rules, dmlops_element_wise_abs_code,
      NULL, NULL,
-     2, 0x1000, 3, {0, 1, 1, 3, 3}},
+     2, 0x1000, sizeof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_acos_members, dmlops_element_wise_acos_rules, dmlops_element_wise_acos_code,
      NULL, NULL,
-     3, 0x1000, 3, {0, 1, 1, 3, 3}},
+     3, 0x1000, sizeof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_add_members, dmlops_element_wise_add_rules, dmlops_element_wise_add_code,
      NULL, NULL,
-     4, 0x1000, 3, {0, 2, 2, 6, 6}},
+     4, 0x1000, sizeof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_asin_members, dmlops_element_wise_asin_rules, dmlops_element_wise_asin_code,
      NULL, NULL,
-     5, 0x1000, 3, {0, 1, 1, 3, 3}},
+     5, 0x1000, sizeof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_atan_members, dmlops_element_wise_atan_rules, dmlops_element_wise_atan_code,
      NULL, NULL,
-     6, 0x1000, 3, {0, 1, 1, 3, 3}},
+     6, 0x1000, sizeof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_ceil_members, dmlops_element_wise_ceil_rules, dmlops_element_wise_ceil_code,
      NULL, NULL,
-     7, 0x1000, 3, {0, 1, 1, 3, 3}},
+     7, 0x1000, sizeof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_clip_members, dmlops_element_wise_clip_rules, dmlops_element_wise_clip_code,
      NULL, NULL,
-     8, 0x1000, 3, {0, 1, 1, 3, 3}},
+     8, 0x1000, sizeof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_cos_members, dmlops_element_wise_cos_rules, dmlops_element_wise_cos_code,
      NULL, NULL,
-     9, 0x1000, 3, {0, 1, 1, 3, 3}},
+     9, 0x1000, sizeof(DML_ELEMENT_WISE_COS_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_divide_members, dmlops_element_wise_divide_rules, dmlops_element_wise_divide_code,
      NULL, NULL,
-     10, 0x1000, 3, {0, 2, 2, 6, 6}},
+     10, 0x1000, sizeof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_exp_members, dmlops_element_wise_exp_rules, dmlops_element_wise_exp_code,
      NULL, NULL,
-     11, 0x1000, 3, {0, 1, 1, 3, 3}},
+     11, 0x1000, sizeof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_floor_members, dmlops_element_wise_floor_rules, dmlops_element_wise_floor_code,
      NULL, NULL,
-     12, 0x1000, 3, {0, 1, 1, 3, 3}},
+     12, 0x1000, sizeof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_log_members, dmlops_element_wise_log_rules, dmlops_element_wise_log_code,
      NULL, NULL,
-     13, 0x1000, 3, {0, 1, 1, 3, 3}},
+     13, 0x1000, sizeof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_logical_and_members, dmlops_element_wise_logical_and_rules, dmlops_element_wise_logical_and_code,
      NULL, NULL,
-     14, 0x1000, 3, {0, 2, 2, 6, 6}},
+     14, 0x1000, sizeof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_logical_equals_members, dmlops_element_wise_logical_equals_rules, dmlops_element_wise_logical_equals_code,
      NULL, NULL,
-     15, 0x1000, 3, {0, 2, 2, 5, 5}},
+     15, 0x1000, sizeof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC), 3, {0, 2, 2, 5, 5}},
     {dmlops_element_wise_logical_greater_than_members, dmlops_element_wise_logical_greater_than_rules, dmlops_element_wise_logical_greater_than_code,
      NULL, NULL,
-     16, 0x1000, 3, {0, 2, 2, 5, 5}},
+     16, 0x1000, sizeof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC), 3, {0, 2, 2, 5, 5}},
     {dmlops_element_wise_logical_less_than_members, dmlops_element_wise_logical_less_than_rules, dmlops_element_wise_logical_less_than_code,
      NULL, NULL,
-     17, 0x1000, 3, {0, 2, 2, 5, 5}},
+     17, 0x1000, sizeof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC), 3, {0, 2, 2, 5, 5}},
     {dmlops_element_wise_logical_not_members, dmlops_element_wise_logical_not_rules, dmlops_element_wise_logical_not_code,
      NULL, NULL,
-     18, 0x1000, 2, {0, 1, 1, 3, 3}},
+     18, 0x1000, sizeof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_logical_or_members, dmlops_element_wise_logical_or_rules, dmlops_element_wise_logical_or_code,
      NULL, NULL,
-     19, 0x1000, 3, {0, 2, 2, 6, 6}},
+     19, 0x1000, sizeof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_logical_xor_members, dmlops_element_wise_logical_xor_rules, dmlops_element_wise_logical_xor_code,
      NULL, NULL,
-     20, 0x1000, 3, {0, 2, 2, 6, 6}},
+     20, 0x1000, sizeof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_max_members, dmlops_element_wise_max_rules, dmlops_element_wise_max_code,
      NULL, NULL,
-     21, 0x1000, 3, {0, 2, 2, 6, 6}},
+     21, 0x1000, sizeof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_mean_members, dmlops_element_wise_mean_rules, dmlops_element_wise_mean_code,
      NULL, NULL,
-     22, 0x1000, 3, {0, 2, 2, 6, 6}},
+     22, 0x1000, sizeof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_min_members, dmlops_element_wise_min_rules, dmlops_element_wise_min_code,
      NULL, NULL,
-     23, 0x1000, 3, {0, 2, 2, 6, 6}},
+     23, 0x1000, sizeof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_multiply_members, dmlops_element_wise_multiply_rules, dmlops_element_wise_multiply_code,
      NULL, NULL,
-     24, 0x1000, 3, {0, 2, 2, 6, 6}},
+     24, 0x1000, sizeof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_pow_members, dmlops_element_wise_pow_rules, dmlops_element_wise_pow_code,
      dmlops_element_wise_pow_phrases, NULL,
-     25, 0x1000, 4, {0, 2, 2, 6, 6}},
+     25, 0x1000, sizeof(DML_ELEMENT_WISE_POW_OPERATOR_DESC), 4, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_constant_pow_members, dmlops_element_wise_constant_pow_rules, dmlops_element_wise_constant_pow_code,
      NULL, NULL,
-     26, 0x1000, 3, {0, 1, 1, 3, 3}},
+     26, 0x1000, sizeof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_recip_members, dmlops_element_wise_recip_rules, dmlops_element_wise_recip_code,
      NULL, NULL,
-     27, 0x1000, 3, {0, 1, 1, 3, 3}},
+     27, 0x1000, sizeof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_sin_members, dmlops_element_wise_sin_rules, dmlops_element_wise_sin_code,
      NULL, NULL,
-     28, 0x1000, 3, {0, 1, 1, 3, 3}},
+     28, 0x1000, sizeof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_sqrt_members, dmlops_element_wise_sqrt_rules, dmlops_element_wise_sqrt_code,
      NULL, NULL,
-     29, 0x1000, 3, {0, 1, 1, 3, 3}},
+     29, 0x1000, sizeof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_subtract_members, dmlops_element_wise_subtract_rules, dmlops_element_wise_subtract_code,
      NULL, NULL,
-     30, 0x1000, 3, {0, 2, 2, 6, 6}},
+     30, 0x1000, sizeof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_tan_members, dmlops_element_wise_tan_rules, dmlops_element_wise_tan_code,
      NULL, NULL,
-     31, 0x1000, 3, {0, 1, 1, 3, 3}},
+     31, 0x1000, sizeof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_threshold_members, dmlops_element_wise_threshold_rules, dmlops_element_wise_threshold_code,
      NULL, NULL,
-     32, 0x1000, 3, {0, 1, 1, 3, 3}},
+     32, 0x1000, sizeof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_quantize_linear_members, dmlops_element_wise_quantize_linear_rules, dmlops_element_wise_quantize_linear_code,
      dmlops_element_wise_quantize_linear_phrases, NULL,
-     33, 0x1000, 4, {0, 4, 4, 10, 10}},
+     33, 0x1000, sizeof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC), 4, {0, 4, 4, 10, 10}},
     {dmlops_element_wise_dequantize_linear_members, dmlops_element_wise_dequantize_linear_rules, dmlops_element_wise_dequantize_linear_code,
      dmlops_element_wise_dequantize_linear_phrases, NULL,
-     34, 0x1000, 4, {0, 4, 4, 9, 9}},
+     34, 0x1000, sizeof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC), 4, {0, 4, 4, 9, 9}},
     {dmlops_activation_elu_members, dmlops_activation_elu_rules, dmlops_activation_elu_code,
      NULL, NULL,
-     35, 0x1000, 2, {0, 1, 1, 3, 3}},
+     35, 0x1000, sizeof(DML_ACTIVATION_ELU_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_hardmax_members, dmlops_activation_hardmax_rules, dmlops_activation_hardmax_code,
      dmlops_activation_hardmax_phrases, NULL,
-     36, 0x1000, 2, {0, 1, 1, 4, 4}},
+     36, 0x1000, sizeof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC), 2, {0, 1, 1, 4, 4}},
     {dmlops_activation_hard_sigmoid_members, dmlops_activation_hard_sigmoid_rules, dmlops_activation_hard_sigmoid_code,
      NULL, NULL,
-     37, 0x1000, 2, {0, 1, 1, 3, 3}},
+     37, 0x1000, sizeof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_identity_members, dmlops_activation_identity_rules, dmlops_activation_identity_code,
      NULL, NULL,
-     38, 0x1000, 2, {0, 1, 1, 3, 3}},
+     38, 0x1000, sizeof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_leaky_relu_members, dmlops_activation_leaky_relu_rules, dmlops_activation_leaky_relu_code,
      NULL, NULL,
-     39, 0x1000, 2, {0, 1, 1, 3, 3}},
+     39, 0x1000, sizeof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_linear_members, dmlops_activation_linear_rules, dmlops_activation_linear_code,
      NULL, NULL,
-     40, 0x1000, 2, {0, 1, 1, 3, 3}},
+     40, 0x1000, sizeof(DML_ACTIVATION_LINEAR_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_log_softmax_members, dmlops_activation_log_softmax_rules, dmlops_activation_log_softmax_code,
      dmlops_activation_log_softmax_phrases, NULL,
-     41, 0x1000, 2, {0, 1, 1, 4, 4}},
+     41, 0x1000, sizeof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC), 2, {0, 1, 1, 4, 4}},
     {dmlops_activation_parameterized_relu_members, dmlops_activation_parameterized_relu_rules, dmlops_activation_parameterized_relu_code,
      NULL, NULL,
-     42, 0x1000, 3, {0, 2, 2, 6, 6}},
+     42, 0x1000, sizeof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_activation_parametric_softplus_members, dmlops_activation_parametric_softplus_rules, dmlops_activation_parametric_softplus_code,
      NULL, NULL,
-     43, 0x1000, 2, {0, 1, 1, 3, 3}},
+     43, 0x1000, sizeof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_relu_members, dmlops_activation_relu_rules, dmlops_activation_relu_code,
      NULL, NULL,
-     44, 0x1000, 2, {0, 1, 1, 3, 3}},
+     44, 0x1000, sizeof(DML_ACTIVATION_RELU_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_scaled_elu_members, dmlops_activation_scaled_elu_rules, dmlops_activation_scaled_elu_code,
      NULL, NULL,
-     45, 0x1000, 2, {0, 1, 1, 3, 3}},
+     45, 0x1000, sizeof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_scaled_tanh_members, dmlops_activation_scaled_tanh_rules, dmlops_activation_scaled_tanh_code,
      NULL, NULL,
-     46, 0x1000, 2, {0, 1, 1, 3, 3}},
+     46, 0x1000, sizeof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_sigmoid_members, dmlops_activation_sigmoid_rules, dmlops_activation_sigmoid_code,
      NULL, NULL,
-     47, 0x1000, 2, {0, 1, 1, 3, 3}},
+     47, 0x1000, sizeof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_softmax_members, dmlops_activation_softmax_rules, dmlops_activation_softmax_code,
      dmlops_activation_softmax_phrases, NULL,
-     48, 0x1000, 2, {0, 1, 1, 4, 4}},
+     48, 0x1000, sizeof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC), 2, {0, 1, 1, 4, 4}},
     {dmlops_activation_softplus_members, dmlops_activation_softplus_rules, dmlops_activation_softplus_code,
      dmlops_activation_softplus_phrases, NULL,
-     49, 0x1000, 2, {0, 2, 2, 4, 4}},
+     49, 0x1000, sizeof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC), 2, {0, 2, 2, 4, 4}},
     {dmlops_activation_softsign_members, dmlops_activation_softsign_rules, dmlops_activation_softsign_code,
      NULL, NULL,
-     50, 0x1000, 2, {0, 1, 1, 3, 3}},
+     50, 0x1000, sizeof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_tanh_members, dmlops_activation_tanh_rules, dmlops_activation_tanh_code,
      NULL, NULL,
-     51, 0x1000, 2, {0, 1, 1, 3, 3}},
+     51, 0x1000, sizeof(DML_ACTIVATION_TANH_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_thresholded_relu_members, dmlops_activation_thresholded_relu_rules, dmlops_activation_thresholded_relu_code,
      NULL, NULL,
-     52, 0x1000, 2, {0, 1, 1, 3, 3}},
+     52, 0x1000, sizeof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_convolution_members, dmlops_convolution_rules, dmlops_convolution_code,
      dmlops_convolution_phrases, NULL,
-     53, 0x1000, 12, {0, 5, 5, 18, 18}},
+     53, 0x1000, sizeof(DML_CONVOLUTION_OPERATOR_DESC), 12, {0, 5, 5, 18, 18}},
     {dmlops_gemm_members, dmlops_gemm_rules, dmlops_gemm_code,
      dmlops_gemm_phrases, NULL,
-     54, 0x1000, 7, {0, 3, 3, 10, 11}},
+     54, 0x1000, sizeof(DML_GEMM_OPERATOR_DESC), 7, {0, 3, 3, 10, 11}},
     {dmlops_reduce_members, dmlops_reduce_rules, dmlops_reduce_code,
      dmlops_reduce_phrases, dmlops_reduce_conditions,
-     55, 0x1000, 4, {0, 1, 1, 4, 5}},
+     55, 0x1000, sizeof(DML_REDUCE_OPERATOR_DESC), 4, {0, 1, 1, 4, 5}},
     {dmlops_average_pooling_members, dmlops_average_pooling_rules, dmlops_average_pooling_code,
      dmlops_average_pooling_phrases, NULL,
-     56, 0x1000, 6, {0, 2, 2, 6, 8}},
+     56, 0x1000, sizeof(DML_AVERAGE_POOLING_OPERATOR_DESC), 6, {0, 2, 2, 6, 8}},
     {dmlops_lp_pooling_members, dmlops_lp_pooling_rules, dmlops_lp_pooling_code,
      dmlops_lp_pooling_phrases, NULL,
-     57, 0x1000, 6, {0, 3, 3, 7, 10}},
+     57, 0x1000, sizeof(DML_LP_POOLING_OPERATOR_DESC), 6, {0, 3, 3, 7, 10}},
     {dmlops_max_pooling_members, dmlops_max_pooling_rules, dmlops_max_pooling_code,
      dmlops_max_pooling_phrases, NULL,
-     58, 0x1000, 6, {0, 2, 2, 6, 8}},
+     58, 0x1000, sizeof(DML_MAX_POOLING_OPERATOR_DESC), 6, {0, 2, 2, 6, 8}},
     {dmlops_roi_pooling_members, dmlops_roi_pooling_rules, dmlops_roi_pooling_code,
      dmlops_roi_pooling_phrases, NULL,
-     59, 0x1000, 3, {0, 0, 0, 9, 9}},
+     59, 0x1000, sizeof(DML_ROI_POOLING_OPERATOR_DESC), 3, {0, 0, 0, 9, 9}},
     {dmlops_slice_members, dmlops_slice_rules, dmlops_slice_code,
      dmlops_slice_phrases, NULL,
-     60, 0x1000, 5, {0, 2, 2, 5, 5}},
+     60, 0x1000, sizeof(DML_SLICE_OPERATOR_DESC), 5, {0, 2, 2, 5, 5}},
     {dmlops_cast_members, dmlops_cast_rules, dmlops_cast_code,
      NULL, NULL,
-     61, 0x1000, 2, {0, 1, 1, 2, 2}},
+     61, 0x1000, sizeof(DML_CAST_OPERATOR_DESC), 2, {0, 1, 1, 2, 2}},
     {dmlops_split_members, dmlops_split_rules, dmlops_split_code,
      dmlops_split_phrases, NULL,
-     62, 0x1000, 2, {0, 3, 3, 6, 6}},
+     62, 0x1000, sizeof(DML_SPLIT_OPERATOR_DESC), 2, {0, 3, 3, 6, 6}},
     {dmlops_join_members, dmlops_join_rules, dmlops_join_code,
      dmlops_join_phrases, NULL,
-     63, 0x1000, 2, {0, 3, 3, 7, 7}},
+     63, 0x1000, sizeof(DML_JOIN_OPERATOR_DESC), 2, {0, 3, 3, 7, 7}},
     {dmlops_padding_members, dmlops_padding_rules, dmlops_padding_code,
      dmlops_padding_phrases, NULL,
-     64, 0x1000, 5, {0, 4, 4, 6, 6}},
+     64, 0x1000, sizeof(DML_PADDING_OPERATOR_DESC), 5, {0, 4, 4, 6, 6}},
     {dmlops_value_scale_2d_members, dmlops_value_scale_2d_rules, dmlops_value_scale_2d_code,
      dmlops_value_scale_2d_phrases, NULL,
-     65, 0x1000, 3, {0, 1, 1, 4, 4}},
+     65, 0x1000, sizeof(DML_VALUE_SCALE_2D_OPERATOR_DESC), 3, {0, 1, 1, 4, 4}},
     {dmlops_upsample_2d_members, dmlops_upsample_2d_rules, dmlops_upsample_2d_code,
      dmlops_upsample_2d_phrases, NULL,
-     66, 0x1000, 3, {0, 3, 3, 5, 5}},
+     66, 0x1000, sizeof(DML_UPSAMPLE_2D_OPERATOR_DESC), 3, {0, 3, 3, 5, 5}},
     {dmlops_gather_members, dmlops_gather_rules, dmlops_gather_code,
      dmlops_gather_phrases, NULL,
-     67, 0x1000, 3, {0, 4, 4, 8, 8}},
+     67, 0x1000, sizeof(DML_GATHER_OPERATOR_DESC), 3, {0, 4, 4, 8, 8}},
     {dmlops_space_to_depth_members, dmlops_space_to_depth_rules, dmlops_space_to_depth_code,
      dmlops_space_to_depth_phrases, NULL,
-     68, 0x1000, 2, {0, 1, 1, 4, 4}},
+     68, 0x1000, sizeof(DML_SPACE_TO_DEPTH_OPERATOR_DESC), 2, {0, 1, 1, 4, 4}},
     {dmlops_depth_to_space_members, dmlops_depth_to_space_rules, dmlops_depth_to_space_code,
      dmlops_depth_to_space_phrases, NULL,
-     69, 0x1000, 2, {0, 1, 1, 4, 4}},
+     69, 0x1000, sizeof(DML_DEPTH_TO_SPACE_OPERATOR_DESC), 2, {0, 1, 1, 4, 4}},
     {dmlops_tile_members, dmlops_tile_rules, dmlops_tile_code,
      dmlops_tile_phrases, NULL,
-     70, 0x1000, 3, {0, 2, 3, 5, 5}},
+     70, 0x1000, sizeof(DML_TILE_OPERATOR_DESC), 3, {0, 2, 3, 5, 5}},
     {dmlops_top_k_members, dmlops_top_k_rules, dmlops_top_k_code,
      dmlops_top_k_phrases, NULL,
-     71, 0x1000, 3, {0, 4, 4, 8, 9}},
+     71, 0x1000, sizeof(DML_TOP_K_OPERATOR_DESC), 3, {0, 4, 4, 8, 9}},
     {dmlops_batch_normalization_members, dmlops_batch_normalization_rules, dmlops_batch_normalization_code,
      dmlops_batch_normalization_phrases, NULL,
-     72, 0x1000, 7, {0, 5, 5, 17, 18}},
+     72, 0x1000, sizeof(DML_BATCH_NORMALIZATION_OPERATOR_DESC), 7, {0, 5, 5, 17, 18}},
     {dmlops_mean_variance_normalization_members, dmlops_mean_variance_normalization_rules, dmlops_mean_variance_normalization_code,
      dmlops_mean_variance_normalization_phrases, NULL,
-     73, 0x1000, 5, {0, 2, 2, 8, 8}},
+     73, 0x1000, sizeof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC), 5, {0, 2, 2, 8, 8}},
     {dmlops_local_response_normalization_members, dmlops_local_response_normalization_rules, dmlops_local_response_normalization_code,
      dmlops_local_response_normalization_phrases, NULL,
-     74, 0x1000, 2, {0, 1, 1, 3, 3}},
+     74, 0x1000, sizeof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_lp_normalization_members, dmlops_lp_normalization_rules, dmlops_lp_normalization_code,
      dmlops_lp_normalization_phrases, NULL,
-     75, 0x1000, 2, {0, 3, 3, 5, 5}},
+     75, 0x1000, sizeof(DML_LP_NORMALIZATION_OPERATOR_DESC), 2, {0, 3, 3, 5, 5}},
     {dmlops_rnn_members, dmlops_rnn_rules, dmlops_rnn_code,
      dmlops_rnn_phrases, NULL,
-     76, 0x1000, 10, {0, 2, 2, 43, 44}},
+     76, 0x1000, sizeof(DML_RNN_OPERATOR_DESC), 10, {0, 2, 2, 43, 44}},
     {dmlops_lstm_members, dmlops_lstm_rules, dmlops_lstm_code,
      dmlops_lstm_phrases, NULL,
-     77, 0x1000, 13, {0, 2, 2, 60, 62}},
+     77, 0x1000, sizeof(DML_LSTM_OPERATOR_DESC), 13, {0, 2, 2, 60, 62}},
     {dmlops_gru_members, dmlops_gru_rules, dmlops_gru_code,
      dmlops_gru_phrases, NULL,
-     78, 0x1000, 10, {0, 2, 2, 43, 44}},
+     78, 0x1000, sizeof(DML_GRU_OPERATOR_DESC), 10, {0, 2, 2, 43, 44}},
     {dmlops_element_wise_sign_members, dmlops_element_wise_sign_rules, dmlops_element_wise_sign_code,
      NULL, NULL,
-     79, 0x2000, 2, {0, 1, 1, 3, 3}},
+     79, 0x2000, sizeof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_is_nan_members, dmlops_element_wise_is_nan_rules, dmlops_element_wise_is_nan_code,
      NULL, NULL,
-     80, 0x2000, 2, {0, 1, 1, 2, 2}},
+     80, 0x2000, sizeof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC), 2, {0, 1, 1, 2, 2}},
     {dmlops_element_wise_erf_members, dmlops_element_wise_erf_rules, dmlops_element_wise_erf_code,
      NULL, NULL,
-     81, 0x2000, 3, {0, 1, 1, 3, 3}},
+     81, 0x2000, sizeof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_sinh_members, dmlops_element_wise_sinh_rules, dmlops_element_wise_sinh_code,
      NULL, NULL,
-     82, 0x2000, 3, {0, 1, 1, 3, 3}},
+     82, 0x2000, sizeof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_cosh_members, dmlops_element_wise_cosh_rules, dmlops_element_wise_cosh_code,
      NULL, NULL,
-     83, 0x2000, 3, {0, 1, 1, 3, 3}},
+     83, 0x2000, sizeof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_tanh_members, dmlops_element_wise_tanh_rules, dmlops_element_wise_tanh_code,
      NULL, NULL,
-     84, 0x2000, 3, {0, 1, 1, 3, 3}},
+     84, 0x2000, sizeof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_asinh_members, dmlops_element_wise_asinh_rules, dmlops_element_wise_asinh_code,
      NULL, NULL,
-     85, 0x2000, 3, {0, 1, 1, 3, 3}},
+     85, 0x2000, sizeof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_acosh_members, dmlops_element_wise_acosh_rules, dmlops_element_wise_acosh_code,
      NULL, NULL,
-     86, 0x2000, 3, {0, 1, 1, 3, 3}},
+     86, 0x2000, sizeof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_atanh_members, dmlops_element_wise_atanh_rules, dmlops_element_wise_atanh_code,
      NULL, NULL,
-     87, 0x2000, 3, {0, 1, 1, 3, 3}},
+     87, 0x2000, sizeof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_if_members, dmlops_element_wise_if_rules, dmlops_element_wise_if_code,
      NULL, NULL,
-     88, 0x2000, 4, {0, 3, 3, 8, 8}},
+     88, 0x2000, sizeof(DML_ELEMENT_WISE_IF_OPERATOR_DESC), 4, {0, 3, 3, 8, 8}},
     {dmlops_element_wise_add1_members, dmlops_element_wise_add1_rules, dmlops_element_wise_add1_code,
      NULL, NULL,
-     89, 0x2000, 4, {0, 2, 2, 6, 6}},
+     89, 0x2000, sizeof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC), 4, {0, 2, 2, 6, 6}},
     {dmlops_activation_shrink_members, dmlops_activation_shrink_rules, dmlops_activation_shrink_code,
      NULL, NULL,
-     90, 0x2000, 2, {0, 1, 1, 3, 3}},
+     90, 0x2000, sizeof(DML_ACTIVATION_SHRINK_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_max_pooling1_members, dmlops_max_pooling1_rules, dmlops_max_pooling1_code,
      dmlops_max_pooling1_phrases, NULL,
-     91, 0x2000, 7, {0, 3, 3, 8, 10}},
+     91, 0x2000, sizeof(DML_MAX_POOLING1_OPERATOR_DESC), 7, {0, 3, 3, 8, 10}},
     {dmlops_max_unpooling_members, dmlops_max_unpooling_rules, dmlops_max_unpooling_code,
      NULL, NULL,
-     92, 0x2000, 3, {0, 0, 0, 2, 2}},
+     92, 0x2000, sizeof(DML_MAX_UNPOOLING_OPERATOR_DESC), 3, {0, 0, 0, 2, 2}},
     {dmlops_diagonal_matrix_members, NULL, NULL,
      NULL, NULL,
-     93, 0x2000, 1, {0, 0, 0, 0, 0}},
+     93, 0x2000, sizeof(DML_DIAGONAL_MATRIX_OPERATOR_DESC), 1, {0, 0, 0, 0, 0}},
     {dmlops_scatter_elements_members, dmlops_scatter_elements_rules, dmlops_scatter_elements_code,
      dmlops_scatter_elements_phrases, NULL,
-     94, 0x2000, 4, {0, 4, 4, 9, 10}},
+     94, 0x2000, sizeof(DML_SCATTER_ELEMENTS_OPERATOR_DESC), 4, {0, 4, 4, 9, 10}},
     {dmlops_one_hot_members, dmlops_one_hot_rules, dmlops_one_hot_code,
      dmlops_one_hot_phrases, NULL,
-     95, 0x2000, 3, {0, 3, 3, 6, 6}},
+     95, 0x2000, sizeof(DML_ONE_HOT_OPERATOR_DESC), 3, {0, 3, 3, 6, 6}},
     {dmlops_resample_members, dmlops_resample_rules, dmlops_resample_code,
      dmlops_resample_phrases, NULL,
-     96, 0x2000, 4, {0, 2, 2, 4, 5}},
+     96, 0x2000, sizeof(DML_RESAMPLE_OPERATOR_DESC), 4, {0, 2, 2, 4, 5}},
     {dmlops_element_wise_bit_shift_left_members, dmlops_element_wise_bit_shift_left_rules, dmlops_element_wise_bit_shift_left_code,
      NULL, NULL,
-     97, 0x2100, 3, {0, 2, 2, 6, 6}},
+     97, 0x2100, sizeof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_bit_shift_right_members, dmlops_element_wise_bit_shift_right_rules, dmlops_element_wise_bit_shift_right_code,
      NULL, NULL,
-     98, 0x2100, 3, {0, 2, 2, 6, 6}},
+     98, 0x2100, sizeof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_round_members, dmlops_element_wise_round_rules, dmlops_element_wise_round_code,
      NULL, NULL,
-     99, 0x2100, 3, {0, 1, 1, 3, 3}},
+     99, 0x2100, sizeof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_is_infinity_members, dmlops_element_wise_is_infinity_rules, dmlops_element_wise_is_infinity_code,
      NULL, NULL,
-     100, 0x2100, 3, {0, 1, 1, 2, 2}},
+     100, 0x2100, sizeof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC), 3, {0, 1, 1, 2, 2}},
     {dmlops_element_wise_modulus_truncate_members, dmlops_element_wise_modulus_truncate_rules, dmlops_element_wise_modulus_truncate_code,
      NULL, NULL,
-     101, 0x2100, 3, {0, 2, 2, 6, 6}},
+     101, 0x2100, sizeof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_modulus_floor_members, dmlops_element_wise_modulus_floor_rules, dmlops_element_wise_modulus_floor_code,
      NULL, NULL,
-     102, 0x2100, 3, {0, 2, 2, 6, 6}},
+     102, 0x2100, sizeof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_fill_value_constant_members, dmlops_fill_value_constant_rules, dmlops_fill_value_constant_code,
      dmlops_fill_value_constant_phrases, NULL,
-     103, 0x2100, 2, {0, 0, 0, 1, 1}},
+     103, 0x2100, sizeof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC), 2, {0, 0, 0, 1, 1}},
     {dmlops_fill_value_sequence_members, dmlops_fill_value_sequence_rules, dmlops_fill_value_sequence_code,
      dmlops_fill_value_sequence_phrases, NULL,
-     104, 0x2100, 2, {0, 0, 0, 1, 1}},
+     104, 0x2100, sizeof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC), 2, {0, 0, 0, 1, 1}},
     {dmlops_cumulative_summation_members, dmlops_cumulative_summation_rules, dmlops_cumulative_summation_code,
      dmlops_cumulative_summation_phrases, NULL,
-     105, 0x2100, 3, {0, 2, 2, 4, 4}},
+     105, 0x2100, sizeof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC), 3, {0, 2, 2, 4, 4}},
     {dmlops_reverse_subsequences_members, dmlops_reverse_subsequences_rules, dmlops_reverse_subsequences_code,
      dmlops_reverse_subsequences_phrases, NULL,
-     106, 0x2100, 3, {0, 3, 3, 7, 7}},
+     106, 0x2100, sizeof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC), 3, {0, 3, 3, 7, 7}},
     {dmlops_gather_elements_members, dmlops_gather_elements_rules, dmlops_gather_elements_code,
      dmlops_gather_elements_phrases, NULL,
-     107, 0x2100, 3, {0, 3, 3, 6, 6}},
+     107, 0x2100, sizeof(DML_GATHER_ELEMENTS_OPERATOR_DESC), 3, {0, 3, 3, 6, 6}},
     {dmlops_gather_nd_members, dmlops_gather_nd_rules, dmlops_gather_nd_code,
      dmlops_gather_nd_phrases, NULL,
-     108, 0x2100, 3, {0, 6, 6, 12, 12}},
+     108, 0x2100, sizeof(DML_GATHER_ND_OPERATOR_DESC), 3, {0, 6, 6, 12, 12}},
     {dmlops_scatter_nd_members, dmlops_scatter_nd_rules, dmlops_scatter_nd_code,
      dmlops_scatter_nd_phrases, NULL,
-     109, 0x2100, 4, {0, 7, 7, 15, 15}},
+     109, 0x2100, sizeof(DML_SCATTER_ND_OPERATOR_DESC), 4, {0, 7, 7, 15, 15}},
     {dmlops_max_pooling2_members, dmlops_max_pooling2_rules, dmlops_max_pooling2_code,
      dmlops_max_pooling2_phrases, NULL,
-     110, 0x2100, 8, {0, 3, 3, 9, 11}},
+     110, 0x2100, sizeof(DML_MAX_POOLING2_OPERATOR_DESC), 8, {0, 3, 3, 9, 11}},
     {dmlops_slice1_members, dmlops_slice1_rules, dmlops_slice1_code,
      dmlops_slice1_phrases, NULL,
-     111, 0x2100, 5, {0, 2, 3, 7, 7}},
+     111, 0x2100, sizeof(DML_SLICE1_OPERATOR_DESC), 5, {0, 2, 3, 7, 7}},
     {dmlops_top_k1_members, dmlops_top_k1_rules, dmlops_top_k1_code,
      dmlops_top_k1_phrases, NULL,
-     112, 0x2100, 4, {0, 4, 4, 8, 9}},
+     112, 0x2100, sizeof(DML_TOP_K1_OPERATOR_DESC), 4, {0, 4, 4, 8, 9}},
     {dmlops_depth_to_space1_members, dmlops_depth_to_space1_rules, dmlops_depth_to_space1_code,
      dmlops_depth_to_space1_phrases, NULL,
-     113, 0x2100, 3, {0, 1, 1, 4, 4}},
+     113, 0x2100, sizeof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC), 3, {0, 1, 1, 4, 4}},
     {dmlops_space_to_depth1_members, dmlops_space_to_depth1_rules, dmlops_space_to_depth1_code,
      dmlops_space_to_depth1_phrases, NULL,
-     114, 0x2100, 3, {0, 1, 1, 4, 4}},
+     114, 0x2100, sizeof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC), 3, {0, 1, 1, 4, 4}},
     {dmlops_mean_variance_normalization1_members, dmlops_mean_variance_normalization1_rules, dmlops_mean_variance_normalization1_code,
      dmlops_mean_variance_normalization1_phrases, NULL,
-     115, 0x2100, 6, {0, 5, 5, 14, 16}},
+     115, 0x2100, sizeof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC), 6, {0, 5, 5, 14, 16}},
     {dmlops_resample1_members, dmlops_resample1_rules, dmlops_resample1_code,
      dmlops_resample1_phrases, NULL,
-     116, 0x2100, 6, {0, 2, 2, 4, 5}},
+     116, 0x2100, sizeof(DML_RESAMPLE1_OPERATOR_DESC), 6, {0, 2, 2, 4, 5}},
     {dmlops_matrix_multiply_integer_members, dmlops_matrix_multiply_integer_rules, dmlops_matrix_multiply_integer_code,
      dmlops_matrix_multiply_integer_phrases, NULL,
-     117, 0x2100, 5, {0, 2, 2, 11, 11}},
+     117, 0x2100, sizeof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC), 5, {0, 2, 2, 11, 11}},
     {dmlops_quantized_linear_matrix_multiply_members, dmlops_quantized_linear_matrix_multiply_rules, dmlops_quantized_linear_matrix_multiply_code,
      dmlops_quantized_linear_matrix_multiply_phrases, NULL,
-     118, 0x2100, 9, {0, 7, 7, 25, 25}},
+     118, 0x2100, sizeof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC), 9, {0, 7, 7, 25, 25}},
     {dmlops_convolution_integer_members, dmlops_convolution_integer_rules, dmlops_convolution_integer_code,
      dmlops_convolution_integer_phrases, NULL,
-     119, 0x2100, 9, {0, 5, 5, 17, 17}},
+     119, 0x2100, sizeof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC), 9, {0, 5, 5, 17, 17}},
     {dmlops_quantized_linear_convolution_members, dmlops_quantized_linear_convolution_rules, dmlops_quantized_linear_convolution_code,
      dmlops_quantized_linear_convolution_phrases, NULL,
-     120, 0x2100, 14, {0, 5, 5, 24, 24}},
+     120, 0x2100, sizeof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC), 14, {0, 5, 5, 24, 24}},
     {dmlops_element_wise_bit_and_members, dmlops_element_wise_bit_and_rules, dmlops_element_wise_bit_and_code,
      NULL, NULL,
-     121, 0x3000, 3, {0, 2, 2, 6, 6}},
+     121, 0x3000, sizeof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_bit_or_members, dmlops_element_wise_bit_or_rules, dmlops_element_wise_bit_or_code,
      NULL, NULL,
-     122, 0x3000, 3, {0, 2, 2, 6, 6}},
+     122, 0x3000, sizeof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_bit_xor_members, dmlops_element_wise_bit_xor_rules, dmlops_element_wise_bit_xor_code,
      NULL, NULL,
-     123, 0x3000, 3, {0, 2, 2, 6, 6}},
+     123, 0x3000, sizeof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_bit_not_members, dmlops_element_wise_bit_not_rules, dmlops_element_wise_bit_not_code,
      NULL, NULL,
-     124, 0x3000, 2, {0, 1, 1, 3, 3}},
+     124, 0x3000, sizeof(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_bit_count_members, dmlops_element_wise_bit_count_rules, dmlops_element_wise_bit_count_code,
      NULL, NULL,
-     125, 0x3000, 2, {0, 1, 1, 2, 2}},
+     125, 0x3000, sizeof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC), 2, {0, 1, 1, 2, 2}},
     {dmlops_element_wise_logical_greater_than_or_equal_members, dmlops_element_wise_logical_greater_than_or_equal_rules, dmlops_element_wise_logical_greater_than_or_equal_code,
      NULL, NULL,
-     126, 0x3000, 3, {0, 2, 2, 5, 5}},
+     126, 0x3000, sizeof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC), 3, {0, 2, 2, 5, 5}},
     {dmlops_element_wise_logical_less_than_or_equal_members, dmlops_element_wise_logical_less_than_or_equal_rules, dmlops_element_wise_logical_less_than_or_equal_code,
      NULL, NULL,
-     127, 0x3000, 3, {0, 2, 2, 5, 5}},
+     127, 0x3000, sizeof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC), 3, {0, 2, 2, 5, 5}},
     {dmlops_activation_celu_members, dmlops_activation_celu_rules, dmlops_activation_celu_code,
      NULL, NULL,
-     128, 0x3000, 2, {0, 1, 1, 3, 3}},
+     128, 0x3000, sizeof(DML_ACTIVATION_CELU_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_relu_grad_members, dmlops_activation_relu_grad_rules, dmlops_activation_relu_grad_code,
      NULL, NULL,
-     129, 0x3000, 3, {0, 2, 2, 6, 6}},
+     129, 0x3000, sizeof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_average_pooling_grad_members, dmlops_average_pooling_grad_rules, dmlops_average_pooling_grad_code,
      dmlops_average_pooling_grad_phrases, NULL,
-     130, 0x3000, 6, {0, 2, 2, 6, 8}},
+     130, 0x3000, sizeof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC), 6, {0, 2, 2, 6, 8}},
     {dmlops_max_pooling_grad_members, dmlops_max_pooling_grad_rules, dmlops_max_pooling_grad_code,
      dmlops_max_pooling_grad_phrases, NULL,
-     131, 0x3000, 8, {0, 3, 3, 10, 12}},
+     131, 0x3000, sizeof(DML_MAX_POOLING_GRAD_OPERATOR_DESC), 8, {0, 3, 3, 10, 12}},
     {dmlops_random_generator_members, dmlops_random_generator_rules, dmlops_random_generator_code,
      dmlops_random_generator_phrases, NULL,
-     132, 0x3000, 4, {0, 1, 1, 3, 3}},
+     132, 0x3000, sizeof(DML_RANDOM_GENERATOR_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_nonzero_coordinates_members, dmlops_nonzero_coordinates_rules, dmlops_nonzero_coordinates_code,
      dmlops_nonzero_coordinates_phrases, NULL,
-     133, 0x3000, 3, {0, 0, 0, 5, 5}},
+     133, 0x3000, sizeof(DML_NONZERO_COORDINATES_OPERATOR_DESC), 3, {0, 0, 0, 5, 5}},
     {dmlops_resample_grad_members, dmlops_resample_grad_rules, dmlops_resample_grad_code,
      dmlops_resample_grad_phrases, NULL,
-     134, 0x3000, 6, {0, 2, 2, 4, 5}},
+     134, 0x3000, sizeof(DML_RESAMPLE_GRAD_OPERATOR_DESC), 6, {0, 2, 2, 4, 5}},
     {dmlops_slice_grad_members, dmlops_slice_grad_rules, dmlops_slice_grad_code,
      dmlops_slice_grad_phrases, NULL,
-     135, 0x3000, 5, {0, 2, 2, 7, 7}},
+     135, 0x3000, sizeof(DML_SLICE_GRAD_OPERATOR_DESC), 5, {0, 2, 2, 7, 7}},
     {dmlops_adam_optimizer_members, dmlops_adam_optimizer_rules, dmlops_adam_optimizer_code,
      dmlops_adam_optimizer_phrases, NULL,
-     136, 0x3000, 8, {0, 0, 0, 13, 13}},
+     136, 0x3000, sizeof(DML_ADAM_OPTIMIZER_OPERATOR_DESC), 8, {0, 0, 0, 13, 13}},
     {dmlops_argmin_members, dmlops_argmin_rules, dmlops_argmin_code,
      dmlops_argmin_phrases, NULL,
-     137, 0x3000, 4, {0, 1, 1, 3, 4}},
+     137, 0x3000, sizeof(DML_ARGMIN_OPERATOR_DESC), 4, {0, 1, 1, 3, 4}},
     {dmlops_argmax_members, dmlops_argmax_rules, dmlops_argmax_code,
      dmlops_argmax_phrases, NULL,
-     138, 0x3000, 4, {0, 1, 1, 3, 4}},
+     138, 0x3000, sizeof(DML_ARGMAX_OPERATOR_DESC), 4, {0, 1, 1, 3, 4}},
     {dmlops_roi_align_members, dmlops_roi_align_rules, dmlops_roi_align_code,
      dmlops_roi_align_phrases, NULL,
-     139, 0x3000, 6, {0, 2, 2, 8, 9}},
+     139, 0x3000, sizeof(DML_ROI_ALIGN_OPERATOR_DESC), 6, {0, 2, 2, 8, 9}},
     {dmlops_gather_nd1_members, dmlops_gather_nd1_rules, dmlops_gather_nd1_code,
      dmlops_gather_nd1_phrases, NULL,
-     140, 0x3000, 3, {0, 8, 8, 15, 15}},
+     140, 0x3000, sizeof(DML_GATHER_ND1_OPERATOR_DESC), 3, {0, 8, 8, 15, 15}},
     {dmlops_element_wise_atan_yx_members, dmlops_element_wise_atan_yx_rules, dmlops_element_wise_atan_yx_code,
      NULL, NULL,
-     141, 0x3100, 3, {0, 2, 2, 6, 6}},
+     141, 0x3100, sizeof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_clip_grad_members, dmlops_element_wise_clip_grad_rules, dmlops_element_wise_clip_grad_code,
      NULL, NULL,
-     142, 0x3100, 3, {0, 2, 2, 6, 6}},
+     142, 0x3100, sizeof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_difference_square_members, dmlops_element_wise_difference_square_rules, dmlops_element_wise_difference_square_code,
      NULL, NULL,
-     143, 0x3100, 3, {0, 2, 2, 6, 6}},
+     143, 0x3100, sizeof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_local_response_normalization_grad_members, dmlops_local_response_normalization_grad_rules, dmlops_local_response_normalization_grad_code,
      dmlops_local_response_normalization_grad_phrases, NULL,
-     144, 0x3100, 3, {0, 1, 1, 5, 5}},
+     144, 0x3100, sizeof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC), 3, {0, 1, 1, 5, 5}},
     {dmlops_cumulative_product_members, dmlops_cumulative_product_rules, dmlops_cumulative_product_code,
      dmlops_cumulative_product_phrases, NULL,
-     145, 0x3100, 3, {0, 2, 2, 4, 4}},
+     145, 0x3100, sizeof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC), 3, {0, 2, 2, 4, 4}},
     {dmlops_batch_normalization_grad_members, dmlops_batch_normalization_grad_rules, dmlops_batch_normalization_grad_code,
      dmlops_batch_normalization_grad_phrases, NULL,
-     146, 0x3100, 8, {0, 7, 7, 21, 21}},
+     146, 0x3100, sizeof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC), 8, {0, 7, 7, 21, 21}},
     {dmlops_element_wise_quantized_linear_add_members, dmlops_element_wise_quantized_linear_add_rules, dmlops_element_wise_quantized_linear_add_code,
      dmlops_element_wise_quantized_linear_add_phrases, NULL,
-     147, 0x4000, 9, {0, 8, 8, 19, 19}},
+     147, 0x4000, sizeof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC), 9, {0, 8, 8, 19, 19}},
     {dmlops_dynamic_quantize_linear_members, dmlops_dynamic_quantize_linear_rules, dmlops_dynamic_quantize_linear_code,
      dmlops_dynamic_quantize_linear_phrases, NULL,
-     148, 0x4000, 4, {0, 3, 3, 7, 7}},
+     148, 0x4000, sizeof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC), 4, {0, 3, 3, 7, 7}},
     {dmlops_roi_align1_members, dmlops_roi_align1_rules, dmlops_roi_align1_code,
      dmlops_roi_align1_phrases, NULL,
-     149, 0x4000, 6, {0, 2, 2, 8, 9}},
+     149, 0x4000, sizeof(DML_ROI_ALIGN1_OPERATOR_DESC), 6, {0, 2, 2, 8, 9}},
     {dmlops_roi_align_grad_members, dmlops_roi_align_grad_rules, dmlops_roi_align_grad_code,
      dmlops_roi_align_grad_phrases, NULL,
-     150, 0x4100, 8, {0, 5, 5, 16, 17}},
+     150, 0x4100, sizeof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC), 8, {0, 5, 5, 16, 17}},
     {dmlops_batch_normalization_training_members, dmlops_batch_normalization_training_rules, dmlops_batch_normalization_training_code,
      dmlops_batch_normalization_training_phrases, NULL,
-     151, 0x4100, 8, {0, 6, 6, 18, 19}},
+     151, 0x4100, sizeof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC), 8, {0, 6, 6, 18, 19}},
     {dmlops_batch_normalization_training_grad_members, dmlops_batch_normalization_training_grad_rules, dmlops_batch_normalization_training_grad_code,
      dmlops_batch_normalization_training_grad_phrases, NULL,
-     152, 0x4100, 8, {0, 7, 7, 21, 21}},
+     152, 0x4100, sizeof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC), 8, {0, 7, 7, 21, 21}},
     {dmlops_element_wise_clip1_members, dmlops_element_wise_clip1_rules, dmlops_element_wise_clip1_code,
      dmlops_element_wise_clip1_phrases, NULL,
-     153, 0x5000, 4, {0, 1, 1, 4, 4}},
+     153, 0x5000, sizeof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC), 4, {0, 1, 1, 4, 4}},
     {dmlops_element_wise_clip_grad1_members, dmlops_element_wise_clip_grad1_rules, dmlops_element_wise_clip_grad1_code,
      dmlops_element_wise_clip_grad1_phrases, NULL,
-     154, 0x5000, 4, {0, 2, 2, 7, 7}},
+     154, 0x5000, sizeof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC), 4, {0, 2, 2, 7, 7}},
     {dmlops_padding1_members, dmlops_padding1_rules, dmlops_padding1_code,
      dmlops_padding1_phrases, NULL,
-     155, 0x5000, 6, {0, 3, 3, 6, 6}},
+     155, 0x5000, sizeof(DML_PADDING1_OPERATOR_DESC), 6, {0, 3, 3, 6, 6}},
     {dmlops_element_wise_negate_members, dmlops_element_wise_negate_rules, dmlops_element_wise_negate_code,
      NULL, NULL,
-     156, 0x5000, 2, {0, 1, 1, 3, 3}},
+     156, 0x5000, sizeof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_gelu_members, dmlops_activation_gelu_rules, dmlops_activation_gelu_code,
      NULL, NULL,
-     157, 0x5100, 2, {0, 1, 1, 3, 3}},
+     157, 0x5100, sizeof(DML_ACTIVATION_GELU_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_softmax1_members, dmlops_activation_softmax1_rules, dmlops_activation_softmax1_code,
      dmlops_activation_softmax1_phrases, NULL,
-     158, 0x5100, 3, {0, 1, 1, 4, 5}},
+     158, 0x5100, sizeof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC), 3, {0, 1, 1, 4, 5}},
     {dmlops_activation_log_softmax1_members, dmlops_activation_log_softmax1_rules, dmlops_activation_log_softmax1_code,
      dmlops_activation_log_softmax1_phrases, NULL,
-     159, 0x5100, 3, {0, 1, 1, 4, 5}},
+     159, 0x5100, sizeof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC), 3, {0, 1, 1, 4, 5}},
     {dmlops_activation_hardmax1_members, dmlops_activation_hardmax1_rules, dmlops_activation_hardmax1_code,
      dmlops_activation_hardmax1_phrases, NULL,
-     160, 0x5100, 3, {0, 1, 1, 4, 5}},
+     160, 0x5100, sizeof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC), 3, {0, 1, 1, 4, 5}},
     {dmlops_resample2_members, dmlops_resample2_rules, dmlops_resample2_code,
      dmlops_resample2_phrases, NULL,
-     161, 0x5100, 7, {0, 2, 2, 4, 5}},
+     161, 0x5100, sizeof(DML_RESAMPLE2_OPERATOR_DESC), 7, {0, 2, 2, 4, 5}},
     {dmlops_resample_grad1_members, dmlops_resample_grad1_rules, dmlops_resample_grad1_code,
      dmlops_resample_grad1_phrases, NULL,
-     162, 0x5100, 7, {0, 2, 2, 4, 5}},
+     162, 0x5100, sizeof(DML_RESAMPLE_GRAD1_OPERATOR_DESC), 7, {0, 2, 2, 4, 5}},
     {dmlops_diagonal_matrix1_members, dmlops_diagonal_matrix1_rules, dmlops_diagonal_matrix1_code,
      dmlops_diagonal_matrix1_phrases, NULL,
-     163, 0x5100, 3, {0, 1, 1, 4, 4}},
+     163, 0x5100, sizeof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC), 3, {0, 1, 1, 4, 4}},
     {dmlops_multihead_attention_members, dmlops_multihead_attention_rules, dmlops_multihead_attention_code,
      dmlops_multihead_attention_phrases, NULL,
-     164, 0x6100, 15, {0, 13, 13, 45, 45}},
+     164, 0x6100, sizeof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC), 15, {0, 13, 13, 45, 45}},
     {dmlops_lp_pooling1_members, dmlops_lp_pooling1_rules, dmlops_lp_pooling1_code,
      dmlops_lp_pooling1_phrases, NULL,
-     165, 0x6200, 7, {0, 3, 3, 8, 11}},
+     165, 0x6200, sizeof(DML_LP_POOLING1_OPERATOR_DESC), 7, {0, 3, 3, 8, 11}},
     {dmlops_average_pooling1_members, dmlops_average_pooling1_rules, dmlops_average_pooling1_code,
      dmlops_average_pooling1_phrases, NULL,
-     166, 0x6200, 7, {0, 2, 2, 7, 9}},
+     166, 0x6200, sizeof(DML_AVERAGE_POOLING1_OPERATOR_DESC), 7, {0, 2, 2, 7, 9}},
     {dmlops_activation_swish_members, dmlops_activation_swish_rules, dmlops_activation_swish_code,
      NULL, NULL,
-     167, 0x6200, 2, {0, 1, 1, 3, 3}},
+     167, 0x6200, sizeof(DML_ACTIVATION_SWISH_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_hard_swish_members, dmlops_activation_hard_swish_rules, dmlops_activation_hard_swish_code,
      NULL, NULL,
-     168, 0x6200, 2, {0, 1, 1, 3, 3}},
+     168, 0x6200, sizeof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_quantized_linear_average_pooling_members, dmlops_quantized_linear_average_pooling_rules, dmlops_quantized_linear_average_pooling_code,
      dmlops_quantized_linear_average_pooling_phrases, NULL,
-     169, 0x6200, 11, {0, 2, 2, 16, 18}},
+     169, 0x6200, sizeof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC), 11, {0, 2, 2, 16, 18}},
     {dmlops_matrix_multiply_integer_to_float_members, dmlops_matrix_multiply_integer_to_float_rules, dmlops_matrix_multiply_integer_to_float_code,
      dmlops_matrix_multiply_integer_to_float_phrases, NULL,
-     170, 0x6200, 8, {0, 5, 5, 22, 23}},
+     170, 0x6200, sizeof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC), 8, {0, 5, 5, 22, 23}},
     {dmlops_mean_variance_normalization2_members, dmlops_mean_variance_normalization2_rules, dmlops_mean_variance_normalization2_code,
      dmlops_mean_variance_normalization2_phrases, NULL,
-     171, 0x6300, 6, {0, 3, 3, 10, 11}},
+     171, 0x6300, sizeof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC), 6, {0, 3, 3, 10, 11}},
     {dmlops_multihead_attention1_members, dmlops_multihead_attention1_rules, dmlops_multihead_attention1_code,
      dmlops_multihead_attention1_phrases, NULL,
-     172, 0x6300, 16, {0, 16, 16, 48, 50}},
+     172, 0x6300, sizeof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC), 16, {0, 16, 16, 48, 50}},
     {dmlops_quantize_members, dmlops_quantize_rules, dmlops_quantize_code,
      dmlops_quantize_phrases, NULL,
-     173, 0x6300, 4, {0, 5, 5, 10, 10}},
+     173, 0x6300, sizeof(DML_QUANTIZE_OPERATOR_DESC), 4, {0, 5, 5, 10, 10}},
     {dmlops_dequantize_members, dmlops_dequantize_rules, dmlops_dequantize_code,
      dmlops_dequantize_phrases, NULL,
-     174, 0x6300, 4, {0, 5, 5, 10, 10}},
+     174, 0x6300, sizeof(DML_DEQUANTIZE_OPERATOR_DESC), 4, {0, 5, 5, 10, 10}},
     {dmlops_resample3_members, dmlops_resample3_rules, dmlops_resample3_code,
      dmlops_resample3_phrases, NULL,
-     175, 0x6400, 7, {0, 2, 2, 4, 5}},
+     175, 0x6400, sizeof(DML_RESAMPLE3_OPERATOR_DESC), 7, {0, 2, 2, 4, 5}},
     {dmlops_fold_members, dmlops_fold_rules, dmlops_fold_code,
      dmlops_fold_phrases, NULL,
-     176, 0x6400, 7, {0, 1, 3, 9, 9}},
+     176, 0x6400, sizeof(DML_FOLD_OPERATOR_DESC), 7, {0, 1, 3, 9, 9}},
     {dmlops_unfold_members, dmlops_unfold_rules, dmlops_unfold_code,
      dmlops_unfold_phrases, NULL,
-     177, 0x6400, 7, {0, 1, 3, 7, 7}},
+     177, 0x6400, sizeof(DML_UNFOLD_OPERATOR_DESC), 7, {0, 1, 3, 7, 7}},
 };
 
 static inline const dmlops_operator* dmlops_find(int64_t type) {
@@ -22281,6 +22093,107 @@ static inline dmlops_inference dmlops_infer_output(
     memcpy(sizes, arrays[number], tensor->DimensionCount * sizeof *sizes);
     tensor->Sizes = sizes;
     return DMLOPS_INFERRED;
+}
+
+/* Copies. */
+
+#define DMLOPS_COPY_ALIGNMENT 8
+
+/* The memory of a copy, and the bytes of it that are taken; only these are counted if it is null. */
+typedef struct dmlops_block {
+    char* memory;
+    uint64_t taken;
+} dmlops_block;
+
+/* Copies bytes to the end of what is taken; null if there is no memory. */
+static inline void* dmlops_copy_bytes(dmlops_block* block, const void* source, uint64_t size) {
+    const uint64_t start = (block->taken + DMLOPS_COPY_ALIGNMENT - 1) / DMLOPS_COPY_ALIGNMENT * DMLOPS_COPY_ALIGNMENT;
+    block->taken = start + size;
+    if (block->memory == NULL) {
+        return NULL;
+    }
+    memcpy(block->memory + start, source, (size_t)size);
+    return block->memory + start;
+}
+
+static inline const UINT* dmlops_copy_numbers(dmlops_block* block, const UINT* numbers, UINT count) {
+    const uint64_t readable = (uint64_t)dmlops_readable_entries(count);
+    return numbers != NULL ? (const UINT*)dmlops_copy_bytes(block, numbers, readable * sizeof *numbers) : NULL;
+}
+
+static inline void dmlops_copy_tensor(dmlops_block* block, const DML_TENSOR_DESC* from, DML_TENSOR_DESC* to) {
+    const DML_BUFFER_TENSOR_DESC* buffer = dmlops_is_buffer(from) ? (const DML_BUFFER_TENSOR_DESC*)from->Desc : NULL;
+    DML_BUFFER_TENSOR_DESC* copy = NULL;
+    if (buffer != NULL) {
+        const UINT* sizes;
+        const UINT* strides;
+        copy = (DML_BUFFER_TENSOR_DESC*)dmlops_copy_bytes(block, buffer, sizeof *buffer);
+        sizes = dmlops_copy_numbers(block, buffer->Sizes, buffer->DimensionCount);
+        strides = dmlops_copy_numbers(block, buffer->Strides, buffer->DimensionCount);
+        if (copy != NULL) {
+            copy->Sizes = sizes;
+            copy->Strides = strides;
+        }
+    }
+    if (to != NULL) {
+        to->Desc = copy;
+    }
+}
+
+/* Copies the members of a description, whose activations have no activations; null for one without a struct. */
+static inline void* dmlops_copy_members(dmlops_block* block, const DML_OPERATOR_DESC* desc, int is_activation) {
+    const dmlops_operator* op = desc->Desc != NULL ? dmlops_find(dmlops_enum(&desc->Type)) : NULL;
+    char* copy = op == NULL ? NULL : (char*)dmlops_copy_bytes(block, desc->Desc, op->size);
+    for (size_t i = 0; op != NULL && i < op->member_count; ++i) {
+        const dmlops_member* member = &op->members[i];
+        const void* source = member->kind == DMLOPS_ENUM ? NULL : dmlops_address(desc->Desc, member);
+        void* target = NULL;
+        if (member->kind == DMLOPS_ENUM) {
+            continue;
+        }
+        if (source != NULL) {
+            const int64_t count = dmlops_count(desc->Desc, member);
+            if (member->kind == DMLOPS_TENSOR) {
+                const DML_TENSOR_DESC* tensors = (const DML_TENSOR_DESC*)source;
+                target = dmlops_copy_bytes(block, source, (uint64_t)count * sizeof *tensors);
+                for (int64_t j = 0; j < count; ++j) {
+                    dmlops_copy_tensor(block, &tensors[j], target != NULL ? (DML_TENSOR_DESC*)target + j : NULL);
+                }
+            } else if (member->kind == DMLOPS_ADDRESS) {
+                target = dmlops_copy_bytes(block, source, (uint64_t)count * member->detail);
+            } else if (!is_activation) {
+                const DML_OPERATOR_DESC* activations = (const DML_OPERATOR_DESC*)source;
+                target = dmlops_copy_bytes(block, source, (uint64_t)count * sizeof *activations);
+                for (int64_t j = 0; j < count; ++j) {
+                    void* inner = dmlops_copy_members(block, &activations[j], 1);
+                    if (target != NULL) {
+                        ((DML_OPERATOR_DESC*)target)[j].Desc = inner;
+                    }
+                }
+            }
+        }
+        if (copy != NULL) {
+            memcpy(copy + member->offset, &target, sizeof target);
+        }
+    }
+    return copy;
+}
+
+static inline size_t dmlops_copy(const DML_OPERATOR_DESC* desc, void* memory, size_t size) {
+    dmlops_block block = {NULL, 0};
+    if (desc == NULL || dmlops_find(dmlops_enum(&desc->Type)) == NULL) {
+        return 0;
+    }
+    dmlops_copy_bytes(&block, desc, sizeof *desc);
+    dmlops_copy_members(&block, desc, 0);
+    if (block.taken <= size && memory != NULL) {
+        DML_OPERATOR_DESC* copy;
+        block.memory = (char*)memory;
+        block.taken = 0;
+        copy = (DML_OPERATOR_DESC*)dmlops_copy_bytes(&block, desc, sizeof *desc);
+        copy->Desc = dmlops_copy_members(&block, desc, 0);
+    }
+    return block.taken < SIZE_MAX ? (size_t)block.taken : SIZE_MAX;
 }
 
 /* Graphs. */

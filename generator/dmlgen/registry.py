@@ -806,7 +806,7 @@ class Registry:
     levels_declared: FeatureLevel  # the first level at which DirectML.h declares the enumeration of levels
     types: Mapping[str, NumberType]
     pages: str  # the prefix of the addresses of public pages
-    foreign: Mapping[str, str]  # structs of d3d12.h, with the type of their only member
+    foreign: Mapping[str, tuple[str, str]]  # structs of d3d12.h, with their only member and its type
     enums: Mapping[str, Enum]
     constants: tuple[NamedConstant, ...]
     structs: Mapping[str, Struct]

@@ -170,9 +170,16 @@ class Constants(Record):
     ]
     foreign: Annotated[
         Mapping[
-            Annotated[str, Pattern(r"D3D12_[A-Z0-9_]+")], Annotated[Scalar[str], Pattern(r"[A-Z][A-Z0-9_]*")]
+            Annotated[str, Pattern(r"D3D12_[A-Z0-9_]+")],
+            Annotated[
+                Mapping[
+                    Annotated[str, Pattern(r"[a-z]{1,60}")],
+                    Annotated[Scalar[str], Pattern(r"[A-Z][A-Z0-9_]*")],
+                ],
+                Size(1, 1),
+            ],
         ],
-        "Structs of another header, with the type of their only member.",
+        "Structs of another header, with their only member and its type.",
     ] = field(default_factory=dict)
     interfaces: Annotated[
         tuple[Annotated[str, Pattern(r"I[A-Z][A-Za-z0-9]{1,60}")], ...],

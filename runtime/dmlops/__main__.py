@@ -142,7 +142,8 @@ def _parser() -> argparse.ArgumentParser:
     graph_command.add(command)
     onnx_command.add(command)
     verify_command.add(command)
-    one = command("schema", _schema, "Print a JSON Schema of descriptions, for editors")
+    one = command("schema", _schema, "Print a JSON Schema of descriptions, or of graphs, for editors")
+    one.add_argument("--graph", action="store_true", help="that of graphs")
     one = command("completion", _completion, "Print a shell completion script")
     one.add_argument("shell", choices=SHELLS)
     one.set_defaults(words=_words(commands.choices))
@@ -332,7 +333,7 @@ def _tell(options: argparse.Namespace, value: Any, text: Callable[[Style], str])
 
 
 def _schema(options: argparse.Namespace) -> int:
-    print(overview.schema_text(), end="")
+    print(overview.schema_text("graph_schema" if options.graph else "schema"), end="")
     return 0
 
 

@@ -154,9 +154,9 @@ def operator_text(name: str, style: Style = PLAIN) -> str:
     return "\n".join(lines)
 
 
-def schema_text() -> str:
-    """The JSON Schema of descriptions."""
-    return (files(__package__) / "schema.json").read_text(encoding="utf-8")
+def schema_text(of: str = "schema") -> str:
+    """The JSON Schema of descriptions; "graph_schema" is that of graphs."""
+    return (files(__package__) / f"{of}.json").read_text(encoding="utf-8")
 
 
 def _kind(member: dict[str, Any]) -> str:

@@ -74,3 +74,22 @@ const char* slots_of(const DML_OPERATOR_DESC* desc, int outputs, size_t capacity
     }
     return answer;
 }
+
+/* A copy of a description in memory of its own, which `free_copy` releases; null if it does not fit exactly. */
+DML_OPERATOR_DESC* copy_of(const DML_OPERATOR_DESC* desc) {
+    const size_t size = dmlops_copy(desc, NULL, 0);
+    unsigned char* copy = memory(size);
+    if (dmlops_copy(desc, copy, size - 1) != size || copy[0] != 0xa5 || dmlops_copy(desc, copy, size) != size) {
+        abort();
+    }
+    for (size_t i = 0; i < GUARD; ++i) {
+        if (copy[size + i] != 0xa5) {
+            abort();
+        }
+    }
+    return (DML_OPERATOR_DESC*)(void*)copy;
+}
+
+void free_copy(DML_OPERATOR_DESC* copy) {
+    free(copy);
+}

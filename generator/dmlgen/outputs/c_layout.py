@@ -44,7 +44,7 @@ def _aligned(offset: int, alignment: int) -> int:
 
 def _size(registry: Registry, member: Member, pointer_size: int) -> tuple[int, int]:
     """Bytes and alignment of a member."""
-    type_ = registry.foreign.get(member.type, member.type)
+    _, type_ = registry.foreign.get(member.type, ("", member.type))
     if member.pointer or (type_ in registry.types and registry.types[type_].pointer_sized):
         return pointer_size, pointer_size
     if type_ in registry.types:

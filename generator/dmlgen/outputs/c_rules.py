@@ -15,7 +15,7 @@ from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.printer import SOURCE
 from dmlgen.outputs.c_printer import CPrinter
 from dmlgen.outputs.c_program import AS_GIVEN, LOOP_SLOTS, TENSOR, Name, Program, filled
-from dmlgen.outputs.c_types import StructView, struct_view
+from dmlgen.outputs.c_types import StructView, c_type, struct_view
 from dmlgen.reads import reads
 from dmlgen.registry import Check, FeatureLevel, Member, Operator, Registry, Rule, Stage
 from dmlgen.sugar import broadcasts
@@ -115,7 +115,8 @@ class MemberView:
     """A member to check, with what it can be, depending on its kind.
 
     That is the lines of a table, newest level first, or the names and levels of activations; `enum` is the
-    name of its enumeration. `infers` is true for a member that must be given for outputs to be inferred.
+    name of its enumeration; `entry` is the C type of what an address is of. `infers` is true for a member
+    that must be given for outputs to be inferred.
     """
 
     name: str
@@ -127,6 +128,7 @@ class MemberView:
     support: tuple[SupportView, ...] = ()
     activations: tuple[tuple[str, int], ...] = ()
     enum: str = ""
+    entry: str = ""
 
 
 @dataclass(frozen=True)
@@ -184,7 +186,7 @@ class Tables:
         return [(start, lines) for lines, start in self._starts.items()]
 
     def detail(self, member: MemberView) -> str:
-        """The start of a member's table, its list of activations, or its enumeration, as C."""
+        """The start of a member's table, its activations, its enumeration, or the size of an entry, as C."""
         match member.kind:
             case "TENSOR":
                 return str(self._starts[member.support])
@@ -192,7 +194,7 @@ class Tables:
                 return str(self.activations[member.activations])
             case "ENUM":
                 return f"DMLOPS_ENUM_{member.enum}"
-        return "0"
+        return f"sizeof({member.entry})"
 
     def type_lists(self, registry: Registry) -> list[TypeListView]:
         lists = [tuple(registry.data_type[name].value for name in names) for names in self.types]
@@ -386,6 +388,7 @@ def _members(registry: Registry, operator: Operator) -> tuple[tuple[MemberView, 
                     support=_table(registry, operator, member.name, conditions) if kind == "TENSOR" else (),
                     activations=_taken(registry, operator) if kind == "ACTIVATION" else (),
                     enum=member.type if kind == "ENUM" else "",
+                    entry=c_type(registry, replace(member, pointer=False)) if kind == "ADDRESS" else "",
                 )
             )
     return tuple(members), conditions

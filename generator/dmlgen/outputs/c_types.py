@@ -16,12 +16,16 @@ _OPERATOR_TYPE = "OPERATOR_TYPE"
 
 @dataclass(frozen=True)
 class FieldView:
-    """A member of a struct: C type, entries of an array inside it, offset for each size of a pointer."""
+    """A member of a struct: C type, entries of an array inside it, offset for each size of a pointer.
+
+    `alone` is the type of a struct of d3d12.h without that header.
+    """
 
     name: str
     type: str
     length: int | None
     offsets: tuple[int, ...]
+    alone: str = ""
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,6 @@ class StructView:
     c_name: str
     declared_name: str
     other_name: str
-    needs_d3d12: bool
     since: FeatureLevel
     summary: Text
     fields: tuple[FieldView, ...]
@@ -81,7 +84,6 @@ def struct_view(registry: Registry, struct: Struct | Operator) -> StructView:
         struct.c_name,
         declared_name,
         other_name,
-        any(member.type in registry.foreign for member in struct.members),
         since,
         struct.summary,
         tuple(
@@ -90,11 +92,20 @@ def struct_view(registry: Registry, struct: Struct | Operator) -> StructView:
                 c_type(registry, member),
                 member.length,
                 tuple(one.offsets[i] for one in layouts),
+                _alone(registry, member),
             )
             for i, member in enumerate(struct.members)
         ),
         tuple(one.size for one in layouts),
     )
+
+
+def _alone(registry: Registry, member: Member) -> str:
+    """A struct like one of d3d12.h, without its name, which that header may declare later."""
+    if member.type not in registry.foreign:
+        return ""
+    name, type_ = registry.foreign[member.type]
+    return f"struct {{ {STANDARD.get(type_, type_)} {name}; }}"
 
 
 def _declared(struct: Struct | Operator) -> tuple[str, str, FeatureLevel]:

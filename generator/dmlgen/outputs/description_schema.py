@@ -1,4 +1,4 @@
-"""The JSON Schema of descriptions, for editors: an operator's members, and what each can contain.
+"""The JSON Schemas of descriptions and of graphs, for editors: members, and what each can contain.
 
 It accepts what the Python package reads as a single description with its members in "desc". Constraints
 between several members are rules, which a schema does not check, and neither does it check the range of an
@@ -25,9 +25,10 @@ OF_DISPATCHABLES = ("bindings", "dmlCompileType", "executionFlags")
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
-    """The schema, as data of the Python package."""
-    del templates  # it is a value, not a text
-    return {"python/dmlops/schema.json": f"{_text(schema(registry))}\n".encode()}
+    """The schemas, as data of the Python package."""
+    del templates  # they are values, not texts
+    schemas = {"schema": schema(registry), "graph_schema": graph_schema(registry)}
+    return {f"python/dmlops/{name}.json": f"{_text(one)}\n".encode() for name, one in schemas.items()}
 
 
 def _text(value: Any, depth: int = 2) -> str:
@@ -77,6 +78,66 @@ def schema(registry: Registry) -> Schema:
         "allOf": [
             _case("type", operator, {"desc": _definition(operator.name)}) for operator in registry.operators
         ],
+        "$defs": definitions,
+    }
+
+
+def graph_schema(registry: Registry) -> Schema:
+    """The schema of a graph by names, whose descriptions may lack outputs."""
+    described = schema(registry)
+    definitions = described.pop("$defs")
+    for operator in registry.operators:
+        outputs = {member.name for member in operator.outputs}
+        one = definitions[operator.name]
+        one["required"] = [name for name in one["required"] if name not in outputs]
+    name = {"type": "string"}
+    names = {"type": "array", "items": {"type": "string", "minLength": 1}}
+    bindings = {"anyOf": [name, {"type": "null"}, {"type": "array", "items": {"type": ["string", "null"]}}]}
+    constant = {
+        "type": ["integer", "string", "array"],
+        "minimum": 0,
+        "description": "Its size in bytes, its contents in base64, or a list of elements.",
+    }
+    node = {
+        **{key: described[key] for key in ("type", "additionalProperties", "required", "allOf")},
+        "properties": {
+            **{key: one for key, one in described["properties"].items() if key not in ("$schema", "id")},
+            "name": name,
+            "bindings": {
+                "description": "The name of the value that each tensor is.",
+                "type": "object",
+                "additionalProperties": bindings,
+            },
+        },
+    }
+    data = {
+        "type": "object",
+        "properties": {"Data": {"type": ["string", "null"]}},
+        "additionalProperties": False,
+    }
+    return {
+        **{key: described[key] for key in ("$comment", "$schema")},
+        "title": "A graph of DirectML operators",
+        "type": "object",
+        "properties": {
+            **{key: described["properties"][key] for key in ("$schema", "id")},
+            "inputs": {"description": "The names of the inputs.", **names},
+            "outputs": {"description": "The names of the outputs.", **names},
+            "nodes": {
+                "type": "array",
+                "items": {
+                    "if": {"required": ["constant"]},
+                    "then": {
+                        "type": "object",
+                        "properties": {"name": name, "constant": constant, "bindings": data},
+                        "additionalProperties": False,
+                    },
+                    "else": node,
+                },
+            },
+        },
+        "required": ["nodes"],
+        "additionalProperties": False,
         "$defs": definitions,
     }
 

@@ -51,7 +51,11 @@ class General:
             for name, one in files.constants.types.items()
         }
         self.pages = files.constants.pages
-        self.foreign = {name: self._number(given) for name, given in files.constants.foreign.items()}
+        self.foreign = {
+            name: (member, self._number(type_))
+            for name, one in files.constants.foreign.items()
+            for member, type_ in one.items()
+        }
         self.interfaces = files.constants.interfaces
         structs = files.structs.structs
         self._by_address = {name for name, struct in structs.items() if struct.by_address}

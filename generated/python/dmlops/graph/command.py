@@ -15,13 +15,11 @@ from ..arguments import known_level
 from ..enums import NEWEST, FeatureLevel
 from ..errors import InvalidDescription, JsonError
 from ..quoting import shown
-from ..reading import Entry
 from ..terminal import style_for
 from ..violation import Violation
 from .drawing import dot, mermaid
 from .explaining import explain, level_text, node_level
 from .files import graphs
-from .json_form import from_json
 from .listing import listed
 from .model import Graph
 
@@ -41,7 +39,9 @@ def add(added: Callable[..., argparse.ArgumentParser]) -> None:
     def action(name: str, act: Callable[[argparse.Namespace], int], summary: str) -> argparse.ArgumentParser:
         one: argparse.ArgumentParser = actions.add_parser(name, help=summary, description=f"{summary}.")
         one.add_argument(
-            "file", metavar="FILE", help="graphs in JSON, one a line or a single one; - is standard input"
+            "file",
+            metavar="FILE",
+            help="graphs in JSON, a DxDispatch, ONNX (.onnx) or serialized (.bin) model; - is standard input",
         )
         one.set_defaults(act=act)
         return one
@@ -71,18 +71,17 @@ def add(added: Callable[..., argparse.ArgumentParser]) -> None:
     one.add_argument("--gpu", action="store_true", help="run the shaders instead of the reference")
 
 
-def judged(entry: Entry, at: FeatureLevel) -> dict[str, Any]:
+def judged(identity: Any, graph: Graph | JsonError, at: FeatureLevel) -> dict[str, Any]:
     """The violations and the advice for a graph at a feature level, and the level that it needs."""
     violations: list[Violation] = []
     advice: list[Violation] = []
     needed: FeatureLevel | None = None
-    try:
-        graph = _graph(entry)
+    if isinstance(graph, JsonError):
+        violations = [unreadable(graph)]
+    else:
         violations, advice, needed = graph.validate(at), graph.advice(at), graph.min_feature_level()
-    except JsonError as error:
-        violations = [unreadable(error)]
     return {
-        "id": entry.identity,
+        "id": identity,
         "ok": not violations,
         "violations": [one.to_json() for one in violations],
         "advice": [one.to_json() for one in advice],
@@ -90,17 +89,10 @@ def judged(entry: Entry, at: FeatureLevel) -> dict[str, Any]:
     }
 
 
-def _graph(entry: Entry) -> Graph:
-    """The graph of an entry; raises JsonError if it is none."""
-    if entry.error is not None:
-        raise entry.error
-    return entry.value if isinstance(entry.value, Graph) else from_json(entry.value)
-
-
 def _validate(options: argparse.Namespace) -> int:
     clean = True
-    for entry in graphs(options.file):
-        answer = judged(entry, options.level)
+    for identity, graph in graphs(options.file):
+        answer = judged(identity, graph, options.level)
         clean &= answer["ok"]
         print(json.dumps(answer))
     return 0 if clean else 1
@@ -109,15 +101,15 @@ def _validate(options: argparse.Namespace) -> int:
 def _texts(options: argparse.Namespace, text: Callable[[Graph], tuple[str, bool]]) -> int:
     """Prints a text for each graph; the exit status."""
     clean = True
-    for number, entry in enumerate(graphs(options.file)):
+    for number, (identity, graph) in enumerate(graphs(options.file)):
         if number:
             print()
-        if entry.identity is not None:
-            print(f"[{shown(entry.identity).strip(chr(34))}]")
-        try:
-            told, good = text(_graph(entry))
-        except JsonError as error:
-            told, good = f"Not a valid graph: {error}", False
+        if identity is not None:
+            print(f"[{shown(identity).strip(chr(34))}]")
+        if isinstance(graph, JsonError):
+            told, good = f"Not a valid graph: {graph}", False
+        else:
+            told, good = text(graph)
         print(told)
         clean &= good
     return 0 if clean else 1

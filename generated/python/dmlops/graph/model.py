@@ -82,6 +82,51 @@ class Graph:
 
         return from_json(value)
 
+    @staticmethod
+    def from_serialized(data: bytes) -> Graph:
+        """The graph that ONNX Runtime or DxDispatch has serialized, as Partition_0.bin. Raises JsonError.
+
+        A constant whose contents are in another file becomes an input that DirectML owns.
+        """
+        from .serialized import from_serialized
+
+        return from_serialized(data)
+
+    @staticmethod
+    def from_onnx(
+        source: Any, level: FeatureLevel | str | None = None, dims: Mapping[str, int] | None = None
+    ) -> Graph:
+        """The graph of an ONNX model, a file's path or an `onnx.ModelProto`, as dmlops.onnx maps it.
+
+        Initializers become inputs, like those of ONNX Runtime's provider; `dims` sets symbolic dimensions.
+        Raises NotMapped, a ValueError, if a node has no descriptions or an output needs no operator, and what
+        `dmlops.onnx.read` raises.
+        """
+        from .mapped import from_onnx
+
+        return from_onnx(source, level, dims)
+
+    @staticmethod
+    def from_webnn(graph: Any, level: FeatureLevel | str | None = None) -> Graph:
+        """The graph of a WebNN graph in the form of W3C's cases, as dmlops.webnn maps it.
+
+        Raises NotMapped, a ValueError, if an operation has no descriptions, and what `dmlops.webnn.read`
+        raises.
+        """
+        from .mapped import from_webnn
+
+        return from_webnn(graph, level)
+
+    @staticmethod
+    def from_model(model: Mapping[str, Any]) -> Graph:
+        """The graph of a parsed DxDispatch model: its dispatches, joined by the resources that they share.
+
+        Raises JsonError for a model that dispatches anything but operators.
+        """
+        from .models import from_model
+
+        return from_model(model)
+
     def to_json(self) -> dict[str, Any]:
         """The JSON form, by names if every tensor has at most one writer, otherwise by indices."""
         from .json_form import to_json

@@ -1,0 +1,117 @@
+"""Builds graphs operator by operator, with the functions of `dmlops.make`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+from ..enums import TensorFlags
+from ..tensor import TensorDesc
+from .model import Graph, InputEdge, IntermediateEdge, Node, OutputEdge
+from .slots import slots
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_GRAPH = -1  # the node to which the inputs of the graph belong
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """A tensor in a graph that is being built: its form, and the node and the output that write it."""
+
+    builder: Builder
+    tensor: TensorDesc
+    source: tuple[int, int]
+
+    def seen_as(self, tensor: TensorDesc) -> Value:
+        """The same bytes, read as another tensor."""
+        return replace(self, tensor=tensor)
+
+
+class Builder:
+    """A graph that is being built.
+
+        builder = dmlops.graph.Builder()
+        x = builder.input("x", TensorDesc("FLOAT32", (1, 1, 2, 3)))
+        w = builder.input("w", TensorDesc("FLOAT32", (1, 1, 3, 4)))
+        graph = builder.build(y=builder.activation_relu(builder.gemm(x, w), name="act"))
+
+    Every function of `dmlops.make` is a method that takes values instead of tensors, and a name for the node.
+    It returns the values of the outputs that are present: one, or a tuple of several.
+    """
+
+    def __init__(self) -> None:
+        self._nodes: list[Node] = []
+        self._inputs: list[str] = []
+        self._input_edges: list[InputEdge] = []
+        self._edges: list[IntermediateEdge] = []
+
+    def input(self, name: str, tensor: TensorDesc) -> Value:
+        """An input of the graph."""
+        self._inputs.append(name)
+        return Value(self, tensor, (_GRAPH, len(self._inputs) - 1))
+
+    def constant(self, array: np.ndarray, name: str = "") -> Value:
+        """A constant, which has its data in the graph."""
+        data = array.tobytes()
+        data += bytes(-len(data) % 4)
+        self._nodes.append(Node(None, name, len(data), data))
+        return Value(self, TensorDesc.of(array), (len(self._nodes) - 1, 0))
+
+    def __getattr__(self, operator: str) -> Callable[..., Any]:
+        from .. import make
+
+        if operator.startswith("_") or not hasattr(make, operator):
+            raise AttributeError(f"dmlops.make has no function {operator}")
+        return lambda *inputs, name="", **members: self._add(getattr(make, operator), name, inputs, members)
+
+    def _add(
+        self, function: Callable[..., Any], name: str, inputs: tuple[Any, ...], members: dict[str, Any]
+    ) -> Any:
+        given = signature(function).bind(*inputs, **members).arguments
+        desc = function(**{member: _tensors(value) for member, value in given.items()})
+        at = len(self._nodes)
+        node = Node(desc, name)
+        of_node = slots(node, at)
+        assert of_node is not None, "what `make` returns is valid"
+        self._nodes.append(node)
+        for number, slot in enumerate(of_node.inputs):
+            if slot.tensor is None:
+                continue
+            value = given[slot.member] if slot.entry is None else given[slot.member][slot.entry]
+            if not isinstance(value, Value) or value.builder is not self:
+                raise TypeError(f"{slot.name} is not a value of this graph")
+            if value.source[0] == _GRAPH:
+                self._input_edges.append(InputEdge(value.source[1], at, number))
+            else:
+                self._edges.append(IntermediateEdge(*value.source, at, number))
+        outputs = [
+            Value(self, replace(slot.tensor, Flags=TensorFlags.NONE), (at, number))
+            for number, slot in enumerate(of_node.outputs)
+            if slot.tensor is not None
+        ]
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def build(self, **outputs: Value) -> Graph:
+        """The graph with these outputs, by name. Raises ValueError for an input of the graph among them."""
+        for name, value in outputs.items():
+            if value.source[0] == _GRAPH:
+                raise ValueError(f"{name} is an input of the graph; no edge joins an input to an output")
+        return Graph(
+            tuple(self._nodes),
+            tuple(self._inputs),
+            tuple(outputs),
+            tuple(self._input_edges),
+            tuple(OutputEdge(*value.source, at) for at, value in enumerate(outputs.values())),
+            tuple(self._edges),
+        )
+
+
+def _tensors(value: Any) -> Any:
+    """The tensors of values; anything else as it is."""
+    if isinstance(value, list | tuple):
+        return [_tensors(one) for one in value]
+    return value.tensor if isinstance(value, Value) else value
