@@ -17,6 +17,7 @@ from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu.memory import buffer_size
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES
 from dmlops.gpu.work import tensor_names
+from dxil.execute import Buffer, Shaders
 from gpu_device import fill_of
 from gpu_sweep import by_tensor
 from test_guides import HEADER, build
@@ -95,6 +96,45 @@ def test_right_results_agree(pack: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert count > 30
     assert checked(pack, written([""] * count, outputs)) == 0
     assert capsys.readouterr().out == f"{count} of {count} cases agree\n"
+
+
+def executed(pack: Path) -> list[list[np.ndarray]]:
+    """The buffers of outputs after what is in a pack, read as the program reads it, has run on the CPU."""
+    data, at = pack.read_bytes(), 0
+
+    def content(size: int) -> bytes:
+        nonlocal at
+        at += size + -size % 4
+        return data[at - size - -size % 4 :][:size]
+
+    def words(count: int) -> list[int]:
+        return list(struct.unpack(f"<{count}I", content(4 * count)))
+
+    def word() -> int:
+        return words(1)[0]
+
+    shaders, found = Shaders([content(word()) for _ in range(word())]), []
+    for _ in range(word()):
+        buffers, outputs = [], []
+        for _ in range(word()):
+            is_output, is_filled, size = words(3)
+            part = bytes([word()]) * size if is_filled else content(size)
+            buffers.append(Buffer(np.frombuffer(part, np.uint8).copy()))
+            if is_output:
+                outputs.append(buffers[-1].content)
+        for _ in range(word()):
+            code, reads, _, columns, rows = words(5)
+            bound = [buffers[place] for place in words(word())]
+            constants = content(4 * word())
+            shaders.run(code, constants, bound[:reads], bound[reads:], (columns, rows))
+        found.append(outputs)
+    assert at == len(data)
+    return found
+
+
+def test_what_is_packed_computes_what_is_expected(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = executed(pack)
+    assert checked(pack, written([""] * len(outputs), outputs)) == 0, capsys.readouterr().out
 
 
 def test_what_is_wrong_is_named(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
