@@ -2966,7 +2966,7 @@ def depth_to_space1(
     InputTensor: Tensor,
     *,
     BlockSize: SupportsIndex,
-    Order: _enums.DepthSpaceOrder | str,
+    Order: _enums.DepthSpaceOrder | str = "DEPTH_COLUMN_ROW",
     OutputTensor: Output | None = None,
 ) -> DepthToSpace1:
     """Spreads channels out into square blocks of height and width, in either order.
@@ -2991,7 +2991,7 @@ def space_to_depth1(
     InputTensor: Tensor,
     *,
     BlockSize: SupportsIndex,
-    Order: _enums.DepthSpaceOrder | str,
+    Order: _enums.DepthSpaceOrder | str = "DEPTH_COLUMN_ROW",
     OutputTensor: Output | None = None,
 ) -> SpaceToDepth1:
     """Gathers square blocks of height and width into channels, in either order.
@@ -3159,11 +3159,11 @@ def convolution_integer(
     InputZeroPointTensor: Tensor | None = None,
     FilterZeroPointTensor: Tensor | None = None,
     *,
-    Strides: Iterable[SupportsIndex],
-    Dilations: Iterable[SupportsIndex],
-    StartPadding: Iterable[SupportsIndex],
-    EndPadding: Iterable[SupportsIndex],
-    GroupCount: SupportsIndex,
+    Strides: Iterable[SupportsIndex] | None = None,
+    Dilations: Iterable[SupportsIndex] | None = None,
+    StartPadding: Iterable[SupportsIndex] | None = None,
+    EndPadding: Iterable[SupportsIndex] | None = None,
+    GroupCount: SupportsIndex = 1,
     OutputTensor: Output | None = None,
 ) -> ConvolutionInteger:
     """Convolves an integer input with an integer filter, both less their zero points.
@@ -3175,10 +3175,11 @@ def convolution_integer(
     FilterZeroPointTensor (input tensor, optional): What to subtract from the filter, one value or one for
         each output channel; 0 if absent.
     OutputTensor (output tensor): The sums of products; its spatial sizes follow from all the members below.
-    Strides (UINT array): Steps of the filter, in elements.
-    Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps.
-    StartPadding (UINT array): Elements before the input that stand for 0.
-    EndPadding (UINT array): Elements after the input that stand for 0.
+    Strides (UINT array): Steps of the filter, in elements. 1 unless given.
+    Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps. 1
+        unless given.
+    StartPadding (UINT array): Elements before the input that stand for 0. 0 unless given.
+    EndPadding (UINT array): Elements after the input that stand for 0. 0 unless given.
     GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels
         for a depthwise convolution.
     """
@@ -3209,11 +3210,11 @@ def quantized_linear_convolution(
     BiasTensor: Tensor | None = None,
     OutputZeroPointTensor: Tensor | None = None,
     *,
-    Strides: Iterable[SupportsIndex],
-    Dilations: Iterable[SupportsIndex],
-    StartPadding: Iterable[SupportsIndex],
-    EndPadding: Iterable[SupportsIndex],
-    GroupCount: SupportsIndex,
+    Strides: Iterable[SupportsIndex] | None = None,
+    Dilations: Iterable[SupportsIndex] | None = None,
+    StartPadding: Iterable[SupportsIndex] | None = None,
+    EndPadding: Iterable[SupportsIndex] | None = None,
+    GroupCount: SupportsIndex = 1,
     OutputTensor: Output | None = None,
 ) -> QuantizedLinearConvolution:
     """Convolves quantized data as if it were dequantized first and the result quantized again.
@@ -3232,10 +3233,11 @@ def quantized_linear_convolution(
     OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value; 0 if
         absent.
     OutputTensor (output tensor): The quantized result; its spatial sizes follow from all the members below.
-    Strides (UINT array): Steps of the filter, in elements.
-    Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps.
-    StartPadding (UINT array): Elements before the input that stand for 0.
-    EndPadding (UINT array): Elements after the input that stand for 0.
+    Strides (UINT array): Steps of the filter, in elements. 1 unless given.
+    Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps. 1
+        unless given.
+    StartPadding (UINT array): Elements before the input that stand for 0. 0 unless given.
+    EndPadding (UINT array): Elements after the input that stand for 0. 0 unless given.
     GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels
         for a depthwise convolution.
     """
@@ -4450,7 +4452,7 @@ def resample2(
     InputTensor: Tensor,
     *,
     InterpolationMode: _enums.InterpolationMode | str,
-    RoundingDirection: _enums.AxisDirection | str,
+    RoundingDirection: _enums.AxisDirection | str = "INCREASING",
     Scales: Iterable[SupportsFloat],
     InputPixelOffsets: Iterable[SupportsFloat],
     OutputPixelOffsets: Iterable[SupportsFloat],
@@ -5006,7 +5008,7 @@ def resample3(
     InputTensor: Tensor,
     *,
     InterpolationMode: _enums.InterpolationMode | str,
-    RoundingDirection: _enums.AxisDirection | str,
+    RoundingDirection: _enums.AxisDirection | str = "INCREASING",
     Scales: Iterable[SupportsFloat],
     InputPixelOffsets: Iterable[SupportsFloat],
     OutputPixelOffsets: Iterable[SupportsFloat],

@@ -104,11 +104,11 @@ class ConvolutionInteger(Description):
         Member("FilterZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("DimensionCount", "UINT"),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True),
-        Member("Dilations", "UINT", count="DimensionCount", pointer=True),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("GroupCount", "UINT"),
+        Member("Strides", "UINT", count="DimensionCount", pointer=True, default=1),
+        Member("Dilations", "UINT", count="DimensionCount", pointer=True, default=1),
+        Member("StartPadding", "UINT", count="DimensionCount", pointer=True, default=0),
+        Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
+        Member("GroupCount", "UINT", default=1),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-CONVOLUTION_INTEGER-dimension-count", "docs"),

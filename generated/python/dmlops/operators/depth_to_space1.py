@@ -80,7 +80,7 @@ class DepthToSpace1(Description):
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("BlockSize", "UINT"),
-        Member("Order", "DEPTH_SPACE_ORDER"),
+        Member("Order", "DEPTH_SPACE_ORDER", default="DEPTH_COLUMN_ROW"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-DEPTH_TO_SPACE1-block-size-range", "docs"),

@@ -77,7 +77,7 @@ class Resample2(Description):
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("InterpolationMode", "INTERPOLATION_MODE"),
-        Member("RoundingDirection", "AXIS_DIRECTION"),
+        Member("RoundingDirection", "AXIS_DIRECTION", default="INCREASING"),
         Member("DimensionCount", "UINT"),
         Member("Scales", "FLOAT", count="DimensionCount", pointer=True),
         Member("InputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
