@@ -8,10 +8,12 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 SWEEP_COUNT ?= 1000000
 SWEEP_SECONDS ?= 600
+COUNT ?= 36
+SEED ?= 0
 # Shader compilers allocate so much that they take twice as long with glibc's own allocator; with jemalloc, DXC crashes.
 # Each process gets consecutive tests, so that their shared fixtures are created once.
 PYTEST := LD_PRELOAD=$$(ls /usr/lib/*/libmimalloc.so 2>/dev/null) $(BIN)/pytest -n $$(nproc) --dist worksteal
-.PHONY: generate check docs lint test debian-packages pytest bench bench-gpu install dist fuzz sweep sweep-gpu shaders clean
+.PHONY: generate check docs lint test mutate debian-packages pytest bench bench-gpu install dist fuzz sweep sweep-gpu shaders clean
 
 generate: $(CORE)           ## specs/ -> generated/
 	@$(BIN)/dmlgen generate
@@ -33,6 +35,9 @@ lint: $(READY)              ## check specs, Python style and types
 test:                       ## everything that CI runs, including shaders on software Vulkan
 	@$(MAKE) --no-print-directory --jobs=2 debian-packages $(READY)  # two jobs, because downloads leave a core idle
 	@$(MAKE) --no-print-directory check lint pytest
+
+mutate: $(READY)            ## change facts in the specs and say who notices; COUNT and SEED
+	@$(BIN)/python scripts/mutate.py --count $(COUNT) --seed $(SEED)
 
 debian-packages:
 	scripts/install-debian-packages
