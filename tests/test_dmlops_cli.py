@@ -13,6 +13,7 @@ import pytest
 
 import dmlops
 from dmlops import registry
+from dmlops.__main__ import main
 from dmlops.terminal import style_for
 from test_dmlops_json import VALID, changed
 
@@ -442,3 +443,33 @@ def test_help_tells_examples_and_exit_status() -> None:
         assert f"dmlops {command}" in out or f"    {command} " in out
         assert run(command, "--help")[0] == 0
     assert run("--version")[1].strip() == f"dmlops {dmlops.__version__}"
+
+
+@pytest.mark.parametrize(
+    ("name", "operator", "line"),
+    [
+        ("conv", "CONVOLUTION", "ONNX Conv: CONVOLUTION"),
+        ("softmax", "ACTIVATION_SOFTMAX", "ONNX Softmax: ACTIVATION_SOFTMAX, ACTIVATION_SOFTMAX1"),
+        ("MatMul", "GEMM", "ONNX MatMul: GEMM"),
+        ("sigmoid", "ACTIVATION_SIGMOID", "WebNN sigmoid: ACTIVATION_SIGMOID"),
+        ("concat", "JOIN", "ONNX Concat: JOIN"),
+        ("transpose", "ELEMENT_WISE_IDENTITY", "ONNX Transpose: ELEMENT_WISE_IDENTITY"),
+        ("resize", "UPSAMPLE_2D", "RESAMPLE2"),
+        ("add", "ELEMENT_WISE_ADD", "ONNX Add: ELEMENT_WISE_ADD"),
+        ("relu", "ACTIVATION_RELU", "ONNX Relu: ACTIVATION_RELU"),
+        ("quick gelu", "ACTIVATION_SWISH", "ONNX Runtime QuickGelu: ACTIVATION_SWISH"),
+    ],
+)
+def test_names_of_other_interfaces_find_the_operator(
+    capsys: pytest.CaptureFixture[str], name: str, operator: str, line: str
+) -> None:
+    assert main(["show", *name.split()]) == 0
+    shown = capsys.readouterr().out
+    assert line in shown and f"\n{operator}, from feature level" in shown
+    assert main(["show", "--json", *name.split()]) == 0
+    assert json.loads(capsys.readouterr().out)["operator"] == operator
+
+
+def test_what_is_demanded_of_data_has_an_identifier_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rule", "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-nonzero"]) == 0
+    assert capsys.readouterr().out.startswith("ScaleTensor: No scale is 0")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from . import registry
+from . import counterparts, registry
 from .data import operator_data
 from .description import Support
 from .enums import NEWEST, FeatureLevel
@@ -64,6 +64,35 @@ def changes(old: FeatureLevel, new: FeatureLevel) -> list[dict[str, Any]]:
 def support(name: str, level: FeatureLevel) -> list[dict[str, Any]]:
     """What each tensor of an operator supports at a feature level; KeyError for an unknown operator."""
     return _rows(registry.support(name, level))
+
+
+_INTERFACES = {("onnx", ""): "ONNX", ("onnx", "com.microsoft"): "ONNX Runtime", ("webnn", ""): "WebNN"}
+
+
+def resolved(name: str) -> tuple[str, list[str]]:
+    """The operator of a name; if another interface has the name, the first operator that computes it, and a
+    line on each such operation. KeyError for an unknown name.
+    """
+    try:
+        return registry.operator_name(name), []
+    except KeyError:
+        found = [one for one in counterparts.named(name) if one.operators]
+        if not found:
+            raise
+    lines = [
+        f"{_INTERFACES.get((one.interface, one.domain), one.domain)} {one.name}: {', '.join(one.operators)}"
+        for one in found
+    ]
+    return found[0].operators[0], lines
+
+
+def data_requirement(identifier: str) -> dict[str, Any] | None:
+    """What an identifier demands of a tensor's elements, which no validator sees; None if it is a rule's."""
+    for name, one in operator_data().items():
+        for required in one.get("data", ()):
+            if identifier == f"DML-{name}-{required['id']}":
+                return {"operator": name, **required}
+    return None
 
 
 def operator(name: str) -> dict[str, Any]:

@@ -293,8 +293,11 @@ def _opened(name: str) -> Iterator[BinaryIO]:
 
 
 def _show(options: argparse.Namespace) -> int:
-    name = " ".join(options.operator)
-    return _tell(options, overview.operator(name), lambda style: overview.operator_text(name, style))
+    name, lines = overview.resolved(" ".join(options.operator))
+    elsewhere = "".join(f"{line}\n" for line in (*lines, "")) if lines else ""
+    return _tell(
+        options, overview.operator(name), lambda style: elsewhere + overview.operator_text(name, style)
+    )
 
 
 def _support(options: argparse.Namespace) -> int:
@@ -323,6 +326,9 @@ def _diff(options: argparse.Namespace) -> int:
 
 def _rule(options: argparse.Namespace) -> int:
     identifier = options.identifier
+    required = overview.data_requirement(identifier)
+    if required is not None:
+        return _tell(options, required, lambda style: f"{required['tensor']}: {required['text']}")
     return _tell(
         options, overview.rule(identifier), lambda style: explain_rule(registry.rule(identifier), style)
     )

@@ -102,6 +102,12 @@ def operations(interface: str) -> tuple[Operation, ...]:
     return tuple(one for one in _operations().values() if one.interface == interface)
 
 
+def named(name: str) -> tuple[Operation, ...]:
+    """The operations of any interface with that name, in any spelling."""
+    plain = "".join(char for char in name if char.isalnum()).lower()
+    return tuple(one for one in _operations().values() if one.name.lower() == plain)
+
+
 def of(operator: str) -> tuple[Operation, ...]:
     """The operations whose mapping uses a DirectML operator; KeyError for an unknown operator."""
     name = operator_name(operator)

@@ -29,7 +29,7 @@ def dimensions(equation: str, part: str) -> list[int]:
         return [first.index(label) for label in output]
     if part == "summed":
         return [place for place, label in enumerate(first) if label not in output]
-    for label in set(first) ^ set(second):
+    for label in sorted(set(first) ^ set(second)):
         if label not in output:
             raise Impossible(f"the dimension {label!r} of one operand is summed: ReduceSum it first")
     stacks = [label for label in output if label in first and label in second]
