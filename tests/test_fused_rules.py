@@ -20,10 +20,10 @@ SOFTMAX1, RULE = "ACTIVATION_SOFTMAX1", "DML-ACTIVATION_SOFTMAX1-axes-range"
         (4, (SOFTMAX1, {"AxisCount": 1}), "6.4", "DML-OPERATOR-required", "Axes"),
         (4, (SOFTMAX1, {"AxisCount": 2, "Axes": [1]}), "6.4", "DML-OPERATOR-array-length", "Axes"),
         (4, (SOFTMAX1, {"Axes": [1 << 32]}), "6.4", "DML-OPERATOR-integer-range", "Axes[0]"),
-        (4, (SOFTMAX1, {"Axes": [9]}), "6.4", RULE, "Axes"),
-        (4, (SOFTMAX1, {"Axes": [0, 4]}), "6.4", RULE, "Axes"),
+        (4, (SOFTMAX1, {"Axes": [9]}), "6.4", RULE, "Axes[0]"),
+        (4, (SOFTMAX1, {"Axes": [0, 4]}), "6.4", RULE, "Axes[1]"),
         (4, (SOFTMAX1, {"Axes": [0, 3]}), "6.4", None, None),
-        (2, (SOFTMAX1, {"Axes": [2]}), "6.4", RULE, "Axes"),
+        (2, (SOFTMAX1, {"Axes": [2]}), "6.4", RULE, "Axes[0]"),
         (2, (SOFTMAX1, {"Axes": [1]}), "6.4", None, None),
         (4, (SOFTMAX1, {"AxisCount": 0}), "6.4", None, None),
         (
