@@ -35708,10 +35708,10 @@ static const struct {
     {158, offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor), offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, OutputTensor), 0, 1},
 };
 
-typedef union dmlops_copy {
+typedef union dmlops_changed_desc {
     char bytes[DMLOPS_DESC_SIZE];
     void* aligned;
-} dmlops_copy;
+} dmlops_changed_desc;
 
 static inline void dmlops_plan_any(dmlops_planning* planning, int64_t type, const void* description);
 
@@ -35729,7 +35729,7 @@ DMLOPS_CALLED int dmlops_plan_apart(
     DML_BUFFER_TENSOR_DESC buffer;
     DML_TENSOR_DESC between;
     dmlops_plan_Buffer own, scratch;
-    dmlops_copy copy;
+    dmlops_changed_desc copy;
     int64_t bytes;
     uint32_t data_type;
     size_t number = 0;
