@@ -8868,6 +8868,10 @@ static const uint8_t dmlops_convolution_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(GroupCount),
     DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(1), DMLOPS_UINT,
         DMLOPS_AT(GroupCount),
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* FilterTensor */, DMLOPS_BIT_Sizes,
+        3 /* OutputTensor */, DMLOPS_BIT_Sizes, 5 /* Direction */, DMLOPS_BIT_MEMBER, 7 /* Strides */,
+        DMLOPS_BIT_MEMBER, 8 /* Dilations */, DMLOPS_BIT_MEMBER, 9 /* StartPadding */, DMLOPS_BIT_MEMBER,
+        10 /* EndPadding */, DMLOPS_BIT_MEMBER, 11 /* OutputPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* SpatialSizes: [((InputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] - DilatedFilterSizes[d]) // Strides[d] + 1 if Direction == FORWARD else (InputTensor.Sizes[d + 2] - 1) * Strides[d] + DilatedFilterSizes[d] - StartPadding[d] - EndPadding[d]) + OutputPadding[d] for d in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 0, DMLOPS_PLACE(204) /* DilatedFilterSizes */,
     DMLOPS_LET_LIST, 1 /* SpatialSizes */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
@@ -8885,9 +8889,18 @@ static const uint8_t dmlops_convolution_code[] = {
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(OutputPadding),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
+    /* DML-CONVOLUTION-spatial-sizes: OutputTensor.Sizes[d + 2] == SpatialSizes[d] */
+    DMLOPS_NEED, 2, DMLOPS_PLACE(524) /* SpatialSizes */,
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2),
+            DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* d */,
     /* OutputTensor.Sizes: [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
     DMLOPS_NEED, 1, DMLOPS_PLACE(350) /* OutputChannelCount */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(505) /* SpatialSizes */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(524) /* SpatialSizes */,
     DMLOPS_JOIN, DMLOPS_ITEMS, 2, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
         DMLOPS_SLOT(17) /* OutputChannelCount */, DMLOPS_LIST, 1,
 };
@@ -8905,6 +8918,7 @@ static const dmlops_phrase dmlops_convolution_phrases[] = {
     {"OutputTensor.Sizes", "OutputTensor.Sizes[0]%|OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[1]%|OutputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[0], %v"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[1]%|OutputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_convolution_rules[] = {
     {"DML-CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -8925,6 +8939,7 @@ static const dmlops_rule dmlops_convolution_rules[] = {
     {"DML-CONVOLUTION-output-batches", dmlops_by_program, 420, 415, {9, 0}, 0, 0},
     {"DML-CONVOLUTION-output-channels", dmlops_by_program, 444, 435, {10, 0}, 1, 0},
     {"DML-CONVOLUTION-output-channels", dmlops_by_program, 468, 435, {11, 0}, 1, 0},
+    {"DML-CONVOLUTION-spatial-sizes", dmlops_by_program, 610, 505, {12, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_gemm_members[] = {
@@ -9239,6 +9254,9 @@ static const uint8_t dmlops_average_pooling_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
+        3 /* Strides */, DMLOPS_BIT_MEMBER, 4 /* WindowSize */, DMLOPS_BIT_MEMBER, 5 /* StartPadding */,
+        DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowSize[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 0, DMLOPS_PLACE(92) /* PaddedSizes */,
     DMLOPS_LET_LIST, 1 /* PooledSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
@@ -9247,8 +9265,23 @@ static const uint8_t dmlops_average_pooling_code[] = {
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+    /* DML-AVERAGE_POOLING-spatial-sizes: OutputTensor.Sizes[i + 2] == PooledSizes[i + 2] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(92) /* PaddedSizes */,
+    DMLOPS_WHEN, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(18), DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
+        DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+        DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(367) /* PooledSizes */,
+    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+            DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(354) /* PooledSizes */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(367) /* PooledSizes */,
     DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
@@ -9259,6 +9292,7 @@ static const dmlops_phrase dmlops_average_pooling_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_average_pooling_rules[] = {
     {"DML-AVERAGE_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -9269,6 +9303,7 @@ static const dmlops_rule dmlops_average_pooling_rules[] = {
     {"DML-AVERAGE_POOLING-output-batches-channels", dmlops_by_program, 222, 217, {4, 0}, 0, 0},
     {"DML-AVERAGE_POOLING-window-fits", dmlops_by_program, 120, 83, {3, 0}, 1, 0},
     {"DML-AVERAGE_POOLING-windows-within", dmlops_by_program, 258, 247, {5, 0}, 1, 0},
+    {"DML-AVERAGE_POOLING-spatial-sizes", dmlops_by_program, 408, 354, {6, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_lp_pooling_members[] = {
@@ -9378,14 +9413,9 @@ static const uint8_t dmlops_lp_pooling_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
-    7 /* P */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-LP_POOLING-p-range: P >= 1 */
-    DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(P), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(P),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
-    /* DML-LP_POOLING-float16-overflow: InputTensor.DataType != FLOAT16 */
-    DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
+        3 /* Strides */, DMLOPS_BIT_MEMBER, 4 /* WindowSize */, DMLOPS_BIT_MEMBER, 5 /* StartPadding */,
+        DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowSize[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 0, DMLOPS_PLACE(92) /* PaddedSizes */,
     DMLOPS_LET_LIST, 1 /* PooledSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
@@ -9394,8 +9424,31 @@ static const uint8_t dmlops_lp_pooling_code[] = {
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+    /* DML-LP_POOLING-spatial-sizes: OutputTensor.Sizes[i + 2] == PooledSizes[i + 2] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(92) /* PaddedSizes */,
+    DMLOPS_WHEN, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(18), DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
+        DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+        DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(367) /* PooledSizes */,
+    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+            DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    7 /* P */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* DML-LP_POOLING-p-range: P >= 1 */
+    DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(P), DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(P),
+    0 /* InputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
+    /* DML-LP_POOLING-float16-overflow: InputTensor.DataType != FLOAT16 */
+    DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
+    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(375) /* PooledSizes */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(367) /* PooledSizes */,
     DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
@@ -9406,20 +9459,22 @@ static const dmlops_phrase dmlops_lp_pooling_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
     {"P", "P is %v; it must be at least 1 (the result is a P-th root)"},
     {"InputTensor.DataType", "InputTensor.DataType is %v; it should differ from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite)"},
 };
 static const dmlops_rule dmlops_lp_pooling_rules[] = {
     {"DML-LP_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-LP_POOLING-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-LP_POOLING-p-range", dmlops_by_program, 357, 354, {6, 0}, 1, 0},
+    {"DML-LP_POOLING-p-range", dmlops_by_program, 488, 485, {7, 0}, 1, 0},
     {"DML-LP_POOLING-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-LP_POOLING-window-size-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
     {"DML-LP_POOLING-same-type", dmlops_same_DataType, 0, 78, {1, 0}, 0, 0},
     {"DML-LP_POOLING-output-batches-channels", dmlops_by_program, 222, 217, {4, 0}, 0, 0},
     {"DML-LP_POOLING-window-fits", dmlops_by_program, 120, 83, {3, 0}, 1, 0},
     {"DML-LP_POOLING-windows-within", dmlops_by_program, 258, 247, {5, 0}, 1, 0},
-    {"DML-LP_POOLING-float16-overflow", dmlops_by_program, 367, 364, {7, 0}, 0, 0},
+    {"DML-LP_POOLING-spatial-sizes", dmlops_by_program, 408, 354, {6, 0}, 1, 0},
+    {"DML-LP_POOLING-float16-overflow", dmlops_by_program, 498, 495, {8, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_max_pooling_members[] = {
@@ -9529,6 +9584,9 @@ static const uint8_t dmlops_max_pooling_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
+        3 /* Strides */, DMLOPS_BIT_MEMBER, 4 /* WindowSize */, DMLOPS_BIT_MEMBER, 5 /* StartPadding */,
+        DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowSize[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 0, DMLOPS_PLACE(92) /* PaddedSizes */,
     DMLOPS_LET_LIST, 1 /* PooledSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
@@ -9537,8 +9595,23 @@ static const uint8_t dmlops_max_pooling_code[] = {
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+    /* DML-MAX_POOLING-spatial-sizes: OutputTensor.Sizes[i + 2] == PooledSizes[i + 2] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(92) /* PaddedSizes */,
+    DMLOPS_WHEN, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(18), DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
+        DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+        DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(367) /* PooledSizes */,
+    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+            DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(354) /* PooledSizes */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(367) /* PooledSizes */,
     DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
@@ -9549,6 +9622,7 @@ static const dmlops_phrase dmlops_max_pooling_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_max_pooling_rules[] = {
     {"DML-MAX_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -9559,6 +9633,7 @@ static const dmlops_rule dmlops_max_pooling_rules[] = {
     {"DML-MAX_POOLING-output-batches-channels", dmlops_by_program, 222, 217, {4, 0}, 0, 0},
     {"DML-MAX_POOLING-window-fits", dmlops_by_program, 120, 83, {3, 0}, 1, 0},
     {"DML-MAX_POOLING-windows-within", dmlops_by_program, 258, 247, {5, 0}, 1, 0},
+    {"DML-MAX_POOLING-spatial-sizes", dmlops_by_program, 408, 354, {6, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_roi_pooling_members[] = {
@@ -12193,10 +12268,9 @@ static const uint8_t dmlops_max_pooling1_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputIndicesTensor */,
-        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, DMLOPS_END,
-    1 /* OutputTensor */, DMLOPS_BIT_Sizes, 2 /* OutputIndicesTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
-        DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
+        4 /* Strides */, DMLOPS_BIT_MEMBER, 5 /* WindowSize */, DMLOPS_BIT_MEMBER, 6 /* StartPadding */,
+        DMLOPS_BIT_MEMBER, 7 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowSize[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 0, DMLOPS_PLACE(92) /* PaddedSizes */,
     DMLOPS_LET_LIST, 1 /* PooledSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
@@ -12205,11 +12279,30 @@ static const uint8_t dmlops_max_pooling1_code[] = {
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+    /* DML-MAX_POOLING1-spatial-sizes: OutputTensor.Sizes[i + 2] == PooledSizes[i + 2] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(92) /* PaddedSizes */,
+    DMLOPS_WHEN, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(18), DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
+        DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+        DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(367) /* PooledSizes */,
+    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+            DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputIndicesTensor */,
+        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, DMLOPS_END,
+    1 /* OutputTensor */, DMLOPS_BIT_Sizes, 2 /* OutputIndicesTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
+        DMLOPS_END,
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(364) /* PooledSizes */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(367) /* PooledSizes */,
     DMLOPS_LIST, 1,
     /* OutputIndicesTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(364) /* PooledSizes */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(367) /* PooledSizes */,
     DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
@@ -12220,18 +12313,20 @@ static const dmlops_phrase dmlops_max_pooling1_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_max_pooling1_rules[] = {
     {"DML-MAX_POOLING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-MAX_POOLING1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-MAX_POOLING1-indices-rank", dmlops_same_DimensionCount, 0, 354, {2, 0}, 0, 0},
+    {"DML-MAX_POOLING1-indices-rank", dmlops_same_DimensionCount, 0, 485, {2, 0}, 0, 0},
     {"DML-MAX_POOLING1-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-MAX_POOLING1-window-size-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
     {"DML-MAX_POOLING1-same-type", dmlops_same_DataType, 0, 78, {1, 0}, 0, 0},
     {"DML-MAX_POOLING1-output-batches-channels", dmlops_by_program, 222, 217, {4, 0}, 0, 0},
-    {"DML-MAX_POOLING1-indices-sizes", dmlops_same_Sizes, 0, 359, {2, 1}, 0, 0},
+    {"DML-MAX_POOLING1-indices-sizes", dmlops_same_Sizes, 0, 490, {2, 1}, 0, 0},
     {"DML-MAX_POOLING1-window-fits", dmlops_by_program, 120, 83, {3, 0}, 1, 0},
     {"DML-MAX_POOLING1-windows-within", dmlops_by_program, 258, 247, {5, 0}, 1, 0},
+    {"DML-MAX_POOLING1-spatial-sizes", dmlops_by_program, 408, 354, {6, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_max_unpooling_members[] = {
@@ -13108,10 +13203,9 @@ static const uint8_t dmlops_max_pooling2_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputIndicesTensor */,
-        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, DMLOPS_END,
-    1 /* OutputTensor */, DMLOPS_BIT_Sizes, 2 /* OutputIndicesTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
-        DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
+        4 /* Strides */, DMLOPS_BIT_MEMBER, 5 /* WindowSize */, DMLOPS_BIT_MEMBER, 6 /* StartPadding */,
+        DMLOPS_BIT_MEMBER, 7 /* EndPadding */, DMLOPS_BIT_MEMBER, 8 /* Dilations */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowExtents[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 1, DMLOPS_PLACE(143) /* PaddedSizes */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(119) /* WindowExtents */,
@@ -13121,11 +13215,30 @@ static const uint8_t dmlops_max_pooling2_code[] = {
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0,
         DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+    /* DML-MAX_POOLING2-spatial-sizes: OutputTensor.Sizes[i + 2] == PooledSizes[i + 2] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(143) /* PaddedSizes */,
+    DMLOPS_WHEN, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(18), DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
+        DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+        DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(399) /* PooledSizes */,
+    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+            DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputIndicesTensor */,
+        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, DMLOPS_END,
+    1 /* OutputTensor */, DMLOPS_BIT_Sizes, 2 /* OutputIndicesTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
+        DMLOPS_END,
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 2, DMLOPS_PLACE(394) /* PooledSizes */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(399) /* PooledSizes */,
     DMLOPS_LIST, 2,
     /* OutputIndicesTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 2, DMLOPS_PLACE(394) /* PooledSizes */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(399) /* PooledSizes */,
     DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
@@ -13137,19 +13250,21 @@ static const dmlops_phrase dmlops_max_pooling2_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_max_pooling2_rules[] = {
     {"DML-MAX_POOLING2-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-MAX_POOLING2-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-MAX_POOLING2-indices-rank", dmlops_same_DimensionCount, 0, 384, {2, 0}, 0, 0},
+    {"DML-MAX_POOLING2-indices-rank", dmlops_same_DimensionCount, 0, 520, {2, 0}, 0, 0},
     {"DML-MAX_POOLING2-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-MAX_POOLING2-window-size-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
     {"DML-MAX_POOLING2-dilations-range", dmlops_by_program, 81, 78, {3, 0}, 1, 0},
     {"DML-MAX_POOLING2-same-type", dmlops_same_DataType, 0, 103, {1, 0}, 0, 0},
     {"DML-MAX_POOLING2-output-batches-channels", dmlops_by_program, 252, 247, {5, 0}, 0, 0},
-    {"DML-MAX_POOLING2-indices-sizes", dmlops_same_Sizes, 0, 389, {2, 1}, 0, 0},
+    {"DML-MAX_POOLING2-indices-sizes", dmlops_same_Sizes, 0, 525, {2, 1}, 0, 0},
     {"DML-MAX_POOLING2-window-fits", dmlops_by_program, 171, 108, {4, 0}, 1, 0},
     {"DML-MAX_POOLING2-windows-within", dmlops_by_program, 288, 277, {6, 0}, 1, 0},
+    {"DML-MAX_POOLING2-spatial-sizes", dmlops_by_program, 443, 384, {7, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_slice1_members[] = {
@@ -14145,10 +14260,10 @@ static const uint8_t dmlops_convolution_integer_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(18) /* OutputChannelCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* OutputChannelCount */,
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* FilterTensor */, DMLOPS_BIT_DimensionCount,
-        4 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
-    1 /* InputZeroPointTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 3 /* FilterZeroPointTensor */,
-        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 2 /* FilterTensor */, DMLOPS_BIT_Sizes,
+        4 /* OutputTensor */, DMLOPS_BIT_Sizes, 6 /* Strides */, DMLOPS_BIT_MEMBER, 7 /* Dilations */,
+        DMLOPS_BIT_MEMBER, 8 /* StartPadding */, DMLOPS_BIT_MEMBER, 9 /* EndPadding */, DMLOPS_BIT_MEMBER,
+        DMLOPS_END,
     /* SpatialSizes: [max(PaddedSizes[d] - DilatedFilterSizes[d], 0) // Strides[d] + 1 for d in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 0, DMLOPS_PLACE(159) /* PaddedSizes */,
     DMLOPS_NEED, 1, DMLOPS_PLACE(187) /* DilatedFilterSizes */,
@@ -14157,9 +14272,22 @@ static const uint8_t dmlops_convolution_integer_code[] = {
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
         DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    /* DML-CONVOLUTION_INTEGER-spatial-sizes: OutputTensor.Sizes[d + 2] == SpatialSizes[d] */
+    DMLOPS_NEED, 3, DMLOPS_PLACE(458) /* SpatialSizes */,
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2),
+            DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_SLOT(0) /* d */,
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* FilterTensor */, DMLOPS_BIT_DimensionCount,
+        4 /* OutputTensor */, DMLOPS_BIT_DimensionCount, DMLOPS_END,
+    1 /* InputZeroPointTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 3 /* FilterZeroPointTensor */,
+        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* OutputTensor.Sizes: [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
     DMLOPS_NEED, 2, DMLOPS_PLACE(324) /* OutputChannelCount */,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(455) /* SpatialSizes */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(458) /* SpatialSizes */,
     DMLOPS_JOIN, DMLOPS_ITEMS, 2, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
         DMLOPS_SLOT(18) /* OutputChannelCount */, DMLOPS_LIST, 2,
 };
@@ -14177,13 +14305,14 @@ static const dmlops_phrase dmlops_convolution_integer_phrases[] = {
     {"FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v]%|FilterZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole filter, or one for each output channel)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[0]%|OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[1]%|OutputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[0], %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_convolution_integer_rules[] = {
     {"DML-CONVOLUTION_INTEGER-dimension-count", dmlops_by_program, 5, 0, {0, 0}, 1, 1},
     {"DML-CONVOLUTION_INTEGER-group-count-range", dmlops_by_program, 26, 23, {1, 0}, 1, 0},
-    {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 443, {2, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 443, {4, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-same-rank-zero-points", dmlops_same_DimensionCount, 0, 450, {3, 1}, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 536, {2, 0}, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 536, {4, 0}, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-same-rank-zero-points", dmlops_same_DimensionCount, 0, 543, {3, 1}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-strides-range", dmlops_by_program, 36, 33, {2, 0}, 1, 0},
     {"DML-CONVOLUTION_INTEGER-dilations-range", dmlops_by_program, 61, 58, {3, 0}, 1, 0},
     {"DML-CONVOLUTION_INTEGER-same-type-input-zero-point", dmlops_same_DataType, 0, 83, {1, 0}, 0, 0},
@@ -14196,6 +14325,7 @@ static const dmlops_rule dmlops_convolution_integer_rules[] = {
     {"DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", dmlops_by_program, 373, 319, {9, 0}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-output-batches", dmlops_by_program, 408, 403, {10, 0}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-output-channels", dmlops_by_program, 428, 423, {11, 0}, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-spatial-sizes", dmlops_by_program, 496, 443, {12, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_quantized_linear_convolution_members[] = {
@@ -14348,6 +14478,27 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
     DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(18) /* OutputChannelCount */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
     DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* OutputChannelCount */,
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* FilterTensor */, DMLOPS_BIT_Sizes,
+        9 /* OutputTensor */, DMLOPS_BIT_Sizes, 11 /* Strides */, DMLOPS_BIT_MEMBER, 12 /* Dilations */,
+        DMLOPS_BIT_MEMBER, 13 /* StartPadding */, DMLOPS_BIT_MEMBER, 14 /* EndPadding */, DMLOPS_BIT_MEMBER,
+        DMLOPS_END,
+    /* SpatialSizes: [max(PaddedSizes[d] - DilatedFilterSizes[d], 0) // Strides[d] + 1 for d in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(159) /* PaddedSizes */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(187) /* DilatedFilterSizes */,
+    DMLOPS_LET_LIST, 2 /* SpatialSizes */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(19), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_MAX,
+        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
+        DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    /* DML-QUANTIZED_LINEAR_CONVOLUTION-spatial-sizes: OutputTensor.Sizes[d + 2] == SpatialSizes[d] */
+    DMLOPS_NEED, 3, DMLOPS_PLACE(458) /* SpatialSizes */,
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2),
+            DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_SLOT(0) /* d */,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 3 /* FilterTensor */, DMLOPS_BIT_DimensionCount,
         6 /* BiasTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, 9 /* OutputTensor */,
         DMLOPS_BIT_DimensionCount, DMLOPS_END,
@@ -14413,17 +14564,9 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
     /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else DMLOPS_AS_GIVEN */
     DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_TYPE, DMLOPS_AT(OutputZeroPointTensor),
         DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
-    /* SpatialSizes: [max(PaddedSizes[d] - DilatedFilterSizes[d], 0) // Strides[d] + 1 for d in range(InputTensor.DimensionCount - 2)] */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(159) /* PaddedSizes */,
-    DMLOPS_NEED, 1, DMLOPS_PLACE(187) /* DilatedFilterSizes */,
-    DMLOPS_LET_LIST, 2 /* SpatialSizes */, DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(19), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_MAX,
-        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 1,
-        DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
     /* OutputTensor.Sizes: [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
     DMLOPS_NEED, 2, DMLOPS_PLACE(324) /* OutputChannelCount */,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(666) /* SpatialSizes */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(458) /* SpatialSizes */,
     DMLOPS_JOIN, DMLOPS_ITEMS, 2, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
         DMLOPS_SLOT(18) /* OutputChannelCount */, DMLOPS_LIST, 2,
 };
@@ -14441,6 +14584,7 @@ static const dmlops_phrase dmlops_quantized_linear_convolution_phrases[] = {
     {"FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v]%|FilterZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole filter, or one for each output channel)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[0]%|OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[1]%|OutputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[0], %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
     {"InputScaleTensor.Sizes", "InputScaleTensor.Sizes[%v]%|InputScaleTensor.Sizes[%v] is %v; it must equal 1"},
     {"FilterScaleTensor.Sizes", "FilterScaleTensor.Sizes[%v]%|FilterScaleTensor.Sizes[%v] is %v; it must be 1 or FilterTensor.Sizes[0], %v (one for the whole filter, or one for each output channel)"},
     {"FilterScaleTensor.Sizes", "FilterScaleTensor.Sizes[%v]%|FilterScaleTensor.Sizes[%v] is %v; it must equal 1 (one for the whole filter, or one for each output channel)"},
@@ -14451,9 +14595,9 @@ static const dmlops_phrase dmlops_quantized_linear_convolution_phrases[] = {
 static const dmlops_rule dmlops_quantized_linear_convolution_rules[] = {
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", dmlops_by_program, 5, 0, {0, 0}, 1, 1},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range", dmlops_by_program, 26, 23, {1, 0}, 1, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 443, {3, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 443, {6, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 443, {9, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 536, {3, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 536, {6, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 536, {9, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range", dmlops_by_program, 36, 33, {2, 0}, 1, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range", dmlops_by_program, 61, 58, {3, 0}, 1, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", dmlops_same_DataType, 0, 83, {2, 0}, 0, 0},
@@ -14466,13 +14610,14 @@ static const dmlops_rule dmlops_quantized_linear_convolution_rules[] = {
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", dmlops_by_program, 373, 319, {9, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches", dmlops_by_program, 408, 403, {10, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels", dmlops_by_program, 428, 423, {11, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", dmlops_same_DataType, 0, 452, {8, 9}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", dmlops_by_program, 460, 457, {12, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 483, 478, {13, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 524, 478, {14, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes", dmlops_by_program, 558, 551, {15, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes", dmlops_by_program, 610, 607, {16, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes", dmlops_by_program, 631, 628, {17, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", dmlops_same_DataType, 0, 545, {8, 9}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", dmlops_by_program, 553, 550, {13, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 576, 571, {14, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 617, 571, {15, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes", dmlops_by_program, 651, 644, {16, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes", dmlops_by_program, 703, 700, {17, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes", dmlops_by_program, 724, 721, {18, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-spatial-sizes", dmlops_by_program, 496, 443, {12, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_element_wise_bit_and_members[] = {
@@ -17548,14 +17693,9 @@ static const uint8_t dmlops_lp_pooling1_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
-    8 /* P */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-LP_POOLING1-p-range: P >= 1 */
-    DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(P), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(P),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
-    /* DML-LP_POOLING1-float16-overflow: InputTensor.DataType != FLOAT16 */
-    DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
+        3 /* Strides */, DMLOPS_BIT_MEMBER, 4 /* WindowSize */, DMLOPS_BIT_MEMBER, 5 /* StartPadding */,
+        DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER, 7 /* Dilations */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowExtents[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 1, DMLOPS_PLACE(143) /* PaddedSizes */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(119) /* WindowExtents */,
@@ -17565,8 +17705,31 @@ static const uint8_t dmlops_lp_pooling1_code[] = {
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0,
         DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+    /* DML-LP_POOLING1-spatial-sizes: OutputTensor.Sizes[i + 2] == PooledSizes[i + 2] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(143) /* PaddedSizes */,
+    DMLOPS_WHEN, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(18), DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
+        DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+        DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(399) /* PooledSizes */,
+    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+            DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    8 /* P */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* DML-LP_POOLING1-p-range: P >= 1 */
+    DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(P), DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(P),
+    0 /* InputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
+    /* DML-LP_POOLING1-float16-overflow: InputTensor.DataType != FLOAT16 */
+    DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
+    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 2, DMLOPS_PLACE(405) /* PooledSizes */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(399) /* PooledSizes */,
     DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
@@ -17578,13 +17741,14 @@ static const dmlops_phrase dmlops_lp_pooling1_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
     {"P", "P is %v; it must be at least 1 (the result is a P-th root)"},
     {"InputTensor.DataType", "InputTensor.DataType is %v; it should differ from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite)"},
 };
 static const dmlops_rule dmlops_lp_pooling1_rules[] = {
     {"DML-LP_POOLING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-LP_POOLING1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-LP_POOLING1-p-range", dmlops_by_program, 387, 384, {7, 0}, 1, 0},
+    {"DML-LP_POOLING1-p-range", dmlops_by_program, 523, 520, {8, 0}, 1, 0},
     {"DML-LP_POOLING1-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-LP_POOLING1-window-size-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
     {"DML-LP_POOLING1-dilations-range", dmlops_by_program, 81, 78, {3, 0}, 1, 0},
@@ -17592,7 +17756,8 @@ static const dmlops_rule dmlops_lp_pooling1_rules[] = {
     {"DML-LP_POOLING1-output-batches-channels", dmlops_by_program, 252, 247, {5, 0}, 0, 0},
     {"DML-LP_POOLING1-window-fits", dmlops_by_program, 171, 108, {4, 0}, 1, 0},
     {"DML-LP_POOLING1-windows-within", dmlops_by_program, 288, 277, {6, 0}, 1, 0},
-    {"DML-LP_POOLING1-float16-overflow", dmlops_by_program, 397, 394, {8, 0}, 0, 0},
+    {"DML-LP_POOLING1-spatial-sizes", dmlops_by_program, 443, 384, {7, 0}, 1, 0},
+    {"DML-LP_POOLING1-float16-overflow", dmlops_by_program, 533, 530, {9, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_average_pooling1_members[] = {
@@ -17718,6 +17883,9 @@ static const uint8_t dmlops_average_pooling1_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
+        3 /* Strides */, DMLOPS_BIT_MEMBER, 4 /* WindowSize */, DMLOPS_BIT_MEMBER, 5 /* StartPadding */,
+        DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER, 7 /* Dilations */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowExtents[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 1, DMLOPS_PLACE(143) /* PaddedSizes */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(119) /* WindowExtents */,
@@ -17727,8 +17895,23 @@ static const uint8_t dmlops_average_pooling1_code[] = {
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0,
         DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+    /* DML-AVERAGE_POOLING1-spatial-sizes: OutputTensor.Sizes[i + 2] == PooledSizes[i + 2] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(143) /* PaddedSizes */,
+    DMLOPS_WHEN, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(18), DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
+        DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+        DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(399) /* PooledSizes */,
+    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+            DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 2, DMLOPS_PLACE(384) /* PooledSizes */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(399) /* PooledSizes */,
     DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
@@ -17740,6 +17923,7 @@ static const dmlops_phrase dmlops_average_pooling1_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_average_pooling1_rules[] = {
     {"DML-AVERAGE_POOLING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -17751,6 +17935,7 @@ static const dmlops_rule dmlops_average_pooling1_rules[] = {
     {"DML-AVERAGE_POOLING1-output-batches-channels", dmlops_by_program, 252, 247, {5, 0}, 0, 0},
     {"DML-AVERAGE_POOLING1-window-fits", dmlops_by_program, 171, 108, {4, 0}, 1, 0},
     {"DML-AVERAGE_POOLING1-windows-within", dmlops_by_program, 288, 277, {6, 0}, 1, 0},
+    {"DML-AVERAGE_POOLING1-spatial-sizes", dmlops_by_program, 443, 384, {7, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_activation_swish_members[] = {
@@ -18011,9 +18196,10 @@ static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
-    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else DMLOPS_AS_GIVEN */
-    DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_TYPE, DMLOPS_AT(OutputZeroPointTensor),
-        DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 5 /* OutputTensor */, DMLOPS_BIT_Sizes,
+        7 /* Strides */, DMLOPS_BIT_MEMBER, 8 /* WindowSize */, DMLOPS_BIT_MEMBER, 9 /* StartPadding */,
+        DMLOPS_BIT_MEMBER, 10 /* EndPadding */, DMLOPS_BIT_MEMBER, 11 /* Dilations */, DMLOPS_BIT_MEMBER,
+        DMLOPS_END,
     /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowExtents[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 1, DMLOPS_PLACE(150) /* PaddedSizes */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(124) /* WindowExtents */,
@@ -18023,8 +18209,26 @@ static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0,
         DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
+    /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-spatial-sizes: OutputTensor.Sizes[i + 2] == PooledSizes[i + 2] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(150) /* PaddedSizes */,
+    DMLOPS_WHEN, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(18), DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
+        DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+        DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(715) /* PooledSizes */,
+    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+            DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
+    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else DMLOPS_AS_GIVEN */
+    DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_TYPE, DMLOPS_AT(OutputZeroPointTensor),
+        DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 3, DMLOPS_PLACE(714) /* PooledSizes */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(715) /* PooledSizes */,
     DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
@@ -18044,6 +18248,7 @@ static const dmlops_phrase dmlops_quantized_linear_average_pooling_phrases[] = {
     {"OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v]%|OutputZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole tensor, or one for each channel)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_quantized_linear_average_pooling_rules[] = {
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {5, 0}, 0, 0},
@@ -18064,6 +18269,7 @@ static const dmlops_rule dmlops_quantized_linear_average_pooling_rules[] = {
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels", dmlops_by_program, 568, 563, {13, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", dmlops_by_program, 178, 113, {4, 0}, 1, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within", dmlops_by_program, 604, 593, {14, 0}, 1, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-spatial-sizes", dmlops_by_program, 759, 700, {15, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_matrix_multiply_integer_to_float_members[] = {
@@ -19760,7 +19966,7 @@ static const dmlops_operator dmlops_operators[] = {
      52, 0x1000, sizeof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_convolution_members, dmlops_convolution_rules, dmlops_convolution_code,
      dmlops_convolution_phrases, NULL,
-     53, 0x1000, sizeof(DML_CONVOLUTION_OPERATOR_DESC), 12, {0, 5, 5, 18, 18}},
+     53, 0x1000, sizeof(DML_CONVOLUTION_OPERATOR_DESC), 12, {0, 5, 5, 18, 19}},
     {dmlops_gemm_members, dmlops_gemm_rules, dmlops_gemm_code,
      dmlops_gemm_phrases, NULL,
      54, 0x1000, sizeof(DML_GEMM_OPERATOR_DESC), 7, {0, 3, 3, 10, 11}},
@@ -19769,13 +19975,13 @@ static const dmlops_operator dmlops_operators[] = {
      55, 0x1000, sizeof(DML_REDUCE_OPERATOR_DESC), 4, {0, 1, 1, 4, 5}},
     {dmlops_average_pooling_members, dmlops_average_pooling_rules, dmlops_average_pooling_code,
      dmlops_average_pooling_phrases, NULL,
-     56, 0x1000, sizeof(DML_AVERAGE_POOLING_OPERATOR_DESC), 6, {0, 2, 2, 6, 8}},
+     56, 0x1000, sizeof(DML_AVERAGE_POOLING_OPERATOR_DESC), 6, {0, 2, 2, 6, 9}},
     {dmlops_lp_pooling_members, dmlops_lp_pooling_rules, dmlops_lp_pooling_code,
      dmlops_lp_pooling_phrases, NULL,
-     57, 0x1000, sizeof(DML_LP_POOLING_OPERATOR_DESC), 6, {0, 3, 3, 7, 10}},
+     57, 0x1000, sizeof(DML_LP_POOLING_OPERATOR_DESC), 6, {0, 3, 3, 7, 11}},
     {dmlops_max_pooling_members, dmlops_max_pooling_rules, dmlops_max_pooling_code,
      dmlops_max_pooling_phrases, NULL,
-     58, 0x1000, sizeof(DML_MAX_POOLING_OPERATOR_DESC), 6, {0, 2, 2, 6, 8}},
+     58, 0x1000, sizeof(DML_MAX_POOLING_OPERATOR_DESC), 6, {0, 2, 2, 6, 9}},
     {dmlops_roi_pooling_members, dmlops_roi_pooling_rules, dmlops_roi_pooling_code,
      dmlops_roi_pooling_phrases, NULL,
      59, 0x1000, sizeof(DML_ROI_POOLING_OPERATOR_DESC), 3, {0, 0, 0, 9, 9}},
@@ -19874,7 +20080,7 @@ static const dmlops_operator dmlops_operators[] = {
      90, 0x2000, sizeof(DML_ACTIVATION_SHRINK_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_max_pooling1_members, dmlops_max_pooling1_rules, dmlops_max_pooling1_code,
      dmlops_max_pooling1_phrases, NULL,
-     91, 0x2000, sizeof(DML_MAX_POOLING1_OPERATOR_DESC), 7, {0, 3, 3, 8, 10}},
+     91, 0x2000, sizeof(DML_MAX_POOLING1_OPERATOR_DESC), 7, {0, 3, 3, 8, 11}},
     {dmlops_max_unpooling_members, dmlops_max_unpooling_rules, dmlops_max_unpooling_code,
      NULL, NULL,
      92, 0x2000, sizeof(DML_MAX_UNPOOLING_OPERATOR_DESC), 3, {0, 0, 0, 2, 2}},
@@ -19931,7 +20137,7 @@ static const dmlops_operator dmlops_operators[] = {
      109, 0x2100, sizeof(DML_SCATTER_ND_OPERATOR_DESC), 4, {0, 7, 7, 15, 15}},
     {dmlops_max_pooling2_members, dmlops_max_pooling2_rules, dmlops_max_pooling2_code,
      dmlops_max_pooling2_phrases, NULL,
-     110, 0x2100, sizeof(DML_MAX_POOLING2_OPERATOR_DESC), 8, {0, 3, 3, 9, 11}},
+     110, 0x2100, sizeof(DML_MAX_POOLING2_OPERATOR_DESC), 8, {0, 3, 3, 9, 12}},
     {dmlops_slice1_members, dmlops_slice1_rules, dmlops_slice1_code,
      dmlops_slice1_phrases, NULL,
      111, 0x2100, sizeof(DML_SLICE1_OPERATOR_DESC), 5, {0, 2, 3, 7, 7}},
@@ -19958,10 +20164,10 @@ static const dmlops_operator dmlops_operators[] = {
      118, 0x2100, sizeof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC), 9, {0, 7, 7, 25, 25}},
     {dmlops_convolution_integer_members, dmlops_convolution_integer_rules, dmlops_convolution_integer_code,
      dmlops_convolution_integer_phrases, NULL,
-     119, 0x2100, sizeof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC), 9, {0, 5, 5, 17, 17}},
+     119, 0x2100, sizeof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC), 9, {0, 5, 5, 17, 18}},
     {dmlops_quantized_linear_convolution_members, dmlops_quantized_linear_convolution_rules, dmlops_quantized_linear_convolution_code,
      dmlops_quantized_linear_convolution_phrases, NULL,
-     120, 0x2100, sizeof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC), 14, {0, 5, 5, 24, 24}},
+     120, 0x2100, sizeof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC), 14, {0, 5, 5, 24, 25}},
     {dmlops_element_wise_bit_and_members, dmlops_element_wise_bit_and_rules, dmlops_element_wise_bit_and_code,
      NULL, NULL,
      121, 0x3000, sizeof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
@@ -20096,10 +20302,10 @@ static const dmlops_operator dmlops_operators[] = {
      164, 0x6100, sizeof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC), 15, {0, 13, 13, 45, 45}},
     {dmlops_lp_pooling1_members, dmlops_lp_pooling1_rules, dmlops_lp_pooling1_code,
      dmlops_lp_pooling1_phrases, NULL,
-     165, 0x6200, sizeof(DML_LP_POOLING1_OPERATOR_DESC), 7, {0, 3, 3, 8, 11}},
+     165, 0x6200, sizeof(DML_LP_POOLING1_OPERATOR_DESC), 7, {0, 3, 3, 8, 12}},
     {dmlops_average_pooling1_members, dmlops_average_pooling1_rules, dmlops_average_pooling1_code,
      dmlops_average_pooling1_phrases, NULL,
-     166, 0x6200, sizeof(DML_AVERAGE_POOLING1_OPERATOR_DESC), 7, {0, 2, 2, 7, 9}},
+     166, 0x6200, sizeof(DML_AVERAGE_POOLING1_OPERATOR_DESC), 7, {0, 2, 2, 7, 10}},
     {dmlops_activation_swish_members, dmlops_activation_swish_rules, dmlops_activation_swish_code,
      NULL, NULL,
      167, 0x6200, sizeof(DML_ACTIVATION_SWISH_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
@@ -20108,7 +20314,7 @@ static const dmlops_operator dmlops_operators[] = {
      168, 0x6200, sizeof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_quantized_linear_average_pooling_members, dmlops_quantized_linear_average_pooling_rules, dmlops_quantized_linear_average_pooling_code,
      dmlops_quantized_linear_average_pooling_phrases, NULL,
-     169, 0x6200, sizeof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC), 11, {0, 2, 2, 16, 18}},
+     169, 0x6200, sizeof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC), 11, {0, 2, 2, 16, 19}},
     {dmlops_matrix_multiply_integer_to_float_members, dmlops_matrix_multiply_integer_to_float_rules, dmlops_matrix_multiply_integer_to_float_code,
      dmlops_matrix_multiply_integer_to_float_phrases, NULL,
      170, 0x6200, sizeof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC), 8, {0, 5, 5, 22, 23}},
@@ -20492,6 +20698,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-CONVOLUTION-bias-sizes", "BiasTensor.Sizes follows from other members: one value for each output channel.",
     "DML-CONVOLUTION-output-batches", "OutputTensor.Sizes[0] equals InputTensor.Sizes[0].",
     "DML-CONVOLUTION-output-channels", "OutputTensor.Sizes[1] equals FilterTensor.Sizes[0], where Direction is FORWARD; OutputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount, where Direction differs from FORWARD.",
+    "DML-CONVOLUTION-spatial-sizes", ".",
     "DML-GEMM-same-rank", "BTensor, CTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-GEMM-same-type", "BTensor, CTensor and OutputTensor have the data type of ATensor.",
     "DML-GEMM-batch-sizes", "BTensor.Sizes[d] equals ATensor.Sizes[d], for each d (each matrix of A has its own in B).",
@@ -20512,6 +20719,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-AVERAGE_POOLING-window-fits", "The padded input holds the window at least once.",
     "DML-AVERAGE_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-AVERAGE_POOLING-windows-within", "A window that begins past the padded input has no elements.",
+    "DML-AVERAGE_POOLING-spatial-sizes", ".",
     "DML-LP_POOLING-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-LP_POOLING-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
     "DML-LP_POOLING-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
@@ -20520,6 +20728,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-LP_POOLING-window-fits", "The padded input holds the window at least once.",
     "DML-LP_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-LP_POOLING-windows-within", "A window that begins past the padded input has no elements.",
+    "DML-LP_POOLING-spatial-sizes", ".",
     "DML-LP_POOLING-p-range", "P is at least 1 (the result is a P-th root).",
     "DML-LP_POOLING-float16-overflow", "InputTensor.DataType differs from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite).",
     "DML-MAX_POOLING-same-rank", "OutputTensor has as many dimensions as InputTensor.",
@@ -20530,6 +20739,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MAX_POOLING-window-fits", "The padded input holds the window at least once.",
     "DML-MAX_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-MAX_POOLING-windows-within", "A window that begins past the padded input has no elements.",
+    "DML-MAX_POOLING-spatial-sizes", ".",
     "DML-ROI_POOLING-same-type", "ROITensor and OutputTensor have the data type of InputTensor.",
     "DML-ROI_POOLING-roi-shape", "ROITensor.Sizes[0] is 1; ROITensor.Sizes[1] is 1; ROITensor.Sizes[3] is 5.",
     "DML-ROI_POOLING-output-shape", "OutputTensor.Sizes[0] equals ROITensor.Sizes[2]; OutputTensor.Sizes[1] equals InputTensor.Sizes[1]; OutputTensor.Sizes[2] equals PooledSize.Height; OutputTensor.Sizes[3] equals PooledSize.Width.",
@@ -20707,6 +20917,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MAX_POOLING1-window-fits", "The padded input holds the window at least once.",
     "DML-MAX_POOLING1-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-MAX_POOLING1-windows-within", "A window that begins past the padded input has no elements.",
+    "DML-MAX_POOLING1-spatial-sizes", ".",
     "DML-MAX_POOLING1-indices-rank", "OutputIndicesTensor has as many dimensions as InputTensor.",
     "DML-MAX_POOLING1-indices-sizes", "OutputIndicesTensor has the sizes of OutputTensor.",
     "DML-MAX_UNPOOLING-same-type", "OutputTensor has the data type of InputTensor.",
@@ -20790,6 +21001,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MAX_POOLING2-window-fits", "The padded input holds the dilated window at least once.",
     "DML-MAX_POOLING2-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-MAX_POOLING2-windows-within", "A window that begins past the padded input has no elements.",
+    "DML-MAX_POOLING2-spatial-sizes", ".",
     "DML-MAX_POOLING2-indices-rank", "OutputIndicesTensor has as many dimensions as InputTensor.",
     "DML-MAX_POOLING2-indices-sizes", "OutputIndicesTensor has the sizes of OutputTensor.",
     "DML-SLICE1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
@@ -20867,6 +21079,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", "One for the whole filter, or one for each output channel.",
     "DML-CONVOLUTION_INTEGER-output-batches", "OutputTensor.Sizes[0] equals InputTensor.Sizes[0].",
     "DML-CONVOLUTION_INTEGER-output-channels", "OutputTensor.Sizes[1] equals FilterTensor.Sizes[0].",
+    "DML-CONVOLUTION_INTEGER-spatial-sizes", ".",
     "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", "FilterTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-CONVOLUTION_INTEGER-same-rank-zero-points", "FilterZeroPointTensor has as many dimensions as InputZeroPointTensor.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (all dimensions but batch and channel are spatial).",
@@ -20882,6 +21095,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", "One for the whole filter, or one for each output channel.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches", "OutputTensor.Sizes[0] equals InputTensor.Sizes[0].",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels", "OutputTensor.Sizes[1] equals FilterTensor.Sizes[0].",
+    "DML-QUANTIZED_LINEAR_CONVOLUTION-spatial-sizes", ".",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", "FilterTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", "OutputZeroPointTensor has the data type of OutputTensor.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", "InputScaleTensor.Sizes[d] is 1, for each d.",
@@ -21134,6 +21348,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-LP_POOLING1-window-fits", "The padded input holds the dilated window at least once.",
     "DML-LP_POOLING1-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-LP_POOLING1-windows-within", "A window that begins past the padded input has no elements.",
+    "DML-LP_POOLING1-spatial-sizes", ".",
     "DML-LP_POOLING1-p-range", "P is at least 1 (the result is a P-th root).",
     "DML-LP_POOLING1-float16-overflow", "InputTensor.DataType differs from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite).",
     "DML-AVERAGE_POOLING1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
@@ -21145,6 +21360,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-AVERAGE_POOLING1-window-fits", "The padded input holds the dilated window at least once.",
     "DML-AVERAGE_POOLING1-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-AVERAGE_POOLING1-windows-within", "A window that begins past the padded input has no elements.",
+    "DML-AVERAGE_POOLING1-spatial-sizes", ".",
     "DML-ACTIVATION_SWISH-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_SWISH-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ACTIVATION_SWISH-same-sizes", "OutputTensor has the sizes of InputTensor.",
@@ -21165,6 +21381,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", "One for the whole tensor, or one for each channel.",
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within", "A window that begins past the padded input has no elements.",
+    "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-spatial-sizes", ".",
     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point", "AZeroPointTensor has the data type of ATensor.",
     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point", "BZeroPointTensor has the data type of BTensor.",
@@ -21421,17 +21638,17 @@ static const dmlops_output dmlops_outputs[] = {
     /* ACTIVATION_THRESHOLDED_RELU */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* CONVOLUTION */
-    {DMLOPS_NO_PROGRAM, 591, 3, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 650, 3, 0, DMLOPS_NOTHING, 0, 1},
     /* GEMM */
     {DMLOPS_NO_PROGRAM, 266, 3, 0, DMLOPS_NOTHING, 0, 0},
     /* REDUCE */
     {262, 281, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* AVERAGE_POOLING */
-    {DMLOPS_NO_PROGRAM, 395, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 485, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* LP_POOLING */
-    {DMLOPS_NO_PROGRAM, 416, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 506, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* MAX_POOLING */
-    {DMLOPS_NO_PROGRAM, 395, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 485, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* ROI_POOLING */
     {DMLOPS_NO_PROGRAM, 107, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* SLICE */
@@ -21502,8 +21719,8 @@ static const dmlops_output dmlops_outputs[] = {
     /* ACTIVATION_SHRINK */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* MAX_POOLING1 */
-    {DMLOPS_NO_PROGRAM, 405, 1, 0, DMLOPS_NOTHING, 0, 1},
-    {DMLOPS_NO_PROGRAM, 411, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 495, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 501, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* MAX_UNPOOLING */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* DIAGONAL_MATRIX */
@@ -21541,8 +21758,8 @@ static const dmlops_output dmlops_outputs[] = {
     /* SCATTER_ND */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0, 0, 0},
     /* MAX_POOLING2 */
-    {DMLOPS_NO_PROGRAM, 438, 1, 0, DMLOPS_NOTHING, 0, 1},
-    {DMLOPS_NO_PROGRAM, 444, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 530, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 536, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* SLICE1 */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* TOP_K1 */
@@ -21561,9 +21778,9 @@ static const dmlops_output dmlops_outputs[] = {
     /* QUANTIZED_LINEAR_MATRIX_MULTIPLY */
     {647, 661, 8, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* CONVOLUTION_INTEGER */
-    {DMLOPS_NO_PROGRAM, 493, 4, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 548, 4, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* QUANTIZED_LINEAR_CONVOLUTION */
-    {652, 704, 9, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
+    {745, 759, 9, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* ELEMENT_WISE_BIT_AND */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_BIT_OR */
@@ -21668,15 +21885,15 @@ static const dmlops_output dmlops_outputs[] = {
     {1827, DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     {1841, DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* LP_POOLING1 */
-    {DMLOPS_NO_PROGRAM, 449, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 541, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* AVERAGE_POOLING1 */
-    {DMLOPS_NO_PROGRAM, 428, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 520, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* ACTIVATION_SWISH */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_HARD_SWISH */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* QUANTIZED_LINEAR_AVERAGE_POOLING */
-    {700, 758, 5, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
+    {836, 850, 5, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* MATRIX_MULTIPLY_INTEGER_TO_FLOAT */
     {DMLOPS_NO_PROGRAM, 508, 7, 1, DMLOPS_NOTHING, 0, 0},
     /* MEAN_VARIANCE_NORMALIZATION2 */

@@ -78,6 +78,8 @@ class Convolution(Description):
     DML-CONVOLUTION-strides-range, DML-CONVOLUTION-dilations-range, DML-CONVOLUTION-same-type,
     DML-CONVOLUTION-filter-groups, DML-CONVOLUTION-input-channels, DML-CONVOLUTION-filter-fits,
     DML-CONVOLUTION-bias-sizes, DML-CONVOLUTION-output-batches, DML-CONVOLUTION-output-channels.
+
+    Advice: DML-CONVOLUTION-spatial-sizes.
     """
 
     OPERATOR: ClassVar[str] = "CONVOLUTION"
@@ -111,6 +113,7 @@ class Convolution(Description):
         Rule("DML-CONVOLUTION-bias-sizes", "docs"),
         Rule("DML-CONVOLUTION-output-batches", "docs"),
         Rule("DML-CONVOLUTION-output-channels", "docs"),
+        Rule("DML-CONVOLUTION-spatial-sizes", "ours", advice=True),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-CONVOLUTION-same-rank": (
@@ -135,6 +138,10 @@ class Convolution(Description):
         ),
         "DML-CONVOLUTION-output-batches": "InputTensor.Sizes OutputTensor.Sizes",
         "DML-CONVOLUTION-output-channels": "Direction FilterTensor.Sizes GroupCount OutputTensor.Sizes",
+        "DML-CONVOLUTION-spatial-sizes": (
+            "Dilations Direction EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
+            "OutputPadding OutputTensor.Sizes StartPadding Strides"
+        ),
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -673,6 +680,79 @@ class Convolution(Description):
         if violations:
             return judgement.reliable(self, violations)
         return judgement.fused(self, level)
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, without its fused activations."""
+        input_tensor = self.InputTensor
+        filter_tensor = self.FilterTensor
+        output_tensor = self.OutputTensor
+        direction = self.Direction
+        strides = self.Strides
+        dilations = self.Dilations
+        start_padding = self.StartPadding
+        end_padding = self.EndPadding
+        output_padding = self.OutputPadding
+        if (
+            self._state
+            or input_tensor is None
+            or filter_tensor is None
+            or output_tensor is None
+            or strides is None
+            or dilations is None
+            or start_padding is None
+            or end_padding is None
+            or output_padding is None
+        ):
+            return []
+        violations: list[Violation] = []
+        output_tensor_sizes = output_tensor.Sizes
+        input_tensor_rank = input_tensor.DimensionCount
+        input_tensor_sizes = input_tensor.Sizes
+        filter_tensor_sizes = filter_tensor.Sizes
+        dilated_filter_sizes = tuple(
+            saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1)
+            for d in range(input_tensor_rank - 2)
+        )
+        spatial_sizes = tuple(
+            saturate(
+                saturate(
+                    saturate(
+                        quotient(
+                            entry(input_tensor_sizes, d + 2)
+                            + entry(start_padding, d)
+                            + entry(end_padding, d)
+                            - entry(dilated_filter_sizes, d),
+                            entry(strides, d),
+                        )
+                        + 1
+                    )
+                    if direction == CONVOLUTION_DIRECTION_FORWARD
+                    else saturate(
+                        saturate((entry(input_tensor_sizes, d + 2) - 1) * entry(strides, d))
+                        + entry(dilated_filter_sizes, d)
+                    )
+                    - entry(start_padding, d)
+                    - entry(end_padding, d)
+                )
+                + entry(output_padding, d)
+            )
+            for d in range(input_tensor_rank - 2)
+        )
+        # DML-CONVOLUTION-spatial-sizes
+        for d in range(input_tensor_rank - 2):
+            if entry(output_tensor_sizes, d + 2) != entry(spatial_sizes, d):
+                violations.append(
+                    Violation(
+                        "DML-CONVOLUTION-spatial-sizes",
+                        f"OutputTensor.Sizes[{d + 2}]",
+                        "OutputTensor.Sizes[{}] is {}; the formula gives {}",
+                        (d + 2, entry(output_tensor_sizes, d + 2), entry(spatial_sizes, d)),
+                        entry(output_tensor_sizes, d + 2),
+                        entry(spatial_sizes, d),
+                    )
+                )
+                break
+        return violations
 
     def infer(self) -> Convolution:
         """The description with the sizes and data types of its outputs filled in, as far as they can be

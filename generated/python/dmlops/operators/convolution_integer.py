@@ -93,6 +93,8 @@ class ConvolutionInteger(Description):
     DML-CONVOLUTION_INTEGER-input-zero-point-sizes, DML-CONVOLUTION_INTEGER-filter-zero-point-sizes,
     DML-CONVOLUTION_INTEGER-output-batches, DML-CONVOLUTION_INTEGER-output-channels,
     DML-CONVOLUTION_INTEGER-same-rank-input-filter-output, DML-CONVOLUTION_INTEGER-same-rank-zero-points.
+
+    Advice: DML-CONVOLUTION_INTEGER-spatial-sizes.
     """
 
     OPERATOR: ClassVar[str] = "CONVOLUTION_INTEGER"
@@ -124,6 +126,7 @@ class ConvolutionInteger(Description):
         Rule("DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-output-batches", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-output-channels", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-spatial-sizes", "ours", advice=True),
         Rule("DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-same-rank-zero-points", "docs"),
     )
@@ -153,6 +156,10 @@ class ConvolutionInteger(Description):
         ),
         "DML-CONVOLUTION_INTEGER-output-batches": "InputTensor.Sizes OutputTensor.Sizes",
         "DML-CONVOLUTION_INTEGER-output-channels": "FilterTensor.Sizes OutputTensor.Sizes",
+        "DML-CONVOLUTION_INTEGER-spatial-sizes": (
+            "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
+            "OutputTensor.Sizes StartPadding Strides"
+        ),
         "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output": (
             "FilterTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount"
         ),
@@ -643,6 +650,59 @@ class ConvolutionInteger(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, without its fused activations."""
+        input_tensor = self.InputTensor
+        filter_tensor = self.FilterTensor
+        output_tensor = self.OutputTensor
+        strides = self.Strides
+        dilations = self.Dilations
+        start_padding = self.StartPadding
+        end_padding = self.EndPadding
+        if (
+            self._state
+            or input_tensor is None
+            or filter_tensor is None
+            or output_tensor is None
+            or strides is None
+            or dilations is None
+            or start_padding is None
+            or end_padding is None
+        ):
+            return []
+        violations: list[Violation] = []
+        output_tensor_sizes = output_tensor.Sizes
+        input_tensor_rank = input_tensor.DimensionCount
+        input_tensor_sizes = input_tensor.Sizes
+        filter_tensor_sizes = filter_tensor.Sizes
+        dilated_filter_sizes = tuple(
+            saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1)
+            for d in range(input_tensor_rank - 2)
+        )
+        padded_sizes = tuple(
+            entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
+            for d in range(input_tensor_rank - 2)
+        )
+        spatial_sizes = tuple(
+            quotient(max(entry(padded_sizes, d) - entry(dilated_filter_sizes, d), 0), entry(strides, d)) + 1
+            for d in range(input_tensor_rank - 2)
+        )
+        # DML-CONVOLUTION_INTEGER-spatial-sizes
+        for d in range(input_tensor_rank - 2):
+            if entry(output_tensor_sizes, d + 2) != entry(spatial_sizes, d):
+                violations.append(
+                    Violation(
+                        "DML-CONVOLUTION_INTEGER-spatial-sizes",
+                        f"OutputTensor.Sizes[{d + 2}]",
+                        "OutputTensor.Sizes[{}] is {}; the formula gives {}",
+                        (d + 2, entry(output_tensor_sizes, d + 2), entry(spatial_sizes, d)),
+                        entry(output_tensor_sizes, d + 2),
+                        entry(spatial_sizes, d),
+                    )
+                )
+                break
+        return violations
 
     def infer(self) -> ConvolutionInteger:
         """The description with the sizes and data types of its outputs filled in, as far as they can be

@@ -144,6 +144,8 @@ class QuantizedLinearConvolution(Description):
     DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes,
     DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes.
 
+    Advice: DML-QUANTIZED_LINEAR_CONVOLUTION-spatial-sizes.
+
     The scale is not 0; with 0 the result is undefined.
 
     No scale is 0; with 0 the result is undefined.
@@ -185,6 +187,7 @@ class QuantizedLinearConvolution(Description):
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-spatial-sizes", "ours", advice=True),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", "docs"),
@@ -219,6 +222,10 @@ class QuantizedLinearConvolution(Description):
         ),
         "DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches": "InputTensor.Sizes OutputTensor.Sizes",
         "DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels": "FilterTensor.Sizes OutputTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-spatial-sizes": (
+            "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
+            "OutputTensor.Sizes StartPadding Strides"
+        ),
         "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank": (
             "BiasTensor BiasTensor.DimensionCount FilterTensor.DimensionCount InputTensor.DimensionCount "
             "OutputTensor.DimensionCount"
@@ -911,6 +918,59 @@ class QuantizedLinearConvolution(Description):
                 )
                 break
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, without its fused activations."""
+        input_tensor = self.InputTensor
+        filter_tensor = self.FilterTensor
+        output_tensor = self.OutputTensor
+        strides = self.Strides
+        dilations = self.Dilations
+        start_padding = self.StartPadding
+        end_padding = self.EndPadding
+        if (
+            self._state
+            or input_tensor is None
+            or filter_tensor is None
+            or output_tensor is None
+            or strides is None
+            or dilations is None
+            or start_padding is None
+            or end_padding is None
+        ):
+            return []
+        violations: list[Violation] = []
+        output_tensor_sizes = output_tensor.Sizes
+        input_tensor_rank = input_tensor.DimensionCount
+        input_tensor_sizes = input_tensor.Sizes
+        filter_tensor_sizes = filter_tensor.Sizes
+        dilated_filter_sizes = tuple(
+            saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1)
+            for d in range(input_tensor_rank - 2)
+        )
+        padded_sizes = tuple(
+            entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
+            for d in range(input_tensor_rank - 2)
+        )
+        spatial_sizes = tuple(
+            quotient(max(entry(padded_sizes, d) - entry(dilated_filter_sizes, d), 0), entry(strides, d)) + 1
+            for d in range(input_tensor_rank - 2)
+        )
+        # DML-QUANTIZED_LINEAR_CONVOLUTION-spatial-sizes
+        for d in range(input_tensor_rank - 2):
+            if entry(output_tensor_sizes, d + 2) != entry(spatial_sizes, d):
+                violations.append(
+                    Violation(
+                        "DML-QUANTIZED_LINEAR_CONVOLUTION-spatial-sizes",
+                        f"OutputTensor.Sizes[{d + 2}]",
+                        "OutputTensor.Sizes[{}] is {}; the formula gives {}",
+                        (d + 2, entry(output_tensor_sizes, d + 2), entry(spatial_sizes, d)),
+                        entry(output_tensor_sizes, d + 2),
+                        entry(spatial_sizes, d),
+                    )
+                )
+                break
+        return violations
 
     def infer(self) -> QuantizedLinearConvolution:
         """The description with the sizes and data types of its outputs filled in, as far as they can be
