@@ -163,7 +163,9 @@ def test_removing_an_operator_removes_its_files_and_no_other(specs: Path, tmp_pa
     assert main(["generate", "--specs", str(specs), "--out", str(out)]) == 0
     before = contents(out)
     (specs / "operators/gather/gather_nd.yaml").unlink()
-    assert main(["lint", "--specs", str(specs), "--fix"]) == 0
+    listed = yaml.safe_load((specs / "identifiers.yaml").read_text(encoding="utf-8"))["active"]
+    gone = [f"--retire={one}" for one in listed if one.startswith("DML-GATHER_ND-")]
+    assert main(["lint", "--specs", str(specs), *gone]) == 0
     assert main(["generate", "--specs", str(specs), "--out", str(out)]) == 0
     after = contents(out)
     gone = before.keys() - after.keys()
