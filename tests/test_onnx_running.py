@@ -199,6 +199,19 @@ def test_a_condition_that_depends_on_data_is_the_hosts() -> None:
     assert choice.notes == ("else_branch needs feature level 1.0", "then_branch needs feature level 1.0")
 
 
+def test_what_both_branches_agree_on_is_known_after_them() -> None:
+    made = model(f"(float[2, 4] x) => (float[a, b] z) {{ {BY_DATA} }}", none=np.float32(0))
+    branch = "() => (float[p, q] t) { t = Relu(x) }"
+    made.graph.node.append(
+        helper.make_node(
+            "If", ["c"], ["y"], then_branch=graph_of(f"a {branch}"), else_branch=graph_of(f"b {branch}")
+        )
+    )
+    made.graph.node.append(helper.make_node("Exp", ["y"], ["z"]))
+    assert dmlops.onnx.read(made).complete
+    agrees(made, x=real(2, 4))
+
+
 def test_loop() -> None:
     made = model("(float[3] x, int64 turns) => (float[3] last, float[k, 3] all) { }", truth=np.array(True))
     body = graph_of(

@@ -11,7 +11,7 @@ from typing import Any
 from ..counterparts import operation, without_domain
 from ..counterparts.node import Node, Nodes, planned
 from ..enums import FeatureLevel, feature_level
-from .graph import Graph, Unreadable, branches, is_op, key, load, opset, prepared, symbols, walk
+from .graph import Graph, Unreadable, Value, branches, is_op, key, load, opset, prepared, symbols, walk
 
 __all__ = ["Model", "Node", "Unreadable", "describe", "read", "whole"]
 
@@ -86,9 +86,14 @@ def _nodes(
             for name, one in zip(node.output, taken.output, strict=False):
                 known.values[name] = inner.values[one.name]
             continue
-        parts = {
-            one.name: tuple(_nodes(model, one.g, known, at)) for one in node.attribute if one.HasField("g")
-        }
+        graphs = {one.name: one.g for one in node.attribute if one.HasField("g")}
+        inner_of = {name: Graph(model, graph, known) for name, graph in graphs.items()}
+        parts = {name: tuple(_nodes(model, graphs[name], known, at, inner_of[name])) for name in graphs}
+        if is_op(node, "If"):
+            for place, name in enumerate(node.output):
+                ends = [inner_of[part].values[graphs[part].output[place].name].type for part in graphs]
+                if all(end is not None and end == ends[0] for end in ends):  # whichever branch is taken
+                    known.values[name] = Value(ends[0])
         yield replace(made, notes=tuple(_needs(name, Nodes(nodes, at)) for name, nodes in parts.items()))
         yield from (one for nodes in parts.values() for one in nodes)
 
