@@ -12,7 +12,7 @@ import dmlops
 from c_plans import Library, expected
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import telling
-from dmlops.gpu.plans import nearby, selected, separable
+from dmlops.gpu.plans import selected, separable
 from dmlops.gpu.plans.definition import plan_definition
 from gpu_device import device, run_in_guard_zones
 
@@ -262,28 +262,6 @@ def test_rows_before_columns_give_the_same(
     monkeypatch.setattr(separable, "SEPARABLE_SPAN", 24)
     assert int(gpu.planned(CASES[name]).dispatches[0].defines["SPAN"]) > 0
     check(device, CASES[name], inputs_of(CASES[name], value))
-
-
-GRADIENTS = [name for name in CASES if name.startswith("gradient")]
-
-
-@pytest.mark.parametrize("name", GRADIENTS)
-def test_gradients_of_poolings_have_the_bytes_of_the_definition(
-    name: str, device: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whether groups work out what their elements take, or a dispatch for all, or each thread for itself,
-    where windows lie in other places than their number suggests."""
-    inputs = inputs_of(CASES[name])
-    assert len(gpu.planned(CASES[name]).dispatches) == 1
-    (groups,) = run_in_guard_zones(device, CASES[name], inputs).values()
-    with monkeypatch.context() as patch:
-        patch.setattr(nearby, "entries_needed", lambda *_: 1)
-        patch.setattr(nearby, "NEARBY_ROOM", 5)
-        (alone,) = run_in_guard_zones(device, CASES[name], inputs).values()
-    monkeypatch.setattr(nearby, "NEARBY_ROOM", 0)
-    assert len(gpu.planned(CASES[name]).dispatches) == 2
-    (defined,) = run_in_guard_zones(device, CASES[name], inputs).values()
-    assert groups.tobytes() == alone.tobytes() == defined.tobytes()
 
 
 def regions(function: str, channels: int, count: int) -> tuple[Any, dict[str, np.ndarray]]:

@@ -14,12 +14,6 @@
 //   PASS       what the pass writes:
 //              0 Share
 //              1 OutputGradientTensor
-//              2 OutputGradientTensor without pass 0: each group computes the entries of Share that it needs
-// In pass 2 only, where a group computes a tile of the last two dimensions:
-//   ACROSS     columns of the tile, a divisor of NUM_THREADS
-//   TILE_ROWS  its rows, from NUM_THREADS / ACROSS to NUM_THREADS
-//   ROOM       entries of Share that shared memory can hold, 4 bytes each; if a tile needs more, each thread
-//              computes its own
 // For each tensor, X being INPUT_GRADIENT or OUTPUT_GRADIENT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; also uint where 32-bit words pack several elements
@@ -57,27 +51,6 @@ struct Dimension
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
-#if PASS == 2
-    Dimension sizes[RANK];  // of the output: planes, rows, columns
-    int4 inputGradientSizes[2];
-    int4 inputGradientStrides[2];
-    int4 outputGradientSizes[2];
-    int4 outputGradientStrides[2];
-    int4 keptShareSizes[2];
-    int4 strides[2];
-    int4 startPadding[2];
-    int4 paddedSizes[2];
-    int4 spatial[2];
-    int4 windowSize[2];
-    int4 results[2];
-    int4 inputGradientSizes2[2];
-    int4 stridesReciprocals[2];
-    Dimension tiles[2];  // of a plane, down and across
-    uint planeCount;
-    uint groupColumns;  // thread groups along x
-    int keptShareFirst;
-    int includePadding;
-#else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputGradientSizes[2];
     int4 inputGradientStrides[2];
@@ -90,14 +63,12 @@ struct Dimension
     int4 spatial[2];
     int4 windowSize[2];
     int4 results[2];
-    int4 inputGradientSizes2[2];
     int4 stridesReciprocals[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int keptShareFirst;
     int includePadding;
-#endif
 };
 
 // n / size for every n below 2^32
@@ -119,9 +90,6 @@ List ListOf(int4 first, int4 second, int length)
     const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
     return result;
 }
-
-// An entry of a list in the constant buffer, read in place; 0 out of range
-#define ENTRY_OF(list, length, place) ((uint)(place) < length ? list[(uint)(place) / 4][(uint)(place) % 4] : 0)
 
 List Zeros(int length)
 {
@@ -219,24 +187,6 @@ bool IsBox(List first, List last)
     for (int d = 0; d < 8; d++)
         result = result && (d >= last.length || first.entries[d] < last.entries[d]);
     return result;
-}
-
-// Advances to the next coordinate of a box in row-major order; false after the last one
-bool Advance(inout List at, List first, List last)
-{
-    bool carries = true;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        if (d < last.length && carries)
-        {
-            at.entries[d]++;
-            carries = at.entries[d] >= last.entries[d];
-            if (carries)
-                at.entries[d] = first.entries[d];
-        }
-    }
-    return !carries;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -559,135 +509,6 @@ REAL_VALUE SumOf2(List at)
     return result;
 }
 
-#if PASS == 2
-static const int BOX = RANK - 2;  // rank of boxes: the output's last dimensions
-groupshared uint around[ROOM];  // the entries of Share that the tile needs, as bits
-groupshared int2 rowBoxes[TILE_ROWS];  // each row's range along its own dimension
-
-// The range, along dimension `d` of boxes, for elements with coordinate `i`
-int2 BoxAlong(int d, int i)
-{
-    return int2(max(min(FloorQuotient(i + ENTRY_OF(startPadding, START_PADDING_LENGTH, d)
-        - (ENTRY_OF(windowSize, WINDOW_SIZE_LENGTH, d) - 1) + ENTRY_OF(strides, STRIDES_LENGTH, d) - 1,
-        ENTRY_OF(strides, STRIDES_LENGTH, d), ENTRY_OF(stridesReciprocals, STRIDES_LENGTH, d)),
-        ENTRY_OF(inputGradientSizes2, INPUT_GRADIENT_SIZES2_LENGTH, d)), 0),
-        max(min(FloorQuotient(i + ENTRY_OF(startPadding, START_PADDING_LENGTH, d), ENTRY_OF(strides, STRIDES_LENGTH, d),
-        ENTRY_OF(stridesReciprocals, STRIDES_LENGTH, d)) + 1,
-        ENTRY_OF(inputGradientSizes2, INPUT_GRADIENT_SIZES2_LENGTH, d)), 0));
-}
-
-REAL_VALUE EntryAt(List at)
-{
-    return (REAL_VALUE)ReadInputGradient(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0);
-}
-
-void Add(List at, List taken, REAL_VALUE entry, inout REAL_VALUE total)
-{
-    total += entry;
-}
-
-void WorkOutTile(uint group, uint thread)
-{
-    const uint above = DivideBySize(group, tiles[1]), plane = DivideBySize(above, tiles[0]);
-    const int left = (int)((group - above * tiles[1].size) * ACROSS),
-        top = (int)((above - plane * tiles[0].size) * TILE_ROWS);
-    if (plane >= planeCount)
-        return;
-    List at = Zeros(RANK);
-    uint rest = plane;
-    int d, e;
-    [unroll]
-    for (d = RANK - 3; d >= 0; d--)
-    {
-        const uint before = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
-        at.entries[d] = (int)(rest - before * sizes[d].size);
-        rest = before;
-    }
-
-    // The entries that the tile needs: from the start of its first element's box to the end of its last one's. Counts
-    // above ROOM saturate at ROOM + 1, so that nothing overflows.
-    const int bottom = min(top + TILE_ROWS, (int)sizes[RANK - 2].size) - 1,
-        right = min(left + ACROSS, (int)sizes[RANK - 1].size) - 1;
-    int begins[BOX], extents[BOX];
-    uint count = 1;
-    [unroll]
-    for (e = 0; e < BOX; e++)
-    {
-        const bool isRow = e == BOX - 2, isColumn = e == BOX - 1;
-        begins[e] = BoxAlong(e, isRow ? top : isColumn ? left : at.entries[2 + e]).x;
-        extents[e] = max(BoxAlong(e, isRow ? bottom : isColumn ? right : at.entries[2 + e]).y - begins[e], 0);
-        count = (uint)extents[e] > ROOM ? ROOM + 1 : min(count * (uint)extents[e], ROOM + 1);
-    }
-    List taken = Zeros(BOX), place = at;
-    [loop]
-    for (uint n = count > ROOM ? count : thread; n < count; n += NUM_THREADS)
-    {
-        uint within = n;
-        [unroll]
-        for (e = BOX - 1; e >= 0; e--)
-        {
-            const uint before = e > 0 ? within / (uint)extents[e] : 0;
-            place.entries[2 + e] = begins[e] + (int)(within - before * (uint)extents[e]);
-            within = before;
-        }
-        around[n] = asuint(EntryAt(place));
-    }
-    if (thread < TILE_ROWS)
-        rowBoxes[thread] = BoxAlong(BOX - 2, min(top + (int)thread, bottom));
-    GroupMemoryBarrierWithGroupSync();
-
-    const int column = left + (int)(thread % ACROSS);
-    if (column > right)
-        return;
-    at.entries[RANK - 1] = column;
-    List first = Zeros(BOX), last = Zeros(BOX);
-    [unroll]
-    for (e = 0; e < BOX; e++)
-    {
-        const int2 box = BoxAlong(e, at.entries[2 + e]);
-        first.entries[e] = box.x;
-        last.entries[e] = box.y;
-    }
-    [loop]
-    for (int down = (int)(thread / ACROSS); top + down <= bottom; down += NUM_THREADS / ACROSS)
-    {
-        at.entries[RANK - 2] = top + down;
-        first.entries[BOX - 2] = rowBoxes[down].x;
-        last.entries[BOX - 2] = rowBoxes[down].y;
-        bool isAround = count <= ROOM;  // whether the whole box is in shared memory
-        [unroll]
-        for (e = 0; e < BOX; e++)
-            isAround = isAround && first.entries[e] >= begins[e] && last.entries[e] <= begins[e] + extents[e];
-        REAL_VALUE total = (REAL_VALUE)0;
-        taken = first;
-        [loop]
-        for (bool more = IsBox(first, last); more; more = Advance(taken, first, last))
-        {
-            REAL_VALUE entry;
-            if (isAround)
-            {
-                int number = 0;
-                [unroll]
-                for (e = 0; e < BOX; e++)
-                    number = number * extents[e] + taken.entries[e] - begins[e];
-                entry = asfloat(around[number]);
-            }
-            else
-            {
-                place = at;
-                [unroll]
-                for (e = 0; e < BOX; e++)
-                    place.entries[2 + e] = taken.entries[e];
-                entry = EntryAt(place);
-            }
-            Add(at, taken, entry, total);
-        }
-        WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(total, OUTPUT_GRADIENT_BITS));
-    }
-}
-#endif
-
-#if PASS < 2
 #define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
@@ -704,14 +525,10 @@ List Numbered(uint number)
     }
     return at;
 }
-#endif
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-#if PASS == 2
-    WorkOutTile(group.y * groupColumns + group.x, thread);
-#else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
@@ -720,6 +537,5 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteKeptShare(first + item, (REAL_VALUE)ReadInputGradient(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0));
 #elif PASS == 1  // OutputGradientTensor
     WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf2(at), OUTPUT_GRADIENT_BITS));
-#endif
 #endif
 }

@@ -56,7 +56,6 @@
 //              14 ACTIVATION_SHRINK
 //              15 ACTIVATION_CELU
 //              16 ACTIVATION_GELU
-//   QUARTERS   1 if a thread writes up to four elements, a quarter of the output's innermost dimension apart; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -1318,29 +1317,6 @@ List Numbered(uint number)
 }
 #endif
 
-#if QUARTERS
-static const int INNERMOST = DIMENSION_AT(RANK - 1);  // dimension
-
-// The coordinate a quarter of the innermost dimension further on
-List Further(List at)
-{
-    at.entries[INNERMOST] += (int)sizes[INNERMOST].size;
-    return at;
-}
-
-OUTPUT_VALUE Element(List at)
-{
-    return (OUTPUT_VALUE)RoundingOnce(Activate(Spread(at) * ((REAL_VALUE)ReadInput(at) - Spread2(at))
-        / Sqrt(Spread3(at) + (REAL_VALUE)epsilon) + Spread4(at), 0), OUTPUT_BITS);
-}
-
-void WriteInside(List at, OUTPUT_VALUE entry)
-{
-    if (at.entries[INNERMOST] < outputSizes[INNERMOST / 4][INNERMOST % 4])
-        WriteOutput(at, entry);
-}
-#endif
-
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
@@ -1352,17 +1328,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-#if QUARTERS
-    const List second = Further(at), third = Further(second), fourth = Further(third);
-    const OUTPUT_VALUE entries[4] = { Element(at), Element(second), Element(third), Element(fourth) };
-    WriteOutput(at, entries[0]);
-    WriteInside(second, entries[1]);
-    WriteInside(third, entries[2]);
-    WriteInside(fourth, entries[3]);
-#else
     WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate(Spread(at) * ((REAL_VALUE)ReadInput(at) - Spread2(at))
         / Sqrt(Spread3(at) + (REAL_VALUE)epsilon) + Spread4(at), 0), OUTPUT_BITS));
-#endif
 #endif
 #endif
 }

@@ -24,7 +24,6 @@
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
-//   QUARTERS   1 if a thread writes up to four elements, a quarter of the output's innermost dimension apart; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -283,28 +282,6 @@ List Numbered(uint number)
     return at;
 }
 
-#if QUARTERS
-static const int INNERMOST = DIMENSION_AT(RANK - 1);  // dimension
-
-// The coordinate a quarter of the innermost dimension further on
-List Further(List at)
-{
-    at.entries[INNERMOST] += (int)sizes[INNERMOST].size;
-    return at;
-}
-
-OUTPUT_VALUE Element(List at)
-{
-    return Chosen(at);
-}
-
-void WriteInside(List at, OUTPUT_VALUE entry)
-{
-    if (at.entries[INNERMOST] < outputSizes[INNERMOST / 4][INNERMOST % 4])
-        WriteOutput(at, entry);
-}
-#endif
-
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
@@ -326,16 +303,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     }
     outputTensor[OffsetInOutput(begin) / 4] = word;
 #else
-#if QUARTERS
-    const List second = Further(at), third = Further(second), fourth = Further(third);
-    const OUTPUT_VALUE entries[4] = { Element(at), Element(second), Element(third), Element(fourth) };
-    WriteOutput(at, entries[0]);
-    WriteInside(second, entries[1]);
-    WriteInside(third, entries[2]);
-    WriteInside(fourth, entries[3]);
-#else
     WriteOutput(at, Chosen(at));
-#endif
 #endif
 #endif
 }

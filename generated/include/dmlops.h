@@ -23976,7 +23976,6 @@ typedef struct dmlops_plan_Pass {
     int64_t box_list;
     int64_t box_tensor;
     int64_t apart;
-    int has_quarters;
 } dmlops_plan_Pass;
 
 typedef struct dmlops_plan_ContractedPass {
@@ -24012,12 +24011,6 @@ typedef struct dmlops_plan_SeparablePass {
     int is_sum;
     int leaves_out;
 } dmlops_plan_SeparablePass;
-
-typedef struct dmlops_plan_NearbyPass {
-    int64_t number;
-    int64_t output;
-    int64_t head;
-} dmlops_plan_NearbyPass;
 
 typedef struct dmlops_plan_TotalsPass {
     int64_t number;
@@ -24080,7 +24073,6 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_RowsPass rows;
     dmlops_plan_SumsPass_list sums;
     dmlops_plan_SeparablePass_list separable;
-    dmlops_plan_NearbyPass nearby;
     dmlops_plan_TotalsPass totals;
     dmlops_plan_SelectedPass selected;
 } dmlops_plan_DefinitionShader;
@@ -24373,7 +24365,6 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_int_8 reduced;
     dmlops_plan_int_8 sums;
     dmlops_plan_Separable separable;
-    dmlops_plan_int_8 covering;
     dmlops_plan_int_8 terms;
 } dmlops_plan_Definition;
 
@@ -24925,28 +24916,6 @@ typedef struct dmlops_plan_Halves {
     int64_t vector;
 } dmlops_plan_Halves;
 
-typedef struct dmlops_plan_Extent {
-    int64_t columns;
-    int64_t rows;
-    int64_t planes;
-} dmlops_plan_Extent;
-
-typedef struct dmlops_plan_PlanesParams {
-    dmlops_plan_Dimension_16 sizes;
-    dmlops_plan_int_512 lists;
-    dmlops_plan_int_32 activations;
-    dmlops_plan_int_64 elements;
-    dmlops_plan_Dimension_16 tiles;
-    int64_t planeCount;
-    int64_t groupColumns;
-    dmlops_plan_int_64 scalars;
-} dmlops_plan_PlanesParams;
-
-typedef struct dmlops_plan_NearbyTile {
-    int64_t across;
-    int64_t rows;
-} dmlops_plan_NearbyTile;
-
 typedef struct dmlops_plan_Nonzero {
     dmlops_plan_Tensor input;
     dmlops_plan_Tensor output;
@@ -24990,6 +24959,23 @@ typedef struct dmlops_plan_PhiloxParams {
     int64_t outputStateStride;
     dmlops_plan_Dimension_16 dimensions;
 } dmlops_plan_PhiloxParams;
+
+typedef struct dmlops_plan_Extent {
+    int64_t columns;
+    int64_t rows;
+    int64_t planes;
+} dmlops_plan_Extent;
+
+typedef struct dmlops_plan_PlanesParams {
+    dmlops_plan_Dimension_16 sizes;
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_Dimension_16 tiles;
+    int64_t planeCount;
+    int64_t groupColumns;
+    dmlops_plan_int_64 scalars;
+} dmlops_plan_PlanesParams;
 
 typedef struct dmlops_plan_Line {
     int64_t places;
@@ -25410,7 +25396,6 @@ DMLOPS_CALLED void dmlops_plan_Definition_empty(dmlops_plan_Definition* record) 
     record->sums.count = 0;
     record->separable.rank = 0;
     record->separable.applies.count = 0;
-    record->covering.count = 0;
     record->terms.count = 0;
 }
 
@@ -26000,26 +25985,6 @@ DMLOPS_CALLED void dmlops_put_GatherParams(
     }
 }
 
-DMLOPS_CALLED void dmlops_put_PlanesParams(
-    dmlops_planning* planning, const dmlops_plan_PlanesParams* record) {
-    for (int64_t i = 0; i < record->sizes.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->sizes.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_words(planning, record->lists.items, record->lists.count);
-    dmlops_put_words(planning, record->activations.items, record->activations.count);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
-    for (int64_t i = 0; i < record->tiles.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->tiles.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_word(planning, record->planeCount);
-    dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
-}
-
 DMLOPS_CALLED void dmlops_put_NonzeroParams(
     dmlops_planning* planning, const dmlops_plan_NonzeroParams* record) {
     dmlops_put_word(planning, record->count);
@@ -26047,6 +26012,26 @@ DMLOPS_CALLED void dmlops_put_PhiloxParams(
         dmlops_put_Dimension(planning, &record->dimensions.items[i]);
         dmlops_put_padding(planning);
     }
+}
+
+DMLOPS_CALLED void dmlops_put_PlanesParams(
+    dmlops_planning* planning, const dmlops_plan_PlanesParams* record) {
+    for (int64_t i = 0; i < record->sizes.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->sizes.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    for (int64_t i = 0; i < record->tiles.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->tiles.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_word(planning, record->planeCount);
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
 DMLOPS_CALLED void dmlops_put_SlidingParams(
@@ -26537,10 +26522,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int goes_on);
 DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Pass* one);
-DMLOPS_CALLED int64_t dmlops_plan_innermost(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Pass* one, const dmlops_plan_int_8* shape);
-DMLOPS_CALLED int dmlops_plan_are_quarters_worth(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Pass* one, const dmlops_plan_int_8* shape);
 DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
     result);
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -26617,21 +26598,15 @@ DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
     dmlops_plan_CommonConstants* common, int64_t number, int64_t threads);
+DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float);
+DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told);
+DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* told);
 DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_Extent*
     result);
 DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_int_8* sizes, const dmlops_plan_Known* known, int64_t down, int64_t across, const dmlops_plan_Groups*
     groups, dmlops_plan_PlanesParams* result);
-DMLOPS_CALLED int64_t dmlops_plan_entries_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Tensor* output, int64_t across, int64_t rows);
-DMLOPS_CALLED void dmlops_plan_nearby_tile(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_NearbyTile* result);
-DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float);
-DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told);
-DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* told);
 DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Sliding* result);
 DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -31064,26 +31039,16 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
                 shape = made_3;
                 count = dmlops_divide(count, 4);
                 threads = count;
-            } else {
-                if (one->has_quarters && dmlops_plan_are_quarters_worth(planning, told, one, &shape)) {
-                    dmlops_out_define(planning, "", DMLOPS_TEXT("QUARTERS"), 1);
-                    dmlops_plan_int_8 made_4;
-                    dmlops_plan_in_lanes(planning, &shape, dmlops_plan_innermost(planning, told, one, &shape), 4,
-                        &made_4);
-                    shape = made_4;
-                    count = dmlops_plan_element_count(planning, &shape);
-                    threads = count;
-                }
             }
         }
     }
     if (shader->sums.count > 0) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), (tile->units.rows > 0) ? 4 : 1);
     }
-    dmlops_plan_Threads made_5;
-    made_5.threads = threads;
-    made_5.in_group = in_group;
-    dmlops_plan_dispatch_box(planning, told, known, one, &shape, count, dmlops_multiply(step, count), &made_5, waits);
+    dmlops_plan_Threads made_4;
+    made_4.threads = threads;
+    made_4.in_group = in_group;
+    dmlops_plan_dispatch_box(planning, told, known, one, &shape, count, dmlops_multiply(step, count), &made_4, waits);
 }
 
 /* Whether threads of a pass write words, of four bytes each, to its only output: it must have enough of them. */
@@ -31108,25 +31073,6 @@ DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlo
         tensor->sizes.count)], tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)], &others);
     int is_large = dmlops_plan_element_count(planning, &tensor->sizes) >= 1048576;
     return (tensor->bits == 8) && (vector == 4) && is_large;
-}
-
-/* The dimension of an output along which its elements lie closest in memory. */
-DMLOPS_CALLED int64_t dmlops_plan_innermost(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Pass* one, const dmlops_plan_int_8* shape) {
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_outermost_first(planning, shape, &told->tensors.items[dmlops_item(planning, one->target,
-        told->tensors.count)].strides, &made_1);
-    return made_1.items[dmlops_item(planning, -1, made_1.count)];
-}
-
-/* Whether an output is so large that threads that compute four elements each keep a GPU busy, and hardly any of these
-   lie outside. A quarter of its innermost dimension is two elements or more, so that this remains the innermost. */
-DMLOPS_CALLED int dmlops_plan_are_quarters_worth(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Pass* one, const dmlops_plan_int_8* shape) {
-    int64_t size = shape->items[dmlops_item(planning, dmlops_plan_innermost(planning, told, one, shape), shape->count)];
-    int64_t outside = dmlops_subtract(dmlops_multiply(4, dmlops_plan_ceil_div(planning, size, 4)), size);
-    return (size >= 8) && (dmlops_multiply(8, outside) <= size) && (dmlops_plan_element_count(planning, shape) >=
-        1048576);
 }
 
 /* The sizes of a tensor in words of four elements. */
@@ -32583,129 +32529,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
     dmlops_out_dispatch(planning, &groups, is_last);
 }
 
-/* An output of these sizes by its last two dimensions; with one row if it has only one dimension. */
-DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_Extent*
-    result) {
-    int64_t columns = sizes->items[dmlops_item(planning, -1, sizes->count)];
-    int64_t rows = (sizes->count > 1) ? sizes->items[dmlops_item(planning, -2, sizes->count)] : 1;
-    result->columns = columns;
-    result->rows = rows;
-    result->planes = dmlops_divide(dmlops_plan_element_count(planning, sizes), dmlops_multiply(columns, rows));
-    return;
-}
-
-/* The constants of a pass with that many tiles down and across each plane of an output of these sizes. */
-DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_int_8* sizes, const dmlops_plan_Known* known, int64_t down, int64_t across, const dmlops_plan_Groups*
-    groups, dmlops_plan_PlanesParams* result) {
-    dmlops_plan_Dimension_16 made_1;
-    dmlops_plan_extents(planning, sizes, &made_1);
-    dmlops_plan_int_8 made_2;
-    made_2.count = 0;
-    dmlops_plan_int_8_append(planning, &made_2, down);
-    dmlops_plan_int_8_append(planning, &made_2, across);
-    dmlops_plan_Dimension_16 made_3;
-    dmlops_plan_extents(planning, &made_2, &made_3);
-    dmlops_plan_Extent made_4;
-    dmlops_plan_extent_of(planning, sizes, &made_4);
-    dmlops_plan_Dimension_16_copy(&result->sizes, &made_1);
-    dmlops_plan_int_512_copy(&result->lists, &known->lists);
-    dmlops_plan_int_32_copy(&result->activations, &known->activations);
-    dmlops_plan_int_64_copy(&result->elements, &told->elements);
-    dmlops_plan_Dimension_16_copy(&result->tiles, &made_3);
-    result->planeCount = made_4.planes;
-    result->groupColumns = groups->columns;
-    dmlops_plan_int_64_copy(&result->scalars, &known->scalars);
-    return;
-}
-
-/* The entries that most tiles need: the box of one element, and what the other elements add to it. */
-DMLOPS_CALLED int64_t dmlops_plan_entries_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Tensor* output, int64_t across, int64_t rows) {
-    int64_t count = 1;
-    const dmlops_plan_int_8 * sizes = &told->kept_sizes.items[dmlops_item(planning, 0, told->kept_sizes.count)];
-    const dmlops_plan_int_8 * covering = &told->covering;
-    for (int64_t d = 0; d < covering->count; ++d) {
-        const int64_t size = covering->items[d];
-        int64_t from_end = dmlops_subtract(dmlops_subtract(covering->count, 1), d);
-        int64_t others = (from_end == 0) ? dmlops_subtract(across, 1) : ((from_end == 1) ? dmlops_subtract(rows, 1) :
-            0);
-        int64_t of = dmlops_subtract(dmlops_subtract(sizes->count, 1), from_end);
-        count = dmlops_plan_times(planning, count, dmlops_add(dmlops_add(dmlops_max(size, 1),
-            dmlops_plan_ceil_div(planning, dmlops_multiply(others, sizes->items[dmlops_item(planning, of,
-            sizes->count)]), output->sizes.items[dmlops_item(planning, of, output->sizes.count)])), 1));
-    }
-    return count;
-}
-
-/* A group's tile. */
-DMLOPS_CALLED void dmlops_plan_nearby_tile(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_NearbyTile* result) {
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->nearby.output,
-        told->tensors.count)];
-    int64_t rank = output->sizes.count;
-    if (told->is_double || (told->covering.count < 2) || (dmlops_add(told->covering.count, shader->nearby.head) !=
-        rank)) {
-        result->across = 0;
-        result->rows = 0;
-        return;
-    }
-    dmlops_plan_Extent extent;
-    dmlops_plan_extent_of(planning, &output->sizes, &extent);
-    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_plan_ceil_div(planning, extent.columns,
-        128));
-    int64_t rows = dmlops_plan_ceil_div(planning, extent.rows, dmlops_plan_ceil_div(planning, extent.rows, 64));
-    while (planning->reason == DMLOPS_REASON_NONE && ((rows > 0) && (dmlops_plan_entries_needed(planning, told, output,
-        across, rows) > 2048))) {
-        rows = dmlops_divide(rows, 2);
-    }
-    result->across = across;
-    result->rows = rows;
-    return;
-}
-
-/* One dispatch; the definition's own passes if groups have no room. */
-DMLOPS_CALLED void dmlops_plan_nearby(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_NearbyTile tile;
-    dmlops_plan_nearby_tile(planning, told, shader, &tile);
-    if (tile.rows == 0) {
-        dmlops_plan_definition(planning, told, shader);
-        return;
-    }
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->nearby.output,
-        told->tensors.count)];
-    int64_t kept = dmlops_plan_element_count(planning, &told->kept_sizes.items[dmlops_item(planning, 0,
-        told->kept_sizes.count)]);
-    if (kept >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, kept);
-        return;
-    }
-    dmlops_plan_Known known;
-    dmlops_plan_begin_form(planning, told, shader, output, &known);
-    dmlops_plan_Buffer made_1;
-    made_1 = dmlops_out_scratch(planning, 8, 0);
-    dmlops_out_write(planning, &made_1);
-    dmlops_plan_Extent extent;
-    dmlops_plan_extent_of(planning, &output->sizes, &extent);
-    int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
-    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, tile.across);
-    int64_t threads = dmlops_multiply(tile.across, dmlops_min(dmlops_divide(256, tile.across), tile.rows));
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_times(planning,
-        down, across), extent.planes), threads), threads, 1, &groups);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), shader->nearby.number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), output->sizes.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ACROSS"), tile.across);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ROOM"), 2048);
-    dmlops_plan_PlanesParams made_2;
-    dmlops_plan_planes_params(planning, told, &output->sizes, &known, down, across, &groups, &made_2);
-    dmlops_put_PlanesParams(planning, &made_2);
-    dmlops_out_dispatch(planning, &groups, 0);
-}
-
 /* A mask of the bits that make an element nonzero: all but the sign of a float, else all. */
 DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float) {
     (void)planning;
@@ -32852,6 +32675,42 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_Dimension_16_copy(&params.dimensions, &made_8);
     dmlops_put_PhiloxParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
+}
+
+/* An output of these sizes by its last two dimensions; with one row if it has only one dimension. */
+DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_Extent*
+    result) {
+    int64_t columns = sizes->items[dmlops_item(planning, -1, sizes->count)];
+    int64_t rows = (sizes->count > 1) ? sizes->items[dmlops_item(planning, -2, sizes->count)] : 1;
+    result->columns = columns;
+    result->rows = rows;
+    result->planes = dmlops_divide(dmlops_plan_element_count(planning, sizes), dmlops_multiply(columns, rows));
+    return;
+}
+
+/* The constants of a pass with that many tiles down and across each plane of an output of these sizes. */
+DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_int_8* sizes, const dmlops_plan_Known* known, int64_t down, int64_t across, const dmlops_plan_Groups*
+    groups, dmlops_plan_PlanesParams* result) {
+    dmlops_plan_Dimension_16 made_1;
+    dmlops_plan_extents(planning, sizes, &made_1);
+    dmlops_plan_int_8 made_2;
+    made_2.count = 0;
+    dmlops_plan_int_8_append(planning, &made_2, down);
+    dmlops_plan_int_8_append(planning, &made_2, across);
+    dmlops_plan_Dimension_16 made_3;
+    dmlops_plan_extents(planning, &made_2, &made_3);
+    dmlops_plan_Extent made_4;
+    dmlops_plan_extent_of(planning, sizes, &made_4);
+    dmlops_plan_Dimension_16_copy(&result->sizes, &made_1);
+    dmlops_plan_int_512_copy(&result->lists, &known->lists);
+    dmlops_plan_int_32_copy(&result->activations, &known->activations);
+    dmlops_plan_int_64_copy(&result->elements, &told->elements);
+    dmlops_plan_Dimension_16_copy(&result->tiles, &made_3);
+    result->planeCount = made_4.planes;
+    result->groupColumns = groups->columns;
+    dmlops_plan_int_64_copy(&result->scalars, &known->scalars);
+    return;
 }
 
 /* The window: the definition's own, or that of a contraction. */
@@ -36903,7 +36762,7 @@ static inline void dmlops_activation_thresholded_relu_plan(dmlops_planning* plan
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1, -1}};
 static const char* const dmlops_convolution_lists[] = {"OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "START_PADDING", "DILATIONS", "STRIDES", "WINDOW", "INPUT_SIZES2"};
 static const int64_t dmlops_convolution_divisors[] = {9, 13};
 static const char* const dmlops_convolution_bounds[] = {"DIMS", "ANY_IS_OUTPUT_SIZES_ENTRY", "ANY_IS_OUTPUT_SIZES_ENTRY2"};
@@ -36925,7 +36784,6 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -37127,7 +36985,7 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
 }
 
 static const dmlops_plan_Kept dmlops_gemm_kept[] = {{"KEPT_PRODUCT", 1, 0}};
-static const dmlops_plan_Pass dmlops_gemm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 3, 0, 8, 1, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_gemm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 1, 0, -1, -1, -1}};
 static const int64_t dmlops_gemm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {1, dmlops_gemm_kept},
@@ -37146,7 +37004,6 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -37242,7 +37099,7 @@ static inline void dmlops_reduce_plan(dmlops_planning* planning, const void* des
     dmlops_plan_reduce(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_average_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_average_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_average_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
 static const char* const dmlops_average_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
@@ -37262,7 +37119,6 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -37396,7 +37252,7 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
     dmlops_plan_sliding(planning, &told, &dmlops_average_pooling_shader);
 }
 
-static const dmlops_plan_Pass dmlops_lp_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_lp_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_lp_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_lp_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
@@ -37416,7 +37272,6 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -37489,7 +37344,7 @@ static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void*
     dmlops_plan_sliding(planning, &told, &dmlops_lp_pooling_shader);
 }
 
-static const dmlops_plan_Pass dmlops_max_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_max_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_max_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_max_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
@@ -37509,7 +37364,6 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -37581,7 +37435,7 @@ static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void
     dmlops_plan_sliding(planning, &told, &dmlops_max_pooling_shader);
 }
 
-static const dmlops_plan_Pass dmlops_roi_pooling_passes[] = {{0, 0, 2, 0, 4, 0, 0, -1, -1, 1, 0}};
+static const dmlops_plan_Pass dmlops_roi_pooling_passes[] = {{0, 0, 2, 0, 4, 0, 0, -1, -1, 1}};
 static const char* const dmlops_roi_pooling_lists[] = {"POOLED"};
 static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
@@ -37600,7 +37454,6 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -37801,7 +37654,7 @@ static inline void dmlops_value_scale_2d_plan(dmlops_planning* planning, const v
 }
 
 static const dmlops_plan_Kept dmlops_upsample_2d_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_upsample_2d_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_upsample_2d_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_upsample_2d_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
 static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
@@ -37821,7 +37674,6 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_upsample_2d_separable},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -37992,7 +37844,7 @@ static inline void dmlops_top_k_plan(dmlops_planning* planning, const void* desc
     dmlops_plan_top_k(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_batch_normalization_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1, -1, 1}};
+static const dmlops_plan_Pass dmlops_batch_normalization_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1, -1}};
 static const int64_t dmlops_batch_normalization_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
@@ -38011,7 +37863,6 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {1, 5, 31, 0, 32, 0, 5, 0, 0},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -38037,7 +37888,7 @@ static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, co
 }
 
 static const dmlops_plan_Kept dmlops_mean_variance_normalization_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_mean_variance_normalization_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1, 0}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_mean_variance_normalization_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
 static const char* const dmlops_mean_variance_normalization_lists[] = {"EXTENT"};
 static const int64_t dmlops_mean_variance_normalization_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_shader = {
@@ -38057,7 +37908,6 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {2, 0, 7, 0, 8, 0, 3, 1, 4},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -38124,7 +37974,7 @@ static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* plan
     dmlops_plan_rows(planning, &told, &dmlops_mean_variance_normalization_shader);
 }
 
-static const dmlops_plan_Pass dmlops_local_response_normalization_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_local_response_normalization_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_local_response_normalization_lists[] = {"BEFORE", "SPAN"};
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_shader = {
     {0, NULL},
@@ -38143,7 +37993,6 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -38186,7 +38035,7 @@ static inline void dmlops_local_response_normalization_plan(dmlops_planning* pla
 }
 
 static const dmlops_plan_Kept dmlops_lp_normalization_kept[] = {{"KEPT_NORM", 1, 0}};
-static const dmlops_plan_Pass dmlops_lp_normalization_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_lp_normalization_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_lp_normalization_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {1, dmlops_lp_normalization_kept},
@@ -38205,7 +38054,6 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {2, 0, 1, 0, 2, 0, 1, 1, 2},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -38246,7 +38094,7 @@ static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const
 }
 
 static const dmlops_plan_Kept dmlops_rnn_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 1, 1, 2, 0, 3, 1, -1, -1, -1, 0}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1, 0}, {3, 0, 7, 0, 128, 2, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 3, 1, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 2, 0, -1, -1, -1}};
 static const char* const dmlops_rnn_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_rnn_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{4, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5, 0}, {5, 2, 3, 0, 2, 4, 2, 1, 1, 1, 8, 4, 1}};
@@ -38267,7 +38115,6 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {2, dmlops_rnn_sums},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -38349,7 +38196,7 @@ static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* descri
 }
 
 static const dmlops_plan_Kept dmlops_lstm_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_CELL", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 1, 1, 6, 0, 7, 1, -1, -1, -1, 0}, {2, 0, 8, 0, 256, 4, 0, -1, -1, -1, 0}, {3, 0, 9, 0, 512, 4, 0, -1, -1, -1, 0}, {4, 0, 10, 0, 1024, 2, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 6, 0, 7, 1, -1, -1, -1}, {2, 0, 8, 0, 256, 4, 0, -1, -1, -1}, {3, 0, 9, 0, 512, 4, 0, -1, -1, -1}, {4, 0, 10, 0, 1024, 2, 0, -1, -1, -1}};
 static const char* const dmlops_lstm_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2", "NUMBER4"};
 static const char* const dmlops_lstm_bounds[] = {"COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"};
 static const int64_t dmlops_lstm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
@@ -38371,7 +38218,6 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {2, dmlops_lstm_sums},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -38471,7 +38317,7 @@ static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* descr
 }
 
 static const dmlops_plan_Kept dmlops_gru_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_RESET", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 1, 1, 2, 0, 5, 1, -1, -1, -1, 0}, {2, 1, 2, 4, 0, 7, 1, -1, -1, -1, 0}, {3, 0, 6, 0, 64, 4, 0, -1, -1, -1, 0}, {4, 0, 7, 0, 128, 4, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 5, 1, -1, -1, -1}, {2, 1, 2, 4, 0, 7, 1, -1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1, -1}, {4, 0, 7, 0, 128, 4, 0, -1, -1, -1}};
 static const char* const dmlops_gru_lists[] = {"NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_gru_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5, 0}, {6, 6, 5, 0, 2, 4, 4, 3, 1, 1, 8, 4, 1}, {7, 2, 5, 0, 2, 4, 4, 1, 1, 1, 8, 4, 1}, {8, 4, 7, 0, 2, 4, 6, 2, 2, 0, 8, 4, 1}};
@@ -38492,7 +38338,6 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {4, dmlops_gru_sums},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -38792,7 +38637,7 @@ static inline void dmlops_activation_shrink_plan(dmlops_planning* planning, cons
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_max_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 0}, {1, 0, 2, 0, 4, 0, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_max_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1, -1}};
 static const char* const dmlops_max_pooling1_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_max_pooling1_bounds[] = {"DIMS", "DIMENSION_COUNT"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
@@ -38812,7 +38657,6 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -38887,7 +38731,7 @@ static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const voi
 }
 
 static const dmlops_plan_Kept dmlops_max_unpooling_kept[] = {{"KEPT_LAST", 0, 0}};
-static const dmlops_plan_Pass dmlops_max_unpooling_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, 0, -1, 0}, {1, 0, 2, 0, 4, 1, 0, -1, -1, -1, 1}};
+static const dmlops_plan_Pass dmlops_max_unpooling_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, 0, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1, -1}};
 static const int64_t dmlops_max_unpooling_divisors[] = {0};
 static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {1, dmlops_max_unpooling_kept},
@@ -38906,7 +38750,6 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -39009,7 +38852,7 @@ static inline void dmlops_one_hot_plan(dmlops_planning* planning, const void* de
 }
 
 static const dmlops_plan_Kept dmlops_resample_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample_lists[] = {"SCALES"};
 static const char* const dmlops_resample_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
@@ -39030,7 +38873,6 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_separable},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -39357,7 +39199,7 @@ static inline void dmlops_scatter_nd_plan(dmlops_planning* planning, const void*
     dmlops_plan_scatter(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_max_pooling2_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 0}, {1, 0, 2, 0, 4, 0, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_max_pooling2_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1, -1}};
 static const char* const dmlops_max_pooling2_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_max_pooling2_bounds[] = {"DIMS", "DIMENSION_COUNT"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
@@ -39377,7 +39219,6 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -39558,7 +39399,7 @@ static inline void dmlops_space_to_depth1_plan(dmlops_planning* planning, const 
 }
 
 static const dmlops_plan_Kept dmlops_mean_variance_normalization1_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_mean_variance_normalization1_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1, 0}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_mean_variance_normalization1_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
 static const char* const dmlops_mean_variance_normalization1_lists[] = {"AXES", "EXTENT"};
 static const int64_t dmlops_mean_variance_normalization1_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_shader = {
@@ -39578,7 +39419,6 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {2, 0, 7, 0, 8, 0, 3, 1, 4},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -39678,7 +39518,7 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
 }
 
 static const dmlops_plan_Kept dmlops_resample1_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample1_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample1_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
@@ -39699,7 +39539,6 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample1_separable},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -39743,7 +39582,7 @@ static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* 
     dmlops_plan_separable(planning, &told, &dmlops_resample1_shader);
 }
 
-static const dmlops_plan_Pass dmlops_matrix_multiply_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_matrix_multiply_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader = {
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_passes},
@@ -39761,7 +39600,6 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -39820,7 +39658,7 @@ static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning
     dmlops_plan_products(planning, &told, &dmlops_matrix_multiply_integer_shader);
 }
 
-static const dmlops_plan_Pass dmlops_quantized_linear_matrix_multiply_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_quantized_linear_matrix_multiply_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multiply_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_matrix_multiply_passes},
@@ -39838,7 +39676,6 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -39909,7 +39746,7 @@ static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning*
     dmlops_plan_products(planning, &told, &dmlops_quantized_linear_matrix_multiply_shader);
 }
 
-static const dmlops_plan_Pass dmlops_convolution_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_convolution_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1, -1}};
 static const char* const dmlops_convolution_integer_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER"};
 static const int64_t dmlops_convolution_integer_divisors[] = {10};
 static const char* const dmlops_convolution_integer_bounds[] = {"DIMS"};
@@ -39930,7 +39767,6 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -40063,7 +39899,7 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
     dmlops_plan_products(planning, &told, &dmlops_convolution_integer_shader);
 }
 
-static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 512, 0, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 512, 0, 0, -1, -1, -1}};
 static const char* const dmlops_quantized_linear_convolution_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER", "NUMBER2", "NUMBER3", "NUMBER4"};
 static const int64_t dmlops_quantized_linear_convolution_divisors[] = {20};
 static const char* const dmlops_quantized_linear_convolution_bounds[] = {"DIMS"};
@@ -40084,7 +39920,6 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -40389,14 +40224,14 @@ static inline void dmlops_activation_relu_grad_plan(dmlops_planning* planning, c
 }
 
 static const dmlops_plan_Kept dmlops_average_pooling_grad_kept[] = {{"KEPT_SHARE", 1, 0}};
-static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1, 0}};
-static const char* const dmlops_average_pooling_grad_lists[] = {"STRIDES", "START_PADDING", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "RESULTS", "INPUT_GRADIENT_SIZES2"};
+static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
+static const char* const dmlops_average_pooling_grad_lists[] = {"STRIDES", "START_PADDING", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "RESULTS"};
 static const int64_t dmlops_average_pooling_grad_divisors[] = {5};
 static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_kept},
     {2, dmlops_average_pooling_grad_passes},
-    {7, dmlops_average_pooling_grad_lists},
+    {6, dmlops_average_pooling_grad_lists},
     0,
     16,
     {1, dmlops_average_pooling_grad_divisors},
@@ -40410,7 +40245,6 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {2, 1, 2},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -40460,36 +40294,20 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
     list8.count = 0;
     dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list8, 1);
-    dmlops_list list9;
-    list9.count = 0;
-    dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list9, 1);
     dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
     dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
-    dmlops_list list10;
-    list10.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)desc->DimensionCount; ++at_v0) {
-        dmlops_list list11;
-        list11.count = 0;
-        dmlops_append(&list11, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-        dmlops_list list12;
-        list12.count = 0;
-        dmlops_append(&list12, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-        dmlops_push(&list10, dmlops_subtract(dmlops_max(dmlops_min(dmlops_add(dmlops_divide(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_list_entry(list11.values, list11.count, at_v0)), 0), dmlops_max(dmlops_min(dmlops_divide(dmlops_subtract(dmlops_add(dmlops_subtract(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_subtract(dmlops_entry(desc->WindowSize, desc->DimensionCount, at_v0), 1)), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), dmlops_list_entry(list12.values, list12.count, at_v0)), 0)));
-    }
-    dmlops_tell_list(planning, &told.covering, &list10);
-    dmlops_plan_nearby(planning, &told, &dmlops_average_pooling_grad_shader);
+    dmlops_plan_definition(planning, &told, &dmlops_average_pooling_grad_shader);
 }
 
 static const dmlops_plan_Kept dmlops_max_pooling_grad_kept[] = {{"KEPT_WINNER", 0, 0}};
-static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 2, 0, 4, 1, 0, -1, -1, -1, 0}};
-static const char* const dmlops_max_pooling_grad_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS", "INPUT_GRADIENT_SIZES2"};
+static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1, -1}};
+static const char* const dmlops_max_pooling_grad_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS"};
 static const int64_t dmlops_max_pooling_grad_divisors[] = {7};
 static const char* const dmlops_max_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_kept},
     {2, dmlops_max_pooling_grad_passes},
-    {7, dmlops_max_pooling_grad_lists},
+    {6, dmlops_max_pooling_grad_lists},
     0,
     16,
     {1, dmlops_max_pooling_grad_divisors},
@@ -40503,7 +40321,6 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {2, 2, 2},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -40515,7 +40332,6 @@ static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const
     dmlops_plan_Definition_empty(&told);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
@@ -40550,24 +40366,8 @@ static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const
     list7.count = 0;
     dmlops_append(&list7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.lists, &list7, 1);
-    dmlops_list list8;
-    list8.count = 0;
-    dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
     dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_list list9;
-    list9.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)desc->DimensionCount; ++at_v0) {
-        dmlops_list list10;
-        list10.count = 0;
-        dmlops_append(&list10, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-        dmlops_list list11;
-        list11.count = 0;
-        dmlops_append(&list11, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-        dmlops_push(&list9, dmlops_subtract(dmlops_max(dmlops_min(dmlops_add(dmlops_divide(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_list_entry(list10.values, list10.count, at_v0)), 0), dmlops_max(dmlops_min(dmlops_divide(dmlops_subtract(dmlops_add(dmlops_subtract(dmlops_add(dmlops_divide(dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(at_v0, 2)), 2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v0)), dmlops_multiply(dmlops_subtract(dmlops_entry(desc->WindowSize, desc->DimensionCount, at_v0), 1), dmlops_entry(desc->Dilations, desc->DimensionCount, at_v0))), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), 1), dmlops_entry(desc->Strides, desc->DimensionCount, at_v0)), dmlops_list_entry(list11.values, list11.count, at_v0)), 0)));
-    }
-    dmlops_tell_list(planning, &told.covering, &list9);
-    dmlops_plan_nearby(planning, &told, &dmlops_max_pooling_grad_shader);
+    dmlops_plan_definition(planning, &told, &dmlops_max_pooling_grad_shader);
 }
 
 static inline void dmlops_random_generator_plan(dmlops_planning* planning, const void* description) {
@@ -40591,7 +40391,7 @@ static inline void dmlops_nonzero_coordinates_plan(dmlops_planning* planning, co
 }
 
 static const dmlops_plan_Kept dmlops_resample_grad_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample_grad_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample_grad_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}};
@@ -40612,7 +40412,6 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_grad_separable},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -40699,7 +40498,7 @@ static inline void dmlops_slice_grad_plan(dmlops_planning* planning, const void*
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_adam_optimizer_passes[] = {{0, 0, 5, 0, 224, 0, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_adam_optimizer_passes[] = {{0, 0, 5, 0, 224, 0, 0, -1, -1, -1}};
 static const char* const dmlops_adam_optimizer_lists[] = {"NUMBER"};
 static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
@@ -40718,7 +40517,6 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {1, 5, 31, 16, 224, 0, 5, 0, 0},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -40793,7 +40591,7 @@ static inline void dmlops_argmax_plan(dmlops_planning* planning, const void* des
 }
 
 static const dmlops_plan_Kept dmlops_roi_align_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
-static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1, 0}, {1, 0, 3, 0, 8, 13, 0, -1, -1, 1, 0}};
+static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {4, dmlops_roi_align_kept},
     {2, dmlops_roi_align_passes},
@@ -40811,7 +40609,6 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -40961,7 +40758,7 @@ static inline void dmlops_element_wise_difference_square_plan(dmlops_planning* p
 }
 
 static const dmlops_plan_Kept dmlops_local_response_normalization_grad_kept[] = {{"KEPT_BASE", 1, 0}, {"KEPT_SHARES", 1, 0}};
-static const dmlops_plan_Pass dmlops_local_response_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 1, 0, -1, -1, -1, 0}, {1, 0, 2, 0, 4, 3, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_local_response_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 1, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 3, 0, -1, -1, -1}};
 static const char* const dmlops_local_response_normalization_grad_lists[] = {"BEFORE", "SPAN", "AFTER"};
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_grad_shader = {
     {2, dmlops_local_response_normalization_grad_kept},
@@ -40980,7 +40777,6 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -41053,7 +40849,7 @@ static inline void dmlops_cumulative_product_plan(dmlops_planning* planning, con
 }
 
 static const dmlops_plan_Kept dmlops_batch_normalization_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
-static const dmlops_plan_Pass dmlops_batch_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 5, 0, 32, 0, 0, -1, -1, -1, 0}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1, 0}, {3, 0, 7, 0, 128, 1, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_batch_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1}, {1, 0, 5, 0, 32, 0, 0, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 1, 0, -1, -1, -1}};
 static const char* const dmlops_batch_normalization_grad_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader = {
     {2, dmlops_batch_normalization_grad_kept},
@@ -41072,7 +40868,6 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {4, 0, 31, 0, 32, 192, 5, 1, 2},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -41149,7 +40944,7 @@ static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning
 }
 
 static const dmlops_plan_Kept dmlops_dynamic_quantize_linear_kept[] = {{"KEPT_LOW", 1, 0}, {"KEPT_HIGH", 1, 0}, {"KEPT_SCALE", 1, 0}, {"KEPT_FACTOR", 1, 0}, {"KEPT_POINT", 0, 0}};
-static const dmlops_plan_Pass dmlops_dynamic_quantize_linear_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1, 0}, {1, 1, 2, 4, 0, 3, 0, -1, -1, -1, 0}, {2, 1, 3, 24, 0, 5, 0, -1, -1, -1, 0}, {3, 0, 1, 0, 2, 24, 0, -1, -1, -1, 0}, {4, 0, 2, 0, 4, 4, 0, -1, -1, -1, 0}, {5, 0, 3, 0, 8, 16, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_dynamic_quantize_linear_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1}, {1, 1, 2, 4, 0, 3, 0, -1, -1, -1}, {2, 1, 3, 24, 0, 5, 0, -1, -1, -1}, {3, 0, 1, 0, 2, 24, 0, -1, -1, -1}, {4, 0, 2, 0, 4, 4, 0, -1, -1, -1}, {5, 0, 3, 0, 8, 16, 0, -1, -1, -1}};
 static const char* const dmlops_dynamic_quantize_linear_lists[] = {"NUMBER"};
 static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader = {
     {5, dmlops_dynamic_quantize_linear_kept},
@@ -41168,7 +40963,6 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {6, 0, 3, 2},
     {-1, -1, -1, -1},
 };
@@ -41213,7 +41007,7 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
 }
 
 static const dmlops_plan_Kept dmlops_roi_align1_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
-static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1, 0}, {1, 0, 3, 0, 8, 13, 0, -1, -1, 1, 0}};
+static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {4, dmlops_roi_align1_kept},
     {2, dmlops_roi_align1_passes},
@@ -41231,7 +41025,6 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -41288,7 +41081,7 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
 }
 
 static const dmlops_plan_Kept dmlops_roi_align_grad_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}, {"KEPT_ROWS", 1, 0}, {"KEPT_COLUMNS", 1, 0}, {"KEPT_BEST", 0, 0}};
-static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1, 0}, {1, 1, 4, 16, 0, 13, 0, -1, -1, -1, 0}, {2, 1, 5, 32, 0, 13, 0, -1, -1, -1, 0}, {3, 1, 6, 64, 0, 13, 0, -1, -1, -1, 0}, {4, 0, 4, 0, 16, 125, 0, -1, -1, -1, 0}, {5, 0, 5, 0, 32, 77, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1}, {1, 1, 4, 16, 0, 13, 0, -1, -1, -1}, {2, 1, 5, 32, 0, 13, 0, -1, -1, -1}, {3, 1, 6, 64, 0, 13, 0, -1, -1, -1}, {4, 0, 4, 0, 16, 125, 0, -1, -1, -1}, {5, 0, 5, 0, 32, 77, 0, -1, -1, -1}};
 static const char* const dmlops_roi_align_grad_lists[] = {"INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3"};
 static const char* const dmlops_roi_align_grad_bounds[] = {"IS_AVERAGE", "IS_LINEAR"};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
@@ -41308,7 +41101,6 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {6, 4, 13, 1},
 };
@@ -41406,7 +41198,7 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
 }
 
 static const dmlops_plan_Kept dmlops_batch_normalization_training_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_batch_normalization_training_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1, 0}, {1, 0, 4, 0, 16, 5, 0, -1, -1, -1, 0}, {2, 0, 5, 0, 32, 1, 0, -1, -1, -1, 0}, {3, 0, 6, 0, 64, 4, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_batch_normalization_training_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 4, 0, 16, 5, 0, -1, -1, -1}, {2, 0, 5, 0, 32, 1, 0, -1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1, -1}};
 static const char* const dmlops_batch_normalization_training_lists[] = {"EXTENT"};
 static const int64_t dmlops_batch_normalization_training_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_shader = {
@@ -41426,7 +41218,6 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {4, 0, 15, 0, 16, 96, 4, 1, 4},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -41496,7 +41287,7 @@ static inline void dmlops_batch_normalization_training_plan(dmlops_planning* pla
 }
 
 static const dmlops_plan_Kept dmlops_batch_normalization_training_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
-static const dmlops_plan_Pass dmlops_batch_normalization_training_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 5, 0, 32, 3, 0, -1, -1, -1, 0}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1, 0}, {3, 0, 7, 0, 128, 1, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_batch_normalization_training_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1}, {1, 0, 5, 0, 32, 3, 0, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 1, 0, -1, -1, -1}};
 static const char* const dmlops_batch_normalization_training_grad_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_grad_shader = {
     {2, dmlops_batch_normalization_training_grad_kept},
@@ -41515,7 +41306,6 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {4, 0, 31, 0, 32, 192, 5, 1, 2},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -41756,7 +41546,7 @@ static inline void dmlops_activation_hardmax1_plan(dmlops_planning* planning, co
 }
 
 static const dmlops_plan_Kept dmlops_resample2_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample2_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample2_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample2_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
@@ -41777,7 +41567,6 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample2_separable},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -41823,7 +41612,7 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
 }
 
 static const dmlops_plan_Kept dmlops_resample_grad1_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample_grad1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad1_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample_grad1_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}};
@@ -41844,7 +41633,6 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_grad1_separable},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -41912,7 +41700,7 @@ static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const
 }
 
 static const dmlops_plan_Kept dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_MIXED", 1, 0}};
-static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1, 0}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1, 0}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1, 0}, {4, 0, 11, 0, 2048, 8, 0, -1, -1, -1, 0}, {5, 0, 12, 0, 4096, 2, 0, -1, -1, -1, 0}, {6, 0, 13, 0, 8192, 4, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1, -1}};
 static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "HEAD_COUNT", "HEAD_COUNT2"};
 static const int64_t dmlops_multihead_attention_divisors[] = {36, 37};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
@@ -41932,7 +41720,6 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -43224,7 +43011,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_plan_definition(planning, &told, &dmlops_multihead_attention_shader);
 }
 
-static const dmlops_plan_Pass dmlops_lp_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_lp_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_lp_pooling1_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_lp_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
@@ -43244,7 +43031,6 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -43321,7 +43107,7 @@ static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void
     dmlops_plan_sliding(planning, &told, &dmlops_lp_pooling1_shader);
 }
 
-static const dmlops_plan_Pass dmlops_average_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_average_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_average_pooling1_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
 static const char* const dmlops_average_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
@@ -43341,7 +43127,6 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -43513,7 +43298,7 @@ static inline void dmlops_activation_hard_swish_plan(dmlops_planning* planning, 
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_quantized_linear_average_pooling_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_quantized_linear_average_pooling_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1, -1}};
 static const char* const dmlops_quantized_linear_average_pooling_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
 static const char* const dmlops_quantized_linear_average_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_pooling_shader = {
@@ -43533,7 +43318,6 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -43683,7 +43467,7 @@ static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning*
     dmlops_plan_sliding(planning, &told, &dmlops_quantized_linear_average_pooling_shader);
 }
 
-static const dmlops_plan_Pass dmlops_matrix_multiply_integer_to_float_passes[] = {{0, 0, 7, 0, 128, 0, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_matrix_multiply_integer_to_float_passes[] = {{0, 0, 7, 0, 128, 0, 0, -1, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_float_shader = {
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_to_float_passes},
@@ -43701,7 +43485,6 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -43768,7 +43551,7 @@ static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning*
 }
 
 static const dmlops_plan_Kept dmlops_mean_variance_normalization2_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_mean_variance_normalization2_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1, 0}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_mean_variance_normalization2_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
 static const char* const dmlops_mean_variance_normalization2_lists[] = {"AXES", "EXTENT"};
 static const int64_t dmlops_mean_variance_normalization2_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_shader = {
@@ -43788,7 +43571,6 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {2, 0, 7, 0, 8, 0, 3, 1, 4},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -43889,7 +43671,7 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
 }
 
 static const dmlops_plan_Kept dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_MIXED", 1, 0}};
-static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1, 0}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1, 0}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1, 0}, {4, 0, 12, 0, 4096, 8, 0, -1, -1, -1, 0}, {5, 0, 13, 0, 8192, 2, 0, -1, -1, -1, 0}, {6, 0, 14, 0, 16384, 4, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1}, {4, 0, 12, 0, 4096, 8, 0, -1, -1, -1}, {5, 0, 13, 0, 8192, 2, 0, -1, -1, -1}, {6, 0, 14, 0, 16384, 4, 0, -1, -1, -1}};
 static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "KEY_VALUE_HEAD_COUNT", "QUERY_HEAD_COUNT"};
 static const int64_t dmlops_multihead_attention1_divisors[] = {38, 39};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
@@ -43909,7 +43691,6 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -45466,7 +45247,7 @@ static inline void dmlops_dequantize_plan(dmlops_planning* planning, const void*
 }
 
 static const dmlops_plan_Kept dmlops_resample3_kept[] = {{"KEPT_PLACE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1, 0}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample3_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample3_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample3_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 1, 0}, {4, 0, 1, 0, 0}};
@@ -45487,7 +45268,6 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {3, dmlops_resample3_separable},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -45534,7 +45314,7 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
     dmlops_plan_separable(planning, &told, &dmlops_resample3_shader);
 }
 
-static const dmlops_plan_Pass dmlops_fold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 0}};
+static const dmlops_plan_Pass dmlops_fold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_fold_lists[] = {"START_PADDING", "DILATIONS", "STRIDES", "OUTPUT_SIZES2", "BLOCKS_PER_DIMENSION", "WINDOW_SIZES"};
 static const int64_t dmlops_fold_divisors[] = {6};
 static const char* const dmlops_fold_bounds[] = {"LEN", "LEN2", "LEN3", "DIMENSION_COUNT"};
@@ -45555,7 +45335,6 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
@@ -45613,7 +45392,7 @@ static inline void dmlops_fold_plan(dmlops_planning* planning, const void* descr
     dmlops_plan_definition(planning, &told, &dmlops_fold_shader);
 }
 
-static const dmlops_plan_Pass dmlops_unfold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1, 1}};
+static const dmlops_plan_Pass dmlops_unfold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_unfold_lists[] = {"BLOCKS_PER_DIMENSION", "INPUT_SIZES2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES3"};
 static const int64_t dmlops_unfold_divisors[] = {4, 5};
 static const char* const dmlops_unfold_bounds[] = {"DIMENSION_COUNT", "LEN", "LEN2", "LEN3"};
@@ -45634,7 +45413,6 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };

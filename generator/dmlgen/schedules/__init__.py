@@ -21,8 +21,6 @@ from dmlgen.schedules import (
     elementwise,
     gather,
     lanes,
-    nearby,
-    quarters,
     reduction,
     rows,
     scan,
@@ -42,11 +40,9 @@ FAST_FORMS: tuple[Callable[[OutputDefinitions, Described], FastForm | None], ...
     rows.recognise,
     sums.recognise,
     separable.recognise,
-    nearby.recognise,
     totals.recognise,
     selected.recognise,
     lanes.recognise,
-    quarters.recognise,
 )
 
 

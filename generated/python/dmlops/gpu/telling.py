@@ -31,7 +31,6 @@ from .plans.defined import Definition, DefinitionShader
 from .plans.definition import plan_definition
 from .plans.elementwise import Map, plan_map
 from .plans.gather import Gather, plan_gather
-from .plans.nearby import plan_nearby
 from .plans.nonzero import Nonzero, plan_nonzero
 from .plans.philox import Philox, plan_philox
 from .plans.planning import Planning, Refused
@@ -62,7 +61,6 @@ PLANNERS: Mapping[str, Callable[[Planning, Definition, DefinitionShader], None]]
     "sliding": plan_sliding,
     "rows": plan_rows,
     "separable": plan_separable,
-    "nearby": plan_nearby,
 }
 """Planners of definitions, by the name that shaders have for them."""
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dmlgen.outputs.hlsl_definition.attention import attention_pass
 from dmlgen.outputs.hlsl_definition.contraction import contracted_pass
 from dmlgen.outputs.hlsl_definition.form import FormPass
-from dmlgen.outputs.hlsl_definition.nearby import nearby_pass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.rows import rows_pass
 from dmlgen.outputs.hlsl_definition.selected import selected_passes
@@ -22,7 +21,6 @@ OF_OUTPUTS: tuple[Callable[[ShaderPrinter, Operator, int], FormPass | None], ...
     sliding_pass,
     rows_pass,
     separable_pass,
-    nearby_pass,
 )
 """Passes after those of the definition, given their first number."""
 

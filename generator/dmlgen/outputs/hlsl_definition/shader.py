@@ -30,7 +30,6 @@ from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules.keyed import keyed
 from dmlgen.schedules.lanes import Lanes
-from dmlgen.schedules.quarters import Quarters
 from dmlgen.schedules.sets import AT
 from dmlgen.schedules.steps import in_step
 from dmlgen.text import Text
@@ -53,8 +52,7 @@ class Pass:
     visits the coordinates of another box, each of which names the entry it counts for. `each`: the array of
     tensors each of which takes a dispatch. `where`: the coordinates that are written; all if empty. `form`:
     it is computed in a faster way, not from the text of a value. `lanes`: each thread computes several
-    elements, and stores `lane`. `has_quarters`: a thread may compute four elements, a quarter of a dimension
-    apart.
+    elements, and stores `lane`.
     """
 
     values: Mapping[str, str]
@@ -66,7 +64,6 @@ class Pass:
     form: FormPass | None = None
     lanes: Lanes | None = None
     lane: str = ""
-    has_quarters: bool = False
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -113,11 +110,6 @@ class DefinitionShader:
     def lanes(self) -> Lanes | None:
         """The lanes of the output, if it has any."""
         return next((one.lanes for one in self.passes if one.lanes is not None), None)
-
-    @property
-    def has_quarters(self) -> bool:
-        """Whether threads may compute four elements of the output, a quarter of a dimension apart."""
-        return any(one.has_quarters for one in self.passes)
 
     @property
     def is_precise(self) -> bool:
@@ -348,8 +340,7 @@ def _output_pass(printer: ShaderPrinter, operator: Operator, names: tuple[str, .
         read |= entries_read(value)
     if lanes is not None:
         return Pass(values, tuple(sorted(read)), lanes=lanes, lane=printer.lane(lanes.output))
-    has_quarters = not each and operator.form(Quarters) is not None
-    return Pass(values, tuple(sorted(read)), each=each, where=condition, has_quarters=has_quarters)
+    return Pass(values, tuple(sorted(read)), each=each, where=condition)
 
 
 def _together(operator: Operator) -> list[tuple[str, ...]]:

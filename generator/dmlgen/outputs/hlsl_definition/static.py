@@ -60,7 +60,6 @@ def static_of(shader: DefinitionShader, plans: Plans) -> Static:
                 one.along,
                 *(box[1] if box and box[0] == kind else NONE for kind in ("list", "tensor")),
                 NONE if one.lanes is None else one.lanes.apart,
-                one.has_quarters,
             )
         )
     return Static(

@@ -202,11 +202,6 @@ def dispatch_defined(
         shape = in_words(shape)
         count = count // 4
         threads = count
-    elif one.has_quarters and are_quarters_worth(told, one, shape):
-        out.define("QUARTERS", 1)
-        shape = in_lanes(shape, innermost(told, one, shape), LANES)
-        count = element_count(shape)
-        threads = count
     if len(shader.sums) > 0:
         out.define("SCRATCH_VECTOR", 4 if tile.units.rows > 0 else 1)
     dispatch_box(out, told, known, one, shape, count, step * count, Threads(threads, in_group), waits)
@@ -224,20 +219,6 @@ def writes_words(told: Definition, one: Pass) -> bool:
     vector = vector_width(tensor.bits, tensor.sizes[last], tensor.strides[last], others)
     is_large = element_count(tensor.sizes) >= 4 * ELEMENTWISE_BUSY
     return tensor.bits == 8 and vector == 4 and is_large
-
-
-def innermost(told: Definition, one: Pass, shape: Sizes) -> int:
-    """The dimension of an output along which its elements lie closest in memory."""
-    return outermost_first(shape, told.tensors[one.target].strides)[-1]
-
-
-def are_quarters_worth(told: Definition, one: Pass, shape: Sizes) -> bool:
-    """Whether an output is so large that threads that compute four elements each keep a GPU busy, and hardly
-    any of these lie outside. A quarter of its innermost dimension is two elements or more, so that this
-    remains the innermost."""
-    size = shape[innermost(told, one, shape)]
-    outside = LANES * ceil_div(size, LANES) - size
-    return size >= 2 * LANES and 8 * outside <= size and element_count(shape) >= LANES * ELEMENTWISE_BUSY
 
 
 def in_words(sizes: Sizes) -> Eight:

@@ -315,15 +315,6 @@ SEPARABLE_ROWS = 8  # NVIDIA H200: 4 at 0.82, 16 at 0.73
 SEPARABLE_SPAN = 512  # NVIDIA H200: 256 at 0.87, 1024 at 1.00
 "columns of the tensor that a group then reads, at most, apart from the taps of one more element"
 
-NEARBY_THREADS = 256  # NVIDIA H200: 128 at 0.92 to 1.18, 512 at 0.71 to 1.01
-"threads in a group, at most"
-NEARBY_COLUMNS = 128  # NVIDIA H200: 32 at 0.85, 64 at 0.92
-"columns of its tile, at most"
-NEARBY_ROWS = 64  # NVIDIA H200: 16 at 0.78, 32 at 0.98
-"rows of its tile, at most"
-NEARBY_ROOM = 2048  # NVIDIA H200: 1024 at 1.01, 4096 at 1.00
-"entries that a group has room for in shared memory"
-
 SELECTED_LANES = 16  # NVIDIA H200: 4 at 0.84, 8 at 0.83, 32 at 0.81
 "elements that share the search for their terms, at most"
 SELECTED_ROOM = 33554432  # 128 MiB

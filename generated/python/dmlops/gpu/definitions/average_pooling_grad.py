@@ -24,7 +24,6 @@ from ..plans.defined import (
     DefinitionShader,
     Factors,
     Kept,
-    NearbyPass,
     Pass,
     RowsPass,
     SelectedPass,
@@ -45,18 +44,10 @@ SHADER = DefinitionShader(
         Kept("KEPT_SHARE", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1, False),
-        Pass(1, False, 1, 0, 2, 1, False, -1, -1, -1, False),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
+        Pass(1, False, 1, 0, 2, 1, False, -1, -1, -1),
     ],
-    lists=[
-        "STRIDES",
-        "START_PADDING",
-        "PADDED_SIZES",
-        "SPATIAL",
-        "WINDOW_SIZE",
-        "RESULTS",
-        "INPUT_GRADIENT_SIZES2",
-    ],
+    lists=["STRIDES", "START_PADDING", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "RESULTS"],
     float_lists=0,
     boxes=16,
     divisors=[5],
@@ -70,7 +61,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
-    nearby=NearbyPass(2, 1, 2),
     totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
@@ -85,10 +75,8 @@ def told(desc: Any, index: int) -> Definition:
         told_of(TENSOR0, desc.InputGradientTensor),
         told_of(TENSOR1, desc.OutputGradientTensor),
     ]
-    output_gradient_sizes = desc.OutputGradientTensor.Sizes
-    output_gradient_sizes2 = output_gradient_sizes[2:]
+    output_gradient_sizes = desc.OutputGradientTensor.Sizes[2:]
     input_gradient_sizes = desc.InputGradientTensor.Sizes
-    input_gradient_sizes2 = input_gradient_sizes[2:]
     return Definition(
         desc.OutputGradientTensor.DataType == DOUBLE,
         tensors,
@@ -98,14 +86,13 @@ def told(desc: Any, index: int) -> Definition:
             limited(desc.StartPadding),
             limited(
                 tuple(
-                    entry(output_gradient_sizes2, d) + desc.StartPadding[d] + desc.EndPadding[d]
+                    entry(output_gradient_sizes, d) + desc.StartPadding[d] + desc.EndPadding[d]
                     for d in range(desc.DimensionCount)
                 )
             ),
-            limited(output_gradient_sizes2),
+            limited(output_gradient_sizes),
             limited(desc.WindowSize),
-            limited(input_gradient_sizes2),
-            limited(input_gradient_sizes2),
+            limited(input_gradient_sizes[2:]),
         ],
         [],
         [1 if desc.IncludePadding else 0],
@@ -117,33 +104,8 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (),
         NO_SEPARABLE,
-        tuple(
-            max(
-                min(
-                    quotient(entry(output_gradient_sizes, d + 2) // 2 + desc.StartPadding[d], desc.Strides[d])
-                    + 1,
-                    entry(input_gradient_sizes2, d),
-                ),
-                0,
-            )
-            - max(
-                min(
-                    quotient(
-                        entry(output_gradient_sizes, d + 2) // 2
-                        + desc.StartPadding[d]
-                        - (desc.WindowSize[d] - 1)
-                        + desc.Strides[d]
-                        - 1,
-                        desc.Strides[d],
-                    ),
-                    entry(input_gradient_sizes2, d),
-                ),
-                0,
-            )
-            for d in range(desc.DimensionCount)
-        ),
         (),
     )
 
 
-DEFINING = Defining("nearby", SHADER, told, "", "")
+DEFINING = Defining("definition", SHADER, told, "", "")

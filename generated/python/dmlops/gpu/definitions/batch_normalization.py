@@ -23,7 +23,6 @@ from ..plans.defined import (
     Definition,
     DefinitionShader,
     Factors,
-    NearbyPass,
     Pass,
     RowsPass,
     SelectedPass,
@@ -43,7 +42,7 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 5, 0, 32, 0, False, -1, -1, -1, True),
+        Pass(0, False, 5, 0, 32, 0, False, -1, -1, -1),
     ],
     lists=[],
     float_lists=0,
@@ -59,7 +58,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(1, 5, 31, 0, 32, 0, 5, 0, 0),
     sums=[],
     separable=[],
-    nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
@@ -97,7 +95,6 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (),
         NO_SEPARABLE,
-        (),
         (),
     )
 

@@ -24,7 +24,6 @@ from ..plans.defined import (
     DefinitionShader,
     Factors,
     Kept,
-    NearbyPass,
     Pass,
     RowsPass,
     SelectedPass,
@@ -46,10 +45,10 @@ SHADER = DefinitionShader(
         Kept("KEPT_TILT", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 3, 0, 0, False, -1, -1, -1, False),
-        Pass(1, False, 5, 0, 32, 0, False, -1, -1, -1, False),
-        Pass(2, False, 6, 0, 64, 2, False, -1, -1, -1, False),
-        Pass(3, False, 7, 0, 128, 1, False, -1, -1, -1, False),
+        Pass(0, True, 0, 3, 0, 0, False, -1, -1, -1),
+        Pass(1, False, 5, 0, 32, 0, False, -1, -1, -1),
+        Pass(2, False, 6, 0, 64, 2, False, -1, -1, -1),
+        Pass(3, False, 7, 0, 128, 1, False, -1, -1, -1),
     ],
     lists=["EXTENT"],
     float_lists=0,
@@ -65,7 +64,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(4, 0, 31, 0, 32, 192, 5, 1, 2),
     sums=[],
     separable=[],
-    nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
@@ -139,7 +137,6 @@ def told(desc: Any, index: int) -> Definition:
         tuple(1 if desc.MeanTensor.Sizes[d] == 1 else 0 for d in range(input_dimension_count)),
         (),
         NO_SEPARABLE,
-        (),
         (),
     )
 

@@ -24,7 +24,6 @@ from ..plans.defined import (
     DefinitionShader,
     Factors,
     Kept,
-    NearbyPass,
     Pass,
     RowsPass,
     SelectedPass,
@@ -47,10 +46,10 @@ SHADER = DefinitionShader(
         Kept("KEPT_VARIANCE", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 7, 0, 3, False, -1, -1, -1, False),
-        Pass(1, False, 4, 0, 16, 5, False, -1, -1, -1, False),
-        Pass(2, False, 5, 0, 32, 1, False, -1, -1, -1, False),
-        Pass(3, False, 6, 0, 64, 4, False, -1, -1, -1, False),
+        Pass(0, True, 0, 7, 0, 3, False, -1, -1, -1),
+        Pass(1, False, 4, 0, 16, 5, False, -1, -1, -1),
+        Pass(2, False, 5, 0, 32, 1, False, -1, -1, -1),
+        Pass(3, False, 6, 0, 64, 4, False, -1, -1, -1),
     ],
     lists=["EXTENT"],
     float_lists=0,
@@ -66,7 +65,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(4, 0, 15, 0, 16, 96, 4, 1, 4),
     sums=[],
     separable=[],
-    nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
@@ -143,7 +141,6 @@ def told(desc: Any, index: int) -> Definition:
         tuple(1 if desc.ScaleTensor.Sizes[d] == 1 else 0 for d in range(input_dimension_count)),
         (),
         NO_SEPARABLE,
-        (),
         (),
     )
 

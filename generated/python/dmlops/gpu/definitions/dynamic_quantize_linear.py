@@ -24,7 +24,6 @@ from ..plans.defined import (
     DefinitionShader,
     Factors,
     Kept,
-    NearbyPass,
     Pass,
     RowsPass,
     SelectedPass,
@@ -49,12 +48,12 @@ SHADER = DefinitionShader(
         Kept("KEPT_POINT", False, False),
     ],
     passes=[
-        Pass(0, True, 0, 3, 0, 0, False, -1, -1, -1, False),
-        Pass(1, True, 2, 4, 0, 3, False, -1, -1, -1, False),
-        Pass(2, True, 3, 24, 0, 5, False, -1, -1, -1, False),
-        Pass(3, False, 1, 0, 2, 24, False, -1, -1, -1, False),
-        Pass(4, False, 2, 0, 4, 4, False, -1, -1, -1, False),
-        Pass(5, False, 3, 0, 8, 16, False, -1, -1, -1, False),
+        Pass(0, True, 0, 3, 0, 0, False, -1, -1, -1),
+        Pass(1, True, 2, 4, 0, 3, False, -1, -1, -1),
+        Pass(2, True, 3, 24, 0, 5, False, -1, -1, -1),
+        Pass(3, False, 1, 0, 2, 24, False, -1, -1, -1),
+        Pass(4, False, 2, 0, 4, 4, False, -1, -1, -1),
+        Pass(5, False, 3, 0, 8, 16, False, -1, -1, -1),
     ],
     lists=["NUMBER"],
     float_lists=0,
@@ -70,7 +69,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
-    nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(6, 0, 3, 2),
     selected=SelectedPass(-1, -1, -1, -1),
 )
@@ -116,7 +114,6 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (),
         NO_SEPARABLE,
-        (),
         (),
     )
 

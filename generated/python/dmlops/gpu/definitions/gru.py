@@ -24,7 +24,6 @@ from ..plans.defined import (
     DefinitionShader,
     Factors,
     Kept,
-    NearbyPass,
     Pass,
     RowsPass,
     SelectedPass,
@@ -51,11 +50,11 @@ SHADER = DefinitionShader(
         Kept("KEPT_HIDDEN", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1, False),
-        Pass(1, True, 1, 2, 0, 5, True, -1, -1, -1, False),
-        Pass(2, True, 2, 4, 0, 7, True, -1, -1, -1, False),
-        Pass(3, False, 6, 0, 64, 4, False, -1, -1, -1, False),
-        Pass(4, False, 7, 0, 128, 4, False, -1, -1, -1, False),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
+        Pass(1, True, 1, 2, 0, 5, True, -1, -1, -1),
+        Pass(2, True, 2, 4, 0, 7, True, -1, -1, -1),
+        Pass(3, False, 6, 0, 64, 4, False, -1, -1, -1),
+        Pass(4, False, 7, 0, 128, 4, False, -1, -1, -1),
     ],
     lists=["NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2", "NUMBER3"],
     float_lists=0,
@@ -76,7 +75,6 @@ SHADER = DefinitionShader(
         SumsPass(8, 4, 7, 0, 2, 4, 6, 2, 2, False, 8, 4, True),
     ],
     separable=[],
-    nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
@@ -167,7 +165,6 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (1, 1 if desc.LinearBeforeReset else 0, linear_before_reset, linear_before_reset),
         NO_SEPARABLE,
-        (),
         (),
     )
 

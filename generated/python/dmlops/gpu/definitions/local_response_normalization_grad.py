@@ -24,7 +24,6 @@ from ..plans.defined import (
     DefinitionShader,
     Factors,
     Kept,
-    NearbyPass,
     Pass,
     RowsPass,
     SelectedPass,
@@ -46,8 +45,8 @@ SHADER = DefinitionShader(
         Kept("KEPT_SHARES", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 3, 0, 1, False, -1, -1, -1, False),
-        Pass(1, False, 2, 0, 4, 3, False, -1, -1, -1, False),
+        Pass(0, True, 0, 3, 0, 1, False, -1, -1, -1),
+        Pass(1, False, 2, 0, 4, 3, False, -1, -1, -1),
     ],
     lists=["BEFORE", "SPAN", "AFTER"],
     float_lists=0,
@@ -63,7 +62,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
-    nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
@@ -135,7 +133,6 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (),
         NO_SEPARABLE,
-        (),
         (),
     )
 

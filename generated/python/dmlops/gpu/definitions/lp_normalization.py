@@ -24,7 +24,6 @@ from ..plans.defined import (
     DefinitionShader,
     Factors,
     Kept,
-    NearbyPass,
     Pass,
     RowsPass,
     SelectedPass,
@@ -45,8 +44,8 @@ SHADER = DefinitionShader(
         Kept("KEPT_NORM", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1, False),
-        Pass(1, False, 1, 0, 2, 1, False, -1, -1, -1, False),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
+        Pass(1, False, 1, 0, 2, 1, False, -1, -1, -1),
     ],
     lists=["EXTENT"],
     float_lists=0,
@@ -62,7 +61,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(2, 0, 1, 0, 2, 0, 1, 1, 2),
     sums=[],
     separable=[],
-    nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
@@ -102,7 +100,6 @@ def told(desc: Any, index: int) -> Definition:
         tuple(1 if d == desc.Axis else 0 for d in range(input_dimension_count)),
         (),
         NO_SEPARABLE,
-        (),
         (),
     )
 

@@ -24,7 +24,6 @@ from ..plans.defined import (
     DefinitionShader,
     Factors,
     Kept,
-    NearbyPass,
     Pass,
     RowsPass,
     SelectedPass,
@@ -51,11 +50,11 @@ SHADER = DefinitionShader(
         Kept("KEPT_HIDDEN", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1, False),
-        Pass(1, True, 1, 6, 0, 7, True, -1, -1, -1, False),
-        Pass(2, False, 8, 0, 256, 4, False, -1, -1, -1, False),
-        Pass(3, False, 9, 0, 512, 4, False, -1, -1, -1, False),
-        Pass(4, False, 10, 0, 1024, 2, False, -1, -1, -1, False),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
+        Pass(1, True, 1, 6, 0, 7, True, -1, -1, -1),
+        Pass(2, False, 8, 0, 256, 4, False, -1, -1, -1),
+        Pass(3, False, 9, 0, 512, 4, False, -1, -1, -1),
+        Pass(4, False, 10, 0, 1024, 2, False, -1, -1, -1),
     ],
     lists=["NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2", "NUMBER4"],
     float_lists=0,
@@ -74,7 +73,6 @@ SHADER = DefinitionShader(
         SumsPass(6, 6, 7, 0, 2, 4, 4, 4, 1, True, 8, 4, True),
     ],
     separable=[],
-    nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
@@ -172,7 +170,6 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (1, 1),
         NO_SEPARABLE,
-        (),
         (),
     )
 

@@ -23,7 +23,6 @@ from ..plans.defined import (
     Definition,
     DefinitionShader,
     Factors,
-    NearbyPass,
     Pass,
     RowsPass,
     SelectedPass,
@@ -46,7 +45,7 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 4, 0, 16, 0, False, -1, -1, -1, False),
+        Pass(0, False, 4, 0, 16, 0, False, -1, -1, -1),
     ],
     lists=[],
     float_lists=0,
@@ -62,7 +61,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
-    nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
@@ -128,7 +126,6 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (),
         NO_SEPARABLE,
-        (),
         (),
     )
 

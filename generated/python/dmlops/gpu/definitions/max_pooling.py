@@ -24,7 +24,6 @@ from ..plans.defined import (
     DefinitionShader,
     Factors,
     Frame,
-    NearbyPass,
     Pass,
     RowsPass,
     SelectedPass,
@@ -44,7 +43,7 @@ SHADER = DefinitionShader(
     kept=[
     ],
     passes=[
-        Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1, False),
+        Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1),
     ],
     lists=["STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"],
     float_lists=0,
@@ -60,7 +59,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
-    nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
@@ -102,7 +100,6 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (),
         NO_SEPARABLE,
-        (),
         (),
     )
 

@@ -24,7 +24,6 @@ from ..plans.defined import (
     DefinitionShader,
     Factors,
     Kept,
-    NearbyPass,
     Pass,
     RowsPass,
     SelectedPass,
@@ -45,12 +44,10 @@ SHADER = DefinitionShader(
         Kept("KEPT_WINNER", False, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1, False),
-        Pass(1, False, 2, 0, 4, 1, False, -1, -1, -1, False),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
+        Pass(1, False, 2, 0, 4, 1, False, -1, -1, -1),
     ],
-    lists=[
-        "STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS", "INPUT_GRADIENT_SIZES2",
-    ],
+    lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS"],
     float_lists=0,
     boxes=16,
     divisors=[7],
@@ -64,7 +61,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
-    nearby=NearbyPass(2, 2, 2),
     totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
@@ -82,7 +78,6 @@ def told(desc: Any, index: int) -> Definition:
         told_of(TENSOR2, desc.OutputGradientTensor),
     ]
     input_gradient_sizes = desc.InputGradientTensor.Sizes
-    input_gradient_sizes2 = input_gradient_sizes[2:]
     return Definition(
         desc.OutputGradientTensor.DataType == DOUBLE,
         tensors,
@@ -93,8 +88,7 @@ def told(desc: Any, index: int) -> Definition:
             limited(desc.StartPadding),
             limited(desc.InputTensor.Sizes[2:]),
             limited(desc.WindowSize),
-            limited(input_gradient_sizes2),
-            limited(input_gradient_sizes2),
+            limited(input_gradient_sizes[2:]),
         ],
         [],
         [],
@@ -106,36 +100,8 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (),
         NO_SEPARABLE,
-        tuple(
-            max(
-                min(
-                    quotient(
-                        entry(desc.OutputGradientTensor.Sizes, d + 2) // 2 + desc.StartPadding[d],
-                        desc.Strides[d],
-                    )
-                    + 1,
-                    entry(input_gradient_sizes2, d),
-                ),
-                0,
-            )
-            - max(
-                min(
-                    quotient(
-                        entry(desc.OutputGradientTensor.Sizes, d + 2) // 2
-                        + desc.StartPadding[d]
-                        - (desc.WindowSize[d] - 1) * desc.Dilations[d]
-                        + desc.Strides[d]
-                        - 1,
-                        desc.Strides[d],
-                    ),
-                    entry(input_gradient_sizes2, d),
-                ),
-                0,
-            )
-            for d in range(desc.DimensionCount)
-        ),
         (),
     )
 
 
-DEFINING = Defining("nearby", SHADER, told, "", "")
+DEFINING = Defining("definition", SHADER, told, "", "")

@@ -24,7 +24,6 @@ from ..plans.defined import (
     DefinitionShader,
     Factors,
     Kept,
-    NearbyPass,
     Pass,
     RowsPass,
     SelectedPass,
@@ -45,8 +44,8 @@ SHADER = DefinitionShader(
         Kept("KEPT_LAST", False, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, 0, -1, False),
-        Pass(1, False, 2, 0, 4, 1, False, -1, -1, -1, True),
+        Pass(0, True, 0, 1, 0, 0, False, -1, 0, -1),
+        Pass(1, False, 2, 0, 4, 1, False, -1, -1, -1),
     ],
     lists=[],
     float_lists=0,
@@ -62,7 +61,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
-    nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
@@ -96,7 +94,6 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (),
         NO_SEPARABLE,
-        (),
         (),
     )
 

@@ -24,7 +24,6 @@ from ..plans.defined import (
     DefinitionShader,
     Factors,
     Kept,
-    NearbyPass,
     Pass,
     RowsPass,
     SelectedPass,
@@ -47,8 +46,8 @@ SHADER = DefinitionShader(
         Kept("KEPT_VARIANCE", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 7, 0, 3, False, -1, -1, -1, False),
-        Pass(1, False, 3, 0, 8, 6, False, -1, -1, -1, False),
+        Pass(0, True, 0, 7, 0, 3, False, -1, -1, -1),
+        Pass(1, False, 3, 0, 8, 6, False, -1, -1, -1),
     ],
     lists=["AXES", "EXTENT"],
     float_lists=0,
@@ -64,7 +63,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(2, 0, 7, 0, 8, 0, 3, 1, 4),
     sums=[],
     separable=[],
-    nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
@@ -123,7 +121,6 @@ def told(desc: Any, index: int) -> Definition:
         tuple(1 if (d in desc.Axes) else 0 for d in range(input_dimension_count)),
         (),
         NO_SEPARABLE,
-        (),
         (),
     )
 

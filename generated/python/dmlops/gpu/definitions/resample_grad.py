@@ -24,7 +24,6 @@ from ..plans.defined import (
     DefinitionShader,
     Factors,
     Kept,
-    NearbyPass,
     Pass,
     RowsPass,
     SelectedPass,
@@ -46,8 +45,8 @@ SHADER = DefinitionShader(
         Kept("KEPT_PLACE", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1, False),
-        Pass(1, False, 1, 0, 2, 1, False, -1, -1, -1, False),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
+        Pass(1, False, 1, 0, 2, 1, False, -1, -1, -1),
     ],
     lists=["SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"],
     float_lists=7,
@@ -66,7 +65,6 @@ SHADER = DefinitionShader(
         SeparablePass(2, 0, 1, True, True),
         SeparablePass(3, 0, 1, True, True),
     ],
-    nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
@@ -109,7 +107,6 @@ def told(desc: Any, index: int) -> Definition:
             desc.DimensionCount,
             (1 if is_linear else 0, 1 if desc.InterpolationMode != INTERPOLATION_MODE_LINEAR else 0),
         ),
-        (),
         (),
     )
 

@@ -24,7 +24,6 @@ from ..plans.defined import (
     DefinitionShader,
     Factors,
     Kept,
-    NearbyPass,
     Pass,
     RowsPass,
     SelectedPass,
@@ -50,10 +49,10 @@ SHADER = DefinitionShader(
         Kept("KEPT_HIDDEN", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1, False),
-        Pass(1, True, 1, 2, 0, 3, True, -1, -1, -1, False),
-        Pass(2, False, 6, 0, 64, 2, False, -1, -1, -1, False),
-        Pass(3, False, 7, 0, 128, 2, False, -1, -1, -1, False),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
+        Pass(1, True, 1, 2, 0, 3, True, -1, -1, -1),
+        Pass(2, False, 6, 0, 64, 2, False, -1, -1, -1),
+        Pass(3, False, 7, 0, 128, 2, False, -1, -1, -1),
     ],
     lists=["NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2", "NUMBER3"],
     float_lists=0,
@@ -72,7 +71,6 @@ SHADER = DefinitionShader(
         SumsPass(5, 2, 3, 0, 2, 4, 2, 1, 1, True, 8, 4, True),
     ],
     separable=[],
-    nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
@@ -151,7 +149,6 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (1, 1),
         NO_SEPARABLE,
-        (),
         (),
     )
 

@@ -24,7 +24,6 @@ from ..plans.defined import (
     DefinitionShader,
     Factors,
     Kept,
-    NearbyPass,
     Pass,
     RowsPass,
     SelectedPass,
@@ -50,8 +49,8 @@ SHADER = DefinitionShader(
         Kept("KEPT_PACES", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 15, 0, 7, False, -1, -1, -1, False),
-        Pass(1, False, 3, 0, 8, 13, False, -1, -1, 1, False),
+        Pass(0, True, 0, 15, 0, 7, False, -1, -1, -1),
+        Pass(1, False, 3, 0, 8, 13, False, -1, -1, 1),
     ],
     lists=[],
     float_lists=0,
@@ -67,7 +66,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
-    nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
@@ -126,7 +124,6 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (),
         NO_SEPARABLE,
-        (),
         (),
     )
 

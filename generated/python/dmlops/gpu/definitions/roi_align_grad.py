@@ -24,7 +24,6 @@ from ..plans.defined import (
     DefinitionShader,
     Factors,
     Kept,
-    NearbyPass,
     Pass,
     RowsPass,
     SelectedPass,
@@ -54,12 +53,12 @@ SHADER = DefinitionShader(
         Kept("KEPT_BEST", False, False),
     ],
     passes=[
-        Pass(0, True, 0, 15, 0, 7, False, -1, -1, -1, False),
-        Pass(1, True, 4, 16, 0, 13, False, -1, -1, -1, False),
-        Pass(2, True, 5, 32, 0, 13, False, -1, -1, -1, False),
-        Pass(3, True, 6, 64, 0, 13, False, -1, -1, -1, False),
-        Pass(4, False, 4, 0, 16, 125, False, -1, -1, -1, False),
-        Pass(5, False, 5, 0, 32, 77, False, -1, -1, -1, False),
+        Pass(0, True, 0, 15, 0, 7, False, -1, -1, -1),
+        Pass(1, True, 4, 16, 0, 13, False, -1, -1, -1),
+        Pass(2, True, 5, 32, 0, 13, False, -1, -1, -1),
+        Pass(3, True, 6, 64, 0, 13, False, -1, -1, -1),
+        Pass(4, False, 4, 0, 16, 125, False, -1, -1, -1),
+        Pass(5, False, 5, 0, 32, 77, False, -1, -1, -1),
     ],
     lists=["INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3"],
     float_lists=0,
@@ -75,7 +74,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
-    nearby=NearbyPass(-1, -1, -1),
     totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(6, 4, 13, 1),
 )
@@ -180,7 +178,6 @@ def told(desc: Any, index: int) -> Definition:
         (),
         (),
         NO_SEPARABLE,
-        (),
         (roi_sizes_entry, *input_gradient_sizes2),
     )
 

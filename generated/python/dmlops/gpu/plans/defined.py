@@ -34,8 +34,7 @@ class Pass(NamedTuple):
     All are as large as the first, `target`: an intermediate tensor if `writes_kept`, by number. `box_list`
     and `box_tensor` are the list or the tensor with the sizes of the box that it visits instead, or NONE.
     `is_along`: it is part of a recurrence, together with the adjacent passes that have it set. A thread
-    computes LANES elements along dimension `apart`, unless that is NONE, or may compute as many a quarter of
-    a dimension apart if the pass `has_quarters`.
+    computes LANES elements along dimension `apart`, unless that is NONE.
     """
 
     number: int
@@ -48,7 +47,6 @@ class Pass(NamedTuple):
     box_list: int
     box_tensor: int
     apart: int
-    has_quarters: bool
 
 
 Passes = Annotated[list[Pass], 32]
@@ -103,16 +101,6 @@ class SeparablePass(NamedTuple):
     leaves_out: bool
 
 
-class NearbyPass(NamedTuple):
-    """Pass `number` of the shader, or NONE, computes an output from sums of the only intermediate tensor
-    around each element, in boxes along all dimensions but the first `head`. `output` is a tensor by
-    number."""
-
-    number: int
-    output: int
-    head: int
-
-
 class TotalsPass(NamedTuple):
     """Pass `number` of the shader, or NONE, finds totals over all elements of a tensor, by number, in parts,
     each of which takes up `width` words; the next pass computes the intermediate tensors in `writes`, as
@@ -158,7 +146,6 @@ class DefinitionShader(NamedTuple):
     rows: RowsPass
     sums: Sequence[SumsPass]
     separable: Sequence[SeparablePass]
-    nearby: NearbyPass
     totals: TotalsPass
     selected: SelectedPass
 
@@ -246,9 +233,8 @@ class Definition(NamedTuple):
     """The planner's input for a definition: the sizes of intermediate tensors, and the lists and numbers that
     depend on the description alone; `elements` are numbers of a tensor's type, two words each. `is_double`:
     floats are computed in double precision. `reduced`: for each dimension 1 if rows run along it, else 0;
-    empty if there are no statistics. `sums`: for each pass of sums 1 if it applies, else 0. `covering`: the
-    sizes of the box around an element whose entries are summed. `terms`: those of the box of terms of which
-    some are selected."""
+    empty if there are no statistics. `sums`: for each pass of sums 1 if it applies, else 0. `terms`: the
+    sizes of the box of terms of which some are selected."""
 
     is_double: bool
     tensors: Tensors
@@ -264,5 +250,4 @@ class Definition(NamedTuple):
     reduced: Sizes
     sums: Sizes
     separable: Separable
-    covering: Sizes
     terms: Sizes
