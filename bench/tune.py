@@ -45,7 +45,6 @@ CANDIDATES: dict[str, Sequence[int]] = {
     "PATCH_HEIGHT": POWERS[2:6],
     "PATCH_WIDTH": POWERS[2:6],
     "REDUCTION_THREADS": (1, *POWERS[12:20:2]),
-    "TILE_PART": (384, 512, 640, 1024),
     "UNITS_PART": (256, 384, 512, 640),
     "UNITS_TAPS": (1, 7),
     "UNITS_REACH": (2, 16),
@@ -61,14 +60,21 @@ CANDIDATES: dict[str, Sequence[int]] = {
 }
 # Thresholds that no case is near: an eighth and eight times of them are tried
 FAR = (
-    *("REDUCTION_LONG", "REDUCTION_SINGLE_LONG", "SUMS_LEAST_PRODUCTS", "TILE_COPIED", "TILE_COPIED_LINES"),
-    *("TILE_SHALLOW", "TILE_SMALL", "TILE_SMALL_PART", "UNITS_SHALLOW", "SLIDING_PRODUCTS"),
+    *("REDUCTION_LONG", "REDUCTION_SINGLE_LONG", "SUMS_LEAST_PRODUCTS"),
+    "SLIDING_PRODUCTS",
     *("SEPARABLE_GROUPS", "SEPARABLE_FEW", "SCAN_FEW_LINES", "TOP_K_FEW", "TOP_K_SHORT", "TOP_K_REDUCED"),
     *("TOP_K_SELECTED", "TOP_K_COUNTED", "TOP_K_COMPARED"),
 )
 # Groups that may spin on each other must all be resident: two numbers say how many are, whatever is faster.
 # For no other depth than the third does the shader have room.
-FIXED = ("SUMS_RESIDENT", "SUMS_UNITS_RESIDENT", "ATTENTION_DEPTH")
+# Nor are the numbers of the cost model of tiles measured one by one: they are fitted together.
+MODEL = (
+    *("TILE_LEAST_PART", "TILE_MOST_PARTS", "CACHE_RATE", "MEMORY_RATE", "PARTS_START"),
+    *("FLOAT_RATE", "FLOAT_LATENCY", "FLOAT_ALONE", "FLOAT_WINDOW_LATENCY", "FLOAT_WINDOW_ALONE"),
+    *("UNITS_RATE", "UNITS_LATENCY", "UNITS_ALONE", "UNITS_WINDOW_LATENCY", "UNITS_ROW_LATENCY"),
+    *("UNITS_GATHER_LATENCY", "UNITS_ROW_ALONE"),
+)
+FIXED = ("SUMS_RESIDENT", "SUMS_UNITS_RESIDENT", "ATTENTION_DEPTH", *MODEL)
 NUMBERS = tuple(name for name in vars(tuning) if name.isupper() and name not in FIXED)
 
 

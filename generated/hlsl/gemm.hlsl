@@ -17,12 +17,10 @@
 //              2 OutputTensor, or its split-K partial sums, from ATensor and BTensor, tile by tile
 //              3 OutputTensor from these partial sums
 //              4 like 2, for matrices of at most 4 rows or columns, a few columns at a time
-//              5 copies both factors into `scratch` for pass 2, with each line zero-padded to a multiple of 16 bytes
 // In passes from 2 on only, which treat the output as a batch of matrices. The factors are LEFT, ATensor, and
 // RIGHT, BTensor; X stands for either.
 //   ROW_AXIS   the output dimension that the matrices' rows run along
 //   COLUMN_AXIS  the output dimension that their columns run along
-//   ORDERED    1 in pass 2 if it reads both factors from `scratch`, and in pass 5; else 0
 //   X_VECTOR   adjacent elements loaded at once: 1, 2 or 4
 //   X_ALONG    1 if these run along k, so that they belong to one sum; 0 if they belong to adjacent rows or columns
 //   OUTPUT_VECTOR  adjacent elements of a row, or of a column if OUTPUT_DOWN, stored at once: 1 or 4
@@ -1053,12 +1051,6 @@ uint PartOf(uint part, uint number, uint y, uint x)
     return ((part * matrices + number) * (OUTPUT_DOWN ? matrixColumns : matrixRows) + place.y) * PartPitch() + place.x;
 }
 
-// The words of all partial sums
-uint PartWords()
-{
-    return IN_PARTS ? parts * matrices * (OUTPUT_DOWN ? matrixColumns : matrixRows) * PartPitch() : 0;
-}
-
 #if PASS == 3
 // Second pass of split-K: a thread adds up the partial sums of four adjacent elements of a line, in a fixed order.
 void AddParts(uint item)
@@ -1097,65 +1089,6 @@ void AddParts(uint item)
     }
 #endif
 }
-#endif
-
-#if ORDERED
-static const uint atOnce = 128 / A_BITS;  // elements in 16 bytes
-
-// Where the copies start in scratch, in elements: after the partial sums
-uint OrderedFirst()
-{
-    return PartWords() / 4 * atOnce;
-}
-
-// The 16-byte vectors that a copied factor takes up; `lines` are its rows or columns
-uint OrderedVectors(bool isAlong, uint lines)
-{
-    const uint across = (isAlong ? matrixDepth : lines) + atOnce - 1;
-    return matrices * (isAlong ? lines : matrixDepth) * (across / atOnce);
-}
-
-#if PASS == 5
-// Writes 16 bytes of one factor's copy. Its lines run along k or across it, as X_ALONG says, and take up whole vectors.
-void PutInOrder(uint item)
-{
-    const uint leftVectors = OrderedVectors(LEFT_ALONG, matrixRows);
-    const bool isLeft = item < leftVectors, isAlong = isLeft ? LEFT_ALONG : RIGHT_ALONG;
-    const uint own = isLeft ? matrixRows : matrixColumns;
-    const uint length = isAlong ? matrixDepth : own;  // of a line
-    const uint across = (length + atOnce - 1) / atOnce;
-    const uint vectorNumber = isLeft ? item : item - leftVectors;
-    const uint lineNumber = vectorNumber / across, lines = isAlong ? own : matrixDepth;
-    const uint first = (vectorNumber - lineNumber * across) * atOnce;
-    const uint number = lineNumber / lines;
-    if (number >= matrices)
-        return;
-    const List at = PlaceOf(number, 0, 0);
-    uint from = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        from += (uint)at.entries[d] * (uint)(isLeft ? leftSteps[d / 4][d % 4] : rightSteps[d / 4][d % 4]);
-    const uint ownStep = isLeft ? (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4]
-        : (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
-    const uint depthStep = isLeft ? leftDepthStep : rightDepthStep;
-    const uint step = isAlong ? depthStep : ownStep;
-    from += (lineNumber - number * lines) * (isAlong ? ownStep : depthStep) + first * step;
-    uint4 some = (uint4)0;
-    [unroll]
-    for (uint e = 0; e < atOnce; e++)
-        if (first + e < length)
-        {
-#if A_BITS == 16
-            const uint element = isLeft ? (uint)asuint16(aTensor[from + e * step][0])
-                : (uint)asuint16(bTensor[from + e * step][0]);
-            some[e / 2] |= element << (e % 2 * 16);
-#else
-            some[e] = isLeft ? asuint((float)aTensor[from + e * step][0]) : asuint((float)bTensor[from + e * step][0]);
-#endif
-        }
-    scratch[OrderedFirst() / atOnce + item] = some;
-}
-#endif
 #endif
 #endif
 #if PASS == 2 && MATRIX_UNITS
@@ -1257,14 +1190,6 @@ static const uint sumPitch = sumsDown == 4 ? 5 : sumColumns == 32 ? 10 : 6;
 static const uint sumEach = (sumsDown == 4 ? sumColumns : 16) * sumPitch, sumSize = NUM_THREADS / 32 * sumEach;
 groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
 
-#if ORDERED
-#define LEFT_FACTOR scratch
-#define RIGHT_FACTOR scratch
-#else
-#define LEFT_FACTOR aTensor
-#define RIGHT_FACTOR bTensor
-#endif
-
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
 // place in every tile; each of the others lies further down by as many lines as the group loads at a time.
@@ -1286,7 +1211,7 @@ void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out L
             : first + place.y < matrixRows && product + place.x < end;
         next[i] = (LeftBuffer)0;
         if ((leftEights % NUM_THREADS == 0 || place.x < leftLines) && isThere)
-            next[i] = LEFT_FACTOR[begin + further];
+            next[i] = aTensor[begin + further];
     }
 }
 
@@ -1324,7 +1249,7 @@ void FetchRight(uint thread, uint base, uint first, uint product, uint end,
             : first + place.y < matrixColumns && product + place.x < end;
         next[i] = (RightBuffer)0;
         if ((rightEights % NUM_THREADS == 0 || place.x < rightLines) && isThere)
-            next[i] = RIGHT_FACTOR[begin + further];
+            next[i] = bTensor[begin + further];
     }
 }
 
@@ -1512,10 +1437,6 @@ void Contract(uint item, uint thread)
         leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
         rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
     }
-#if ORDERED
-    leftBase += OrderedFirst();
-    rightBase += OrderedFirst() + OrderedVectors(LEFT_ALONG, matrixRows) * atOnce;
-#endif
 
     const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
     const uint waveLeft = wave % (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_COLUMNS;
@@ -1604,11 +1525,7 @@ void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out L
         const uint2 place = LeftPlace(number) + uint2(first, product);
         next[i] = (LeftVector)0;
         if ((leftVectors % NUM_THREADS == 0 || number < leftVectors) && place.x < matrixRows && place.y < end)
-#if ORDERED
-            next[i] = asfloat(scratch[(base + place.x * step + place.y * leftDepthStep) / 4]);
-#else
             next[i] = (LeftVector)aTensor[(base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
-#endif
     }
 }
 
@@ -1665,11 +1582,7 @@ void FetchRight(uint thread, uint base, uint first, uint product, uint end, out 
         const uint2 place = RightPlace(number) + uint2(first, product);
         next[i] = (RightVector)0;
         if ((rightVectors % NUM_THREADS == 0 || number < rightVectors) && place.x < matrixColumns && place.y < end)
-#if ORDERED
-            next[i] = asfloat(scratch[(base + place.x * step + place.y * rightDepthStep) / 4]);
-#else
             next[i] = (RightVector)bTensor[(base + place.x * step + place.y * rightDepthStep) / RIGHT_VECTOR];
-#endif
     }
 }
 
@@ -1792,10 +1705,6 @@ void Contract(uint item, uint thread)
         leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
         rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
     }
-#if ORDERED
-    leftBase += OrderedFirst();
-    rightBase += OrderedFirst() + OrderedVectors(LEFT_ALONG, matrixRows) * atOnce;
-#endif
 
     const uint wave = thread / 32, lane = thread % 32;
     const uint wavesAcross = TILE_COLUMNS / (8 * THREAD_COLUMNS);
@@ -1974,10 +1883,6 @@ void ContractRows(uint item, uint thread)
         leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
         rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
     }
-#if ORDERED
-    leftBase += OrderedFirst();
-    rightBase += OrderedFirst() + OrderedVectors(LEFT_ALONG, matrixRows) * atOnce;
-#endif
 
     const uint lane = thread / laneDistance % LANES;
     const uint beside = RIGHT_ALONG ? thread / LANES : thread % WIDTH;
@@ -2106,8 +2011,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     AddParts((group.y * groupColumns + group.x) * NUM_THREADS + thread);
 #elif PASS == 4
     ContractRows(group.y * groupColumns + group.x, thread);
-#elif PASS == 5
-    PutInOrder((group.y * groupColumns + group.x) * NUM_THREADS + thread);
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)

@@ -24624,6 +24624,7 @@ typedef struct dmlops_plan_UnitTile {
     int64_t wave_columns;
     int64_t ahead;
     int64_t resident;
+    int64_t efficiency;
 } dmlops_plan_UnitTile;
 
 typedef struct dmlops_plan_InOrder {
@@ -24634,6 +24635,26 @@ typedef struct dmlops_plan_InOrder {
     int64_t right_items;
 } dmlops_plan_InOrder;
 
+typedef struct dmlops_plan_Shape {
+    int64_t rows;
+    int64_t columns;
+    int64_t step;
+    int64_t resident;
+    int64_t efficiency;
+} dmlops_plan_Shape;
+
+typedef struct dmlops_plan_Rates {
+    int64_t arithmetic;
+    int64_t latency;
+    int64_t alone;
+    int64_t element;
+} dmlops_plan_Rates;
+
+typedef struct dmlops_plan_SplitK {
+    int64_t parts;
+    int64_t time;
+} dmlops_plan_SplitK;
+
 typedef struct dmlops_plan_Tile {
     int64_t rows;
     int64_t columns;
@@ -24641,7 +24662,7 @@ typedef struct dmlops_plan_Tile {
     int64_t thread_rows;
     int64_t thread_columns;
     int64_t resident;
-    int64_t part;
+    int64_t efficiency;
 } dmlops_plan_Tile;
 
 typedef struct dmlops_plan_Selection {
@@ -24910,6 +24931,11 @@ typedef struct dmlops_plan_Row {
     int64_t reach;
     int64_t pitch;
 } dmlops_plan_Row;
+
+typedef struct dmlops_plan_UnitChoice {
+    dmlops_plan_UnitTile tile;
+    dmlops_plan_SplitK split;
+} dmlops_plan_UnitChoice;
 
 typedef struct dmlops_plan_Halves {
     int is_along;
@@ -25293,6 +25319,64 @@ DMLOPS_CALLED void dmlops_plan_int_8_4_insert(dmlops_planning* planning, dmlops_
 }
 
 DMLOPS_CALLED void dmlops_plan_int_8_4_copy(dmlops_plan_int_8_4* to, const dmlops_plan_int_8_4* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+typedef struct dmlops_plan_Tile_8 {
+    int64_t count;
+    dmlops_plan_Tile items[8];
+} dmlops_plan_Tile_8;
+
+static inline void dmlops_plan_Tile_8_append(dmlops_planning* planning, dmlops_plan_Tile_8* list, const dmlops_plan_Tile* item) {
+    if (list->count < 8) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_Tile_8_insert(dmlops_planning* planning, dmlops_plan_Tile_8* list, int64_t place, const dmlops_plan_Tile* item) {
+    if (list->count >= 8 || place < 0 || place > list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+DMLOPS_CALLED void dmlops_plan_Tile_8_copy(dmlops_plan_Tile_8* to, const dmlops_plan_Tile_8* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+typedef struct dmlops_plan_UnitTile_12 {
+    int64_t count;
+    dmlops_plan_UnitTile items[12];
+} dmlops_plan_UnitTile_12;
+
+static inline void dmlops_plan_UnitTile_12_append(dmlops_planning* planning, dmlops_plan_UnitTile_12* list, const dmlops_plan_UnitTile* item) {
+    if (list->count < 12) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_UnitTile_12_insert(dmlops_planning* planning, dmlops_plan_UnitTile_12* list, int64_t place, const dmlops_plan_UnitTile* item) {
+    if (list->count >= 12 || place < 0 || place > list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+DMLOPS_CALLED void dmlops_plan_UnitTile_12_copy(dmlops_plan_UnitTile_12* to, const dmlops_plan_UnitTile_12* from) {
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
@@ -26443,28 +26527,20 @@ DMLOPS_CALLED void dmlops_plan_dispatch_byte_items(dmlops_planning* planning, co
 DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps);
-DMLOPS_CALLED void dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t vector,
-    dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t vector, dmlops_plan_Side* result);
-DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
-    vector);
-DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_narrow_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+DMLOPS_CALLED int64_t dmlops_plan_tile_count(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Shape* shape);
+DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Shape* shape, const dmlops_plan_Rates* rates, int64_t parts);
+DMLOPS_CALLED void dmlops_plan_split_k(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Shape* shape, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_SplitK* result);
+DMLOPS_CALLED void dmlops_plan_tiles_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+    channels, dmlops_plan_Tile_8* result);
+DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t channels,
     dmlops_plan_Tile* result);
-DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int is_phased,
-    int64_t channels, dmlops_plan_Tile* result);
-DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_phased, int64_t channels, dmlops_plan_Tile* result);
-DMLOPS_CALLED int64_t dmlops_plan_tile_rounds(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile);
-DMLOPS_CALLED int dmlops_plan_is_balanced(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* half, const dmlops_plan_Tile* square);
-DMLOPS_CALLED int64_t dmlops_plan_tile_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile);
-DMLOPS_CALLED int64_t dmlops_plan_tile_groups(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile);
+DMLOPS_CALLED void dmlops_plan_shape_of(dmlops_planning* planning, const dmlops_plan_Tile* tile, dmlops_plan_Shape*
+    result);
+DMLOPS_CALLED void dmlops_plan_rates_of(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Rates* result);
 DMLOPS_CALLED void dmlops_plan_tile_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile* tile, dmlops_plan_Split* result);
 DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -26574,18 +26650,16 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result);
 DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_row_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    channels, const dmlops_plan_Row* row, dmlops_plan_UnitTile* result);
 DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
     dmlops_plan_Row* row);
-DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    channels, int is_gathered, dmlops_plan_UnitTile* result);
-DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_UnitTile* result);
-DMLOPS_CALLED int64_t dmlops_plan_phase_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_UnitTile* tile, int64_t groups);
-DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row, int is_phased, dmlops_plan_Split* result);
+DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+    channels, int is_gathered, dmlops_plan_UnitTile_12* result);
+DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t channels, const dmlops_plan_Row* row,
+    dmlops_plan_UnitTile_12* result);
+DMLOPS_CALLED void dmlops_plan_unit_rates(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Row* row, int is_gathered, dmlops_plan_Rates* result);
+DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_UnitTile_12* tiles, const dmlops_plan_Row* row, int is_gathered, dmlops_plan_UnitChoice* result);
 DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
@@ -29493,6 +29567,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
         result->wave_columns = 16;
         result->ahead = ahead;
         result->resident = 8;
+        result->efficiency = 100;
         return;
     }
     int64_t depth = (found->depth <= 64) ? 64 : 128;
@@ -29509,6 +29584,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
     large.wave_columns = share;
     large.ahead = large_ahead;
     large.resident = 1;
+    large.efficiency = 100;
     if ((dmlops_min(found->rows, found->columns) > 64) && dmlops_plan_occupies_most(planning, found, &large)) {
         dmlops_plan_UnitTile pair;
         pair.rows = 128;
@@ -29518,6 +29594,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
         pair.wave_columns = 64;
         pair.ahead = 1;
         pair.resident = 2;
+        pair.efficiency = 100;
         if (is_along && dmlops_plan_is_for_pairs(planning, found, &pair)) {
             *result = pair;
             return;
@@ -29533,6 +29610,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
     half.wave_columns = share;
     half.ahead = large_ahead;
     half.resident = resident;
+    half.efficiency = 100;
     if ((found->rows > 32) && (found->columns > 64) && dmlops_plan_occupies_most(planning, found, &half)) {
         *result = half;
         return;
@@ -29545,6 +29623,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
     square.wave_columns = 32;
     square.ahead = 1;
     square.resident = resident;
+    square.efficiency = 100;
     if ((found->rows > 32) && dmlops_plan_occupies_most(planning, found, &square)) {
         *result = square;
         return;
@@ -29557,6 +29636,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
     small.wave_columns = 32;
     small.ahead = 1;
     small.resident = resident;
+    small.efficiency = 100;
     if (dmlops_plan_occupies_most(planning, found, &small)) {
         *result = small;
         return;
@@ -29568,6 +29648,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
     result->wave_columns = 16;
     result->ahead = ahead;
     result->resident = resident;
+    result->efficiency = 100;
     return;
 }
 
@@ -29585,6 +29666,7 @@ DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, c
         result->wave_columns = 16;
         result->ahead = 1;
         result->resident = 1;
+        result->efficiency = 100;
         return;
     }
     if (found->rows <= 32) {
@@ -29595,6 +29677,7 @@ DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, c
         result->wave_columns = 32;
         result->ahead = 1;
         result->resident = 1;
+        result->efficiency = 100;
         return;
     }
     if ((found->rows > 64) && (dmlops_plan_tiles_of(planning, found, 128, 256) >= 128) && has_units) {
@@ -29605,6 +29688,7 @@ DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, c
         result->wave_columns = 64;
         result->ahead = 1;
         result->resident = 1;
+        result->efficiency = 100;
         return;
     }
     if (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) {
@@ -29615,6 +29699,7 @@ DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, c
         result->wave_columns = (is_windowed && has_units) ? 32 : 64;
         result->ahead = 1;
         result->resident = 1;
+        result->efficiency = 100;
         return;
     }
     if (dmlops_plan_tiles_of(planning, found, 64, 64) >= dmlops_divide(128, 2)) {
@@ -29625,6 +29710,7 @@ DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, c
         result->wave_columns = 32;
         result->ahead = 1;
         result->resident = 1;
+        result->efficiency = 100;
         return;
     }
     result->rows = 16;
@@ -29634,6 +29720,7 @@ DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, c
     result->wave_columns = 16;
     result->ahead = 1;
     result->resident = 1;
+    result->efficiency = 100;
     return;
 }
 
@@ -29956,302 +30043,232 @@ DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dml
     return dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 4), 4);
 }
 
-/* Whether both factors are copied first, without a window: if one of them cannot be loaded in whole vectors (it
-   `has_gaps`), no two matrices share any of them, and each element is read often. */
-DMLOPS_CALLED int dmlops_plan_pays_to_copy(dmlops_planning* planning, const dmlops_plan_Matrices* found, int has_gaps) {
-    if (!has_gaps || (dmlops_min(found->rows, found->columns) < 256)) {
-        return 0;
-    }
-    for (int64_t d = 0; d < found->sizes.count; ++d) {
-        const int64_t size = found->sizes.items[d];
-        if ((size > 1) && ((found->left.steps.items[dmlops_item(planning, d, found->left.steps.count)] == 0) ||
-            (found->right.steps.items[dmlops_item(planning, d, found->right.steps.count)] == 0))) {
-            return 0;
-        }
-    }
-    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
-        dmlops_plan_times(planning, found->depth, found->count));
-    int64_t elements = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(found->rows, found->columns),
-        found->depth), found->count);
-    return (products >= 134217728) && (elements < dmlops_divide(INT64_C(2147483648), 4));
+/* The tiles of all matrices. */
+DMLOPS_CALLED int64_t dmlops_plan_tile_count(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Shape* shape) {
+    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, shape->rows),
+        dmlops_plan_ceil_div(planning, found->columns, shape->columns)), found->count);
 }
 
-/* The same matrices with both factors copied, where `vector` elements take 16 bytes. */
-DMLOPS_CALLED void dmlops_plan_copied(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t vector,
-    dmlops_plan_Matrices* result) {
-    dmlops_plan_Side made_1;
-    dmlops_plan_line_side(planning, found, &found->left, found->row_axis, found->rows, vector, &made_1);
-    dmlops_plan_Side made_2;
-    dmlops_plan_line_side(planning, found, &found->right, found->column_axis, found->columns, vector, &made_2);
-    *result = *found;
-    result->left = made_1;
-    result->right = made_2;
+/* Nanoseconds that the product takes, apart from what is the same for all tiles. */
+DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Shape* shape, const dmlops_plan_Rates* rates, int64_t parts) {
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_tile_count(planning, found, shape), parts);
+    int64_t steps = dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, found->depth, parts), shape->step);
+    int64_t area = dmlops_multiply(shape->rows, shape->columns);
+    int64_t alone = dmlops_plan_times(planning, steps, dmlops_add(rates->latency,
+        dmlops_divide(dmlops_multiply(dmlops_multiply(area, shape->step), 100), dmlops_multiply(rates->arithmetic,
+        rates->alone))));
+    int64_t busy = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(area, steps), shape->step), 100),
+        dmlops_multiply(rates->arithmetic, shape->efficiency));
+    int64_t traffic = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_add(shape->rows,
+        shape->columns), steps), shape->step), rates->element), 3563);
+    int64_t rounds = dmlops_plan_ceil_div(planning, groups, dmlops_multiply(132, shape->resident));
+    int64_t time = dmlops_max(dmlops_plan_times(planning, rounds, alone), dmlops_plan_times(planning,
+        dmlops_plan_ceil_div(planning, groups, 132), busy));
+    time = dmlops_max(time, dmlops_plan_times(planning, groups, traffic));
+    if (parts > 1) {
+        int64_t sums = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
+            found->count);
+        time = dmlops_add(time, dmlops_add(1926, dmlops_plan_times(planning, parts, dmlops_divide(dmlops_multiply(8,
+            sums), 2333))));
+    }
+    return time;
+}
+
+/* The parts of k that take the least time, among those that fill all multiprocessors once, twice, and so on, as far as
+   k is deep enough; one unless it `may_split`. */
+DMLOPS_CALLED void dmlops_plan_split_k(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Shape* shape, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_SplitK* result) {
+    dmlops_plan_SplitK best;
+    best.parts = 1;
+    best.time = dmlops_plan_tile_time(planning, found, shape, rates, 1);
+    int64_t tiles = dmlops_plan_tile_count(planning, found, shape);
+    int64_t most = may_split ? dmlops_min(dmlops_divide(found->depth, dmlops_max(dmlops_multiply(2, shape->step), 64)),
+        64) : 1;
+    for (int64_t rounds = 1; rounds < dmlops_add(dmlops_multiply(2, shape->resident), 1); ++rounds) {
+        int64_t parts = dmlops_min(dmlops_divide(dmlops_multiply(rounds, 132), tiles), most);
+        if (parts > best.parts) {
+            int64_t time = dmlops_plan_tile_time(planning, found, shape, rates, parts);
+            if (time < best.time) {
+                dmlops_plan_SplitK made_1;
+                made_1.parts = parts;
+                made_1.time = time;
+                best = made_1;
+            }
+        }
+    }
+    *result = best;
     return;
 }
 
-/* The layout of a copied factor, whose `own` rows or columns run along `axis`: lines padded to whole vectors, matrix by
-   matrix. */
-DMLOPS_CALLED void dmlops_plan_line_side(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Side* side, int64_t axis, int64_t own, int64_t vector, dmlops_plan_Side* result) {
-    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, side->is_along ? found->depth : own, vector),
-        vector);
-    int64_t matrix = dmlops_plan_times(planning, pitch, side->is_along ? own : found->depth);
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    for (int64_t d = 0; d < found->sizes.count; ++d) {
-        int64_t stride = matrix;
-        for (int64_t later = 0; later < found->sizes.count; ++later) {
-            const int64_t size = found->sizes.items[later];
-            stride = ((later > d) && (size > 1)) ? dmlops_plan_times(planning, stride, size) : stride;
-        }
-        if (d == axis) {
-            stride = side->is_along ? pitch : 1;
-        }
-        dmlops_plan_int_8_append(planning, &steps, stride);
-    }
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_padded(planning, &steps, &made_1);
-    result->steps = made_1;
-    result->depth = side->is_along ? 1 : pitch;
-    result->matrix = matrix;
-    result->is_along = side->is_along;
-    result->vector = vector;
-    return;
-}
-
-/* The words of both copied factors. */
-DMLOPS_CALLED int64_t dmlops_plan_copied_words(dmlops_planning* planning, const dmlops_plan_Matrices* made, int64_t
-    vector) {
-    return dmlops_divide(dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_add(made->left.matrix,
-        made->right.matrix), made->count), 4), vector);
-}
-
-/* Whether matrices have so few products that latency, not throughput, limits them. */
-DMLOPS_CALLED int dmlops_plan_is_small(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    return (found->rows > 32) && (found->depth <= 256) && (dmlops_plan_tiles_of(planning, found, 32, 32) < 128);
-}
-
-/* The tile for few columns: a tall one if that leaves enough groups, otherwise a small one, half as deep if there is a
-   single iteration, or the last of a few would be partly empty. */
-DMLOPS_CALLED void dmlops_plan_narrow_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Tile* result) {
-    dmlops_plan_Tile tall;
-    tall.rows = 128;
-    tall.columns = 32;
-    tall.depth = 16;
-    tall.thread_rows = 8;
-    tall.thread_columns = 4;
-    tall.resident = 4;
-    tall.part = 96;
-    if ((found->rows >= tall.rows) && (dmlops_plan_tile_groups(planning, found, &tall) > 264)) {
-        *result = tall;
+/* The candidates. With a window, their depth divides the `channels` of a tap if possible, so that a step reads a single
+   tap. */
+DMLOPS_CALLED void dmlops_plan_tiles_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+    channels, dmlops_plan_Tile_8* result) {
+    dmlops_plan_Tile_8 tiles;
+    tiles.count = 0;
+    if (found->column_axis != -1) {
+        int64_t shallow = (found->depth < 32) ? 8 : 16;
+        dmlops_plan_Tile made_1;
+        made_1.rows = 128;
+        made_1.columns = 128;
+        made_1.depth = 16;
+        made_1.thread_rows = 8;
+        made_1.thread_columns = 8;
+        made_1.resident = 2;
+        made_1.efficiency = 100;
+        dmlops_plan_Tile_8_append(planning, &tiles, &made_1);
+        dmlops_plan_Tile made_2;
+        made_2.rows = 64;
+        made_2.columns = 128;
+        made_2.depth = 16;
+        made_2.thread_rows = 8;
+        made_2.thread_columns = 8;
+        made_2.resident = 4;
+        made_2.efficiency = 85;
+        dmlops_plan_Tile_8_append(planning, &tiles, &made_2);
+        dmlops_plan_Tile made_3;
+        made_3.rows = 64;
+        made_3.columns = 64;
+        made_3.depth = 16;
+        made_3.thread_rows = 8;
+        made_3.thread_columns = 4;
+        made_3.resident = 4;
+        made_3.efficiency = 70;
+        dmlops_plan_Tile_8_append(planning, &tiles, &made_3);
+        dmlops_plan_Tile made_4;
+        made_4.rows = 32;
+        made_4.columns = 128;
+        made_4.depth = 16;
+        made_4.thread_rows = 4;
+        made_4.thread_columns = 8;
+        made_4.resident = 5;
+        made_4.efficiency = 100;
+        dmlops_plan_Tile_8_append(planning, &tiles, &made_4);
+        dmlops_plan_Tile made_5;
+        made_5.rows = 32;
+        made_5.columns = 64;
+        made_5.depth = 32;
+        made_5.thread_rows = 4;
+        made_5.thread_columns = 4;
+        made_5.resident = 7;
+        made_5.efficiency = 55;
+        dmlops_plan_Tile_8_append(planning, &tiles, &made_5);
+        dmlops_plan_Tile made_6;
+        made_6.rows = 32;
+        made_6.columns = 32;
+        made_6.depth = shallow;
+        made_6.thread_rows = 4;
+        made_6.thread_columns = 4;
+        made_6.resident = 7;
+        made_6.efficiency = 80;
+        dmlops_plan_Tile_8_append(planning, &tiles, &made_6);
+        dmlops_plan_Tile made_7;
+        made_7.rows = 16;
+        made_7.columns = 32;
+        made_7.depth = shallow;
+        made_7.thread_rows = 4;
+        made_7.thread_columns = 4;
+        made_7.resident = 8;
+        made_7.efficiency = 100;
+        dmlops_plan_Tile_8_append(planning, &tiles, &made_7);
+        dmlops_plan_Tile_8_copy(result, &tiles);
         return;
     }
-    int is_shallow = (found->depth <= 16) || ((found->depth < 64) && (dmlops_modulo(found->depth, 16) > 0));
-    int64_t depth = is_shallow ? dmlops_divide(16, 2) : 16;
-    result->rows = (found->rows <= 16) ? 16 : 32;
-    result->columns = 32;
-    result->depth = depth;
-    result->thread_rows = 4;
-    result->thread_columns = 4;
-    result->resident = 4;
-    result->part = 96;
-    return;
-}
-
-/* The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. `channels` are
-   those of one tap. */
-DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int is_phased,
-    int64_t channels, dmlops_plan_Tile* result) {
-    if (found->column_axis == -1) {
-        dmlops_plan_gathered_tile_for(planning, found, is_phased, channels, result);
-        return;
-    }
-    if ((found->columns <= 32) && ((found->rows <= 16) || !dmlops_plan_is_small(planning, found))) {
-        dmlops_plan_narrow_tile_for(planning, found, result);
-        return;
-    }
-    if (found->rows <= 16) {
-        result->rows = 16;
-        result->columns = (found->columns <= 64) ? 64 : 128;
-        result->depth = 16;
-        result->thread_rows = 4;
-        result->thread_columns = 4;
-        result->resident = 4;
-        result->part = 96;
-        return;
-    }
-    if (dmlops_plan_is_small(planning, found)) {
-        result->rows = 32;
-        result->columns = 32;
-        result->depth = 32;
-        result->thread_rows = 4;
-        result->thread_columns = 4;
-        result->resident = 1;
-        result->part = 640;
-        return;
-    }
-    dmlops_plan_Tile large;
-    large.rows = 128;
-    large.columns = 128;
-    large.depth = 16;
-    large.thread_rows = 8;
-    large.thread_columns = 8;
-    large.resident = 2;
-    large.part = 640;
-    dmlops_plan_Tile half;
-    half.rows = 64;
-    half.columns = 128;
-    half.depth = 16;
-    half.thread_rows = 8;
-    half.thread_columns = 8;
-    half.resident = 3;
-    half.part = 640;
-    dmlops_plan_Tile square;
-    square.rows = 64;
-    square.columns = 64;
-    square.depth = 16;
-    square.thread_rows = 8;
-    square.thread_columns = 4;
-    square.resident = 5;
-    square.part = 640;
-    if (dmlops_min(found->rows, found->columns) > 64) {
-        int is_many = dmlops_plan_tiles_of(planning, found, large.rows, large.columns) >= 256;
-        if (is_many && (dmlops_multiply(5, dmlops_plan_tile_rounds(planning, found, &large)) <= dmlops_multiply(4,
-            dmlops_plan_tile_rounds(planning, found, &half)))) {
-            *result = large;
-            return;
-        }
-        if (is_many || dmlops_plan_is_balanced(planning, found, &half, &square)) {
-            *result = half;
-            return;
-        }
-        if (dmlops_plan_tile_groups(planning, found, &large) >= 256) {
-            *result = large;
-            return;
-        }
-    }
-    if ((found->rows > 32) && (dmlops_plan_tile_groups(planning, found, &square) >= 256)) {
-        *result = square;
-        return;
-    }
-    dmlops_plan_Tile wide;
-    wide.rows = 32;
-    wide.columns = 128;
-    wide.depth = 16;
-    wide.thread_rows = 4;
-    wide.thread_columns = 8;
-    wide.resident = 4;
-    wide.part = 640;
-    if ((found->rows <= 32) && (found->columns > 64) && (dmlops_plan_tile_groups(planning, found, &wide) >= 256)) {
-        *result = wide;
-        return;
-    }
-    int64_t depth = (dmlops_plan_tiles_of(planning, found, 32, 64) >= 256) ? 16 : 32;
-    result->rows = 32;
-    result->columns = 64;
-    result->depth = depth;
-    result->thread_rows = 4;
-    result->thread_columns = 4;
-    result->resident = 3;
-    result->part = 96;
-    return;
-}
-
-/* The tile for matrices with a window: wide ones amortize the cost of gathering, but small ones that fill the
-   multiprocessors beat splitting k, unless k is deep; for phases they always do. */
-DMLOPS_CALLED void dmlops_plan_gathered_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_phased, int64_t channels, dmlops_plan_Tile* result) {
     int64_t depth = (dmlops_modulo(channels, 16) == 0) ? 16 : 8;
-    if (found->rows <= 32) {
-        result->rows = 16;
-        result->columns = 128;
-        result->depth = depth;
-        result->thread_rows = 4;
-        result->thread_columns = 4;
-        result->resident = 4;
-        result->part = 128;
-        return;
-    }
-    dmlops_plan_Tile large;
-    large.rows = 64;
-    large.columns = 128;
-    large.depth = depth;
-    large.thread_rows = 8;
-    large.thread_columns = 8;
-    large.resident = 4;
-    large.part = 128;
-    dmlops_plan_Tile half;
-    half.rows = 32;
-    half.columns = 128;
-    half.depth = depth;
-    half.thread_rows = 4;
-    half.thread_columns = 8;
-    half.resident = is_phased ? 4 : 3;
-    half.part = 128;
-    int64_t tiles = dmlops_plan_tiles_of(planning, found, large.rows, large.columns);
-    int is_tail = (tiles > 396) && (tiles < 528);
-    int64_t enough = is_phased ? 300 : 264;
-    if ((tiles > enough) && !is_tail) {
-        *result = large;
-        return;
-    }
-    if (is_phased) {
-        *result = half;
-        return;
-    }
-    if ((found->depth >= 2048) && (dmlops_multiply(4, tiles) >= 396)) {
-        *result = large;
-        return;
-    }
-    if (dmlops_plan_tiles_of(planning, found, half.rows, half.columns) >= 256) {
-        *result = half;
-        return;
-    }
-    int is_split = (found->depth >= dmlops_divide(2048, 2)) || (dmlops_multiply(5, dmlops_plan_tiles_of(planning,
-        found, 32, 64)) < 396);
-    int64_t part = is_split ? dmlops_max(128, dmlops_plan_ceil_div(planning, found->depth, 8)) : found->depth;
-    result->rows = 32;
-    result->columns = 64;
-    result->depth = (dmlops_modulo(channels, 32) == 0) ? 32 : depth;
-    result->thread_rows = 4;
-    result->thread_columns = 4;
-    result->resident = 5;
-    result->part = part;
+    dmlops_plan_Tile made_8;
+    made_8.rows = 64;
+    made_8.columns = 128;
+    made_8.depth = depth;
+    made_8.thread_rows = 8;
+    made_8.thread_columns = 8;
+    made_8.resident = 3;
+    made_8.efficiency = 76;
+    dmlops_plan_Tile_8_append(planning, &tiles, &made_8);
+    dmlops_plan_Tile made_9;
+    made_9.rows = 32;
+    made_9.columns = 128;
+    made_9.depth = depth;
+    made_9.thread_rows = 4;
+    made_9.thread_columns = 8;
+    made_9.resident = 6;
+    made_9.efficiency = 66;
+    dmlops_plan_Tile_8_append(planning, &tiles, &made_9);
+    dmlops_plan_Tile made_10;
+    made_10.rows = 32;
+    made_10.columns = 64;
+    made_10.depth = (dmlops_modulo(channels, 32) == 0) ? 32 : depth;
+    made_10.thread_rows = 4;
+    made_10.thread_columns = 4;
+    made_10.resident = 3;
+    made_10.efficiency = 100;
+    dmlops_plan_Tile_8_append(planning, &tiles, &made_10);
+    dmlops_plan_Tile made_11;
+    made_11.rows = 16;
+    made_11.columns = 128;
+    made_11.depth = depth;
+    made_11.thread_rows = 4;
+    made_11.thread_columns = 4;
+    made_11.resident = 6;
+    made_11.efficiency = 100;
+    dmlops_plan_Tile_8_append(planning, &tiles, &made_11);
+    dmlops_plan_Tile_8_copy(result, &tiles);
     return;
 }
 
-/* How often a multiprocessor takes as many tiles as are resident at once, if k is not split. */
-DMLOPS_CALLED int64_t dmlops_plan_tile_rounds(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile) {
-    return dmlops_plan_ceil_div(planning, dmlops_plan_tiles_of(planning, found, tile->rows, tile->columns),
-        dmlops_multiply(tile->resident, 132));
+/* The candidate that takes the least time. */
+DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t channels,
+    dmlops_plan_Tile* result) {
+    dmlops_plan_Tile_8 tiles;
+    dmlops_plan_tiles_for(planning, found, channels, &tiles);
+    int64_t best = 0;
+    int64_t least = -1;
+    for (int64_t place = 0; place < tiles.count; ++place) {
+        const dmlops_plan_Tile* tile = &tiles.items[place];
+        dmlops_plan_Shape made_1;
+        dmlops_plan_shape_of(planning, tile, &made_1);
+        dmlops_plan_Rates made_2;
+        dmlops_plan_rates_of(planning, found, &made_2);
+        dmlops_plan_SplitK made_3;
+        dmlops_plan_split_k(planning, found, &made_1, &made_2, 1, &made_3);
+        int64_t time = made_3.time;
+        if ((least < 0) || (time < least)) {
+            best = place;
+            least = time;
+        }
+    }
+    *result = tiles.items[dmlops_item(planning, best, tiles.count)];
+    return;
 }
 
-/* Whether half tiles give the busiest multiprocessor several groups, but no more work than square tiles, of half the
-   size, do. */
-DMLOPS_CALLED int dmlops_plan_is_balanced(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* half, const dmlops_plan_Tile* square) {
-    int64_t most_halves = dmlops_plan_ceil_div(planning, dmlops_plan_tiles_of(planning, found, half->rows,
-        half->columns), 132);
-    int64_t most_squares = dmlops_plan_ceil_div(planning, dmlops_plan_tiles_of(planning, found, square->rows,
-        square->columns), 132);
-    return (most_halves > 1) && (dmlops_multiply(2, most_halves) <= most_squares);
+DMLOPS_CALLED void dmlops_plan_shape_of(dmlops_planning* planning, const dmlops_plan_Tile* tile, dmlops_plan_Shape*
+    result) {
+    (void)planning;
+    result->rows = tile->rows;
+    result->columns = tile->columns;
+    result->step = tile->depth;
+    result->resident = tile->resident;
+    result->efficiency = tile->efficiency;
+    return;
 }
 
-/* The parts of k: as many as fill the multiprocessors, since one group too many costs a whole further round. */
-DMLOPS_CALLED int64_t dmlops_plan_tile_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile) {
-    int64_t wanted = dmlops_divide(dmlops_multiply(tile->resident, 132), dmlops_plan_tiles_of(planning, found,
-        tile->rows, tile->columns));
-    return dmlops_max(dmlops_min(wanted, dmlops_divide(found->depth, tile->part)), 1);
-}
-
-/* Groups, each with a part of k. */
-DMLOPS_CALLED int64_t dmlops_plan_tile_groups(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile) {
-    return dmlops_plan_times(planning, dmlops_plan_tiles_of(planning, found, tile->rows, tile->columns),
-        dmlops_plan_tile_parts(planning, found, tile));
+/* The rates of single-precision arithmetic, with or without a window. */
+DMLOPS_CALLED void dmlops_plan_rates_of(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Rates* result) {
+    (void)planning;
+    if (found->column_axis != -1) {
+        result->arithmetic = 225;
+        result->latency = 210;
+        result->alone = 47;
+        result->element = 4;
+        return;
+    }
+    result->arithmetic = 225;
+    result->latency = 747;
+    result->alone = 58;
+    result->element = 4;
+    return;
 }
 
 /* How groups share the work. */
@@ -30259,44 +30276,37 @@ DMLOPS_CALLED void dmlops_plan_tile_split(dmlops_planning* planning, const dmlop
     dmlops_plan_Tile* tile, dmlops_plan_Split* result) {
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
     int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
-    dmlops_plan_split_into(planning, dmlops_plan_tile_parts(planning, found, tile), found->depth, tile->depth, down,
-        across, result);
+    dmlops_plan_Shape made_1;
+    dmlops_plan_shape_of(planning, tile, &made_1);
+    dmlops_plan_Rates made_2;
+    dmlops_plan_rates_of(planning, found, &made_2);
+    dmlops_plan_SplitK made_3;
+    dmlops_plan_split_k(planning, found, &made_1, &made_2, 1, &made_3);
+    int64_t parts = made_3.parts;
+    dmlops_plan_split_into(planning, parts, found->depth, tile->depth, down, across, result);
     return;
 }
 
-/* One dispatch, preceded by one if factors are packed or copied, and followed by one if k is split. */
+/* One dispatch, preceded by one if the left factor is packed, and followed by one if k is split. */
 DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     const dmlops_plan_Window * window = &told->factors.window;
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
     const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, contracted->left,
         told->tensors.count)];
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, contracted->right,
-        told->tensors.count)];
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
         told->tensors.count)];
     dmlops_plan_Tile tile;
-    dmlops_plan_tile_for(planning, found, dmlops_plan_is_divided(planning, window), told->factors.depth, &tile);
+    dmlops_plan_tile_for(planning, found, told->factors.depth, &tile);
     dmlops_plan_Split split;
     dmlops_plan_tile_split(planning, found, &tile, &split);
     int64_t sums_words = dmlops_plan_partial_words(planning, found, &split);
     int is_windowed = found->column_axis == -1;
     int is_ordered = dmlops_plan_is_put_in_order(planning, told, found);
-    int is_copied = !is_windowed && (left->bits == 32) && (right->bits == 32);
-    is_copied = is_copied && dmlops_plan_pays_to_copy(planning, found, dmlops_min(found->left.vector,
-        found->right.vector) <= 2);
     dmlops_plan_Matrices factors;
     factors = *found;
-    if (is_copied) {
-        dmlops_plan_Matrices made_1;
-        dmlops_plan_copied(planning, found, 4, &made_1);
-        factors = made_1;
-    }
-    int64_t ordered_words = is_copied ? dmlops_plan_copied_words(planning, &factors, 4) : 0;
-    if (is_ordered) {
-        ordered_words = dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth,
-            dmlops_plan_row_pitch(planning, found)), found->count);
-    }
+    int64_t ordered_words = is_ordered ? dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth,
+        dmlops_plan_row_pitch(planning, found)), found->count) : 0;
     int64_t words = dmlops_add(sums_words, ordered_words);
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
@@ -30312,37 +30322,35 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_ROWS"), tile.thread_rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_COLUMNS"), tile.thread_columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_2;
-    made_2 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_2);
+    dmlops_plan_Buffer made_1;
+    made_1 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_1);
     dmlops_out_share(planning);
     int64_t number = contracted->number;
     int64_t first = is_windowed ? dmlops_plan_first_of(planning, window, left) : 0;
-    dmlops_plan_int_96 made_3;
-    dmlops_plan_window_words(planning, told, shader, &made_3);
+    dmlops_plan_int_96 made_2;
+    dmlops_plan_window_words(planning, told, shader, &made_2);
     dmlops_plan_CommonConstants common;
-    dmlops_plan_common_constants(planning, found, &split, &made_3, &known, &common);
-    if (is_ordered || is_copied) {
+    dmlops_plan_common_constants(planning, found, &split, &made_2, &known, &common);
+    if (is_ordered) {
         dmlops_plan_dispatch_items(planning, told, shader, found, first, &common, dmlops_add(number, 3),
             dmlops_divide(ordered_words, 4));
-    }
-    if (is_ordered) {
         int64_t pitch = dmlops_plan_row_pitch(planning, found);
         dmlops_plan_int_8 steps;
         dmlops_plan_axis_steps(planning, output, found->row_axis, 1, &steps);
-        dmlops_plan_Side made_4;
-        made_4.steps = steps;
-        made_4.depth = pitch;
-        made_4.matrix = dmlops_plan_times(planning, found->depth, pitch);
-        made_4.is_along = 0;
-        made_4.vector = 4;
-        dmlops_plan_Matrices made_5;
-        made_5 = *found;
-        made_5.left = made_4;
-        factors = made_5;
+        dmlops_plan_Side made_3;
+        made_3.steps = steps;
+        made_3.depth = pitch;
+        made_3.matrix = dmlops_plan_times(planning, found->depth, pitch);
+        made_3.is_along = 0;
+        made_3.vector = 4;
+        dmlops_plan_Matrices made_4;
+        made_4 = *found;
+        made_4.left = made_3;
+        factors = made_4;
         first = sums_words;
     }
-    dmlops_plan_dispatch_tiles(planning, told, shader, &factors, first, &common, &tile, is_ordered || is_copied);
+    dmlops_plan_dispatch_tiles(planning, told, shader, &factors, first, &common, &tile, is_ordered);
     if (split.parts > 1) {
         dmlops_plan_dispatch_items(planning, told, shader, &factors, first, &common, dmlops_add(number, 1),
             dmlops_plan_partial_vectors(planning, found));
@@ -30400,8 +30408,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_tiles(dmlops_planning* planning, const d
     dmlops_out_dispatch(planning, &groups, is_ordered);
 }
 
-/* Pass `number`, in which each thread packs or copies four elements of a factor, or adds up four adjacent partial sums.
-   The latter waits for these. */
+/* Pass `number`, in which each thread packs four elements of a factor, or adds up four adjacent partial sums. The
+   latter waits for these. */
 DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
     dmlops_plan_CommonConstants* common, int64_t number, int64_t threads) {
@@ -30415,9 +30423,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const d
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)found->left.is_along);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), is_last ? found->right.vector : 1);
-    if (!is_last && (found->column_axis != -1)) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), 1);
-    }
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), vector);
     dmlops_plan_ContractionParams made_1;
     dmlops_plan_contraction_params(planning, told, found, first, common, &groups, &made_1);
@@ -31971,8 +31976,8 @@ DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The taps that tiles hold at once. Each row of the output then counts as many columns as keep its windows clear of the
-   tensor's next row: the zeros before that row also end this one. */
+/* The taps that tiles can hold at once. Each row of the output then counts as many columns as keep its windows clear of
+   the tensor's next row: the zeros before that row also end this one. */
 DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
     const dmlops_plan_Window * window = &told->factors.window;
@@ -32002,7 +32007,6 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
     int suits = (taps > 1) && (taps <= 7) && (tap > 0) && (step == 1) && (reach <= 16);
     suits = suits && (dmlops_modulo(told->factors.depth, 16) == 0) && (dmlops_multiply(4, pitch) <= dmlops_multiply(5,
         width));
-    suits = suits && (dmlops_plan_tiles_of(planning, found, 64, 128) >= 64);
     if (!suits) {
         result->taps = 1;
         result->reach = 0;
@@ -32040,65 +32044,6 @@ DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* The tile for matrices where it holds several taps, each with `depth` channels: if there are few groups, one with many
-   products between barriers; if there are many, one with few loads per product. */
-DMLOPS_CALLED void dmlops_plan_row_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    channels, const dmlops_plan_Row* row, dmlops_plan_UnitTile* result) {
-    if (dmlops_plan_tiles_of(planning, found, 64, 128) <= 256) {
-        dmlops_plan_UnitTile deep;
-        deep.rows = 64;
-        deep.columns = 128;
-        deep.depth = dmlops_gcd(32, channels);
-        deep.wave_rows = 32;
-        deep.wave_columns = 32;
-        deep.ahead = 1;
-        deep.resident = 2;
-        if (dmlops_plan_has_room(planning, &deep, row)) {
-            *result = deep;
-            return;
-        }
-        result->rows = 64;
-        result->columns = 128;
-        result->depth = 16;
-        result->wave_rows = 32;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        result->resident = 2;
-        return;
-    }
-    dmlops_plan_UnitTile tall;
-    tall.rows = 128;
-    tall.columns = 256;
-    tall.depth = 16;
-    tall.wave_rows = 64;
-    tall.wave_columns = 64;
-    tall.ahead = 1;
-    tall.resident = 1;
-    if ((dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && dmlops_plan_has_room(planning,
-        &tall, row)) {
-        *result = tall;
-        return;
-    }
-    if (dmlops_plan_tiles_of(planning, found, 64, 256) < 264) {
-        result->rows = 64;
-        result->columns = 128;
-        result->depth = 16;
-        result->wave_rows = 32;
-        result->wave_columns = 64;
-        result->ahead = 1;
-        result->resident = 2;
-        return;
-    }
-    result->rows = 64;
-    result->columns = 256;
-    result->depth = 16;
-    result->wave_rows = 32;
-    result->wave_columns = 64;
-    result->ahead = 1;
-    result->resident = 2;
-    return;
-}
-
 /* Whether tiles of both factors leave shared memory for other groups. Lines are padded by one vector. */
 DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
     dmlops_plan_Row* row) {
@@ -32110,230 +32055,309 @@ DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_p
     return dmlops_add(left, right) < dmlops_divide(32768, 16);
 }
 
-/* The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. With few rows or
-   columns, groups mostly wait for loads, so more of them are resident. `channels` are those of one tap; if
-   `is_gathered`, elements of the right factor are loaded one by one, which takes registers. */
-DMLOPS_CALLED void dmlops_plan_unit_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    channels, int is_gathered, dmlops_plan_UnitTile* result) {
-    int is_windowed = found->column_axis == -1;
-    int64_t depth = (is_windowed && (dmlops_modulo(channels, 64) > 0)) ? 32 : 64;
-    int64_t ahead = (is_windowed || (found->depth <= 64)) ? 1 : 2;
-    if (found->rows <= 16) {
-        result->rows = 16;
-        result->columns = 64;
-        result->depth = depth;
-        result->wave_rows = 16;
-        result->wave_columns = 16;
-        result->ahead = ahead;
-        result->resident = 4;
+/* The tiles to choose from. With a window, their depth divides the `channels` of a tap if possible, so that a step
+   reads a single tap; gathering elements one by one takes registers, and so smaller shares. */
+DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+    channels, int is_gathered, dmlops_plan_UnitTile_12* result) {
+    dmlops_plan_UnitTile_12 tiles;
+    tiles.count = 0;
+    if (found->column_axis != -1) {
+        int64_t ahead = (found->depth <= 64) ? 1 : 2;
+        dmlops_plan_UnitTile made_1;
+        made_1.rows = 128;
+        made_1.columns = 128;
+        made_1.depth = 64;
+        made_1.wave_rows = 64;
+        made_1.wave_columns = 64;
+        made_1.ahead = 1;
+        made_1.resident = 2;
+        made_1.efficiency = 80;
+        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_1);
+        dmlops_plan_UnitTile made_2;
+        made_2.rows = 64;
+        made_2.columns = 128;
+        made_2.depth = 64;
+        made_2.wave_rows = 32;
+        made_2.wave_columns = 32;
+        made_2.ahead = ahead;
+        made_2.resident = 1;
+        made_2.efficiency = 89;
+        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_2);
+        dmlops_plan_UnitTile made_3;
+        made_3.rows = 64;
+        made_3.columns = 64;
+        made_3.depth = 64;
+        made_3.wave_rows = 32;
+        made_3.wave_columns = 32;
+        made_3.ahead = ahead;
+        made_3.resident = 6;
+        made_3.efficiency = 100;
+        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_3);
+        dmlops_plan_UnitTile made_4;
+        made_4.rows = 32;
+        made_4.columns = 64;
+        made_4.depth = 64;
+        made_4.wave_rows = 32;
+        made_4.wave_columns = 16;
+        made_4.ahead = ahead;
+        made_4.resident = 7;
+        made_4.efficiency = 100;
+        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_4);
+        dmlops_plan_UnitTile made_5;
+        made_5.rows = 32;
+        made_5.columns = 32;
+        made_5.depth = 64;
+        made_5.wave_rows = 16;
+        made_5.wave_columns = 16;
+        made_5.ahead = ahead;
+        made_5.resident = 6;
+        made_5.efficiency = 100;
+        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_5);
+        dmlops_plan_UnitTile made_6;
+        made_6.rows = 64;
+        made_6.columns = 16;
+        made_6.depth = 64;
+        made_6.wave_rows = 16;
+        made_6.wave_columns = 16;
+        made_6.ahead = ahead;
+        made_6.resident = 6;
+        made_6.efficiency = 100;
+        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_6);
+        dmlops_plan_UnitTile made_7;
+        made_7.rows = 16;
+        made_7.columns = 64;
+        made_7.depth = 64;
+        made_7.wave_rows = 16;
+        made_7.wave_columns = 16;
+        made_7.ahead = ahead;
+        made_7.resident = 6;
+        made_7.efficiency = 100;
+        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_7);
+        dmlops_plan_UnitTile_12_copy(result, &tiles);
         return;
     }
-    int is_shallow = (found->depth <= 256) && (dmlops_plan_tiles_of(planning, found, 32, 32) < 128);
-    if (is_shallow && !is_windowed) {
-        result->rows = 32;
-        result->columns = 32;
-        result->depth = depth;
-        result->wave_rows = 16;
-        result->wave_columns = 16;
-        result->ahead = ahead;
-        result->resident = 1;
-        return;
-    }
-    if ((found->columns <= 16) && !is_windowed) {
-        result->rows = 64;
-        result->columns = 16;
-        result->depth = depth;
-        result->wave_rows = 16;
-        result->wave_columns = 16;
-        result->ahead = ahead;
-        result->resident = 4;
-        return;
-    }
-    dmlops_plan_UnitTile large;
-    large.rows = 128;
-    large.columns = 128;
-    large.depth = depth;
-    large.wave_rows = 64;
-    large.wave_columns = 32;
-    large.ahead = 1;
-    large.resident = 1;
-    if ((dmlops_min(found->rows, found->columns) > 64) && dmlops_plan_occupies_most(planning, found, &large)) {
-        dmlops_plan_UnitTile pair;
-        pair.rows = 128;
-        pair.columns = 128;
-        pair.depth = is_gathered ? 32 : depth;
-        pair.wave_rows = 64;
-        pair.wave_columns = is_gathered ? 32 : 64;
-        pair.ahead = 1;
-        pair.resident = 2;
-        if (dmlops_plan_is_for_pairs(planning, found, &pair)) {
-            *result = pair;
-            return;
-        }
-        *result = large;
-        return;
-    }
-    dmlops_plan_UnitTile half;
-    half.rows = 64;
-    half.columns = 128;
-    half.depth = depth;
-    half.wave_rows = 32;
-    half.wave_columns = 32;
-    half.ahead = ahead;
-    half.resident = 1;
-    if ((found->rows > 32) && (found->columns > 64) && dmlops_plan_occupies_most(planning, found, &half)) {
-        int is_many = dmlops_plan_tiles_of(planning, found, half.rows, half.columns) >= 264;
-        if (is_windowed && !is_gathered && is_many) {
-            result->rows = 64;
-            result->columns = 128;
-            result->depth = depth;
-            result->wave_rows = 32;
-            result->wave_columns = 64;
-            result->ahead = ahead;
-            result->resident = 2;
-            return;
-        }
-        *result = half;
-        return;
-    }
-    dmlops_plan_UnitTile square;
-    square.rows = 64;
-    square.columns = 64;
-    square.depth = depth;
-    square.wave_rows = 32;
-    square.wave_columns = 32;
-    square.ahead = ahead;
-    square.resident = 1;
-    if ((found->rows > 32) && dmlops_plan_occupies_most(planning, found, &square)) {
-        *result = square;
-        return;
-    }
-    int64_t resident = (found->rows <= 32) ? 2 : 1;
-    dmlops_plan_UnitTile wide;
-    wide.rows = 32;
-    wide.columns = 128;
-    wide.depth = depth;
-    wide.wave_rows = 32;
-    wide.wave_columns = 16;
-    wide.ahead = ahead;
-    wide.resident = resident;
-    if ((found->rows <= 32) && (found->columns > 64) && dmlops_plan_occupies_most(planning, found, &wide)) {
-        *result = wide;
-        return;
-    }
-    dmlops_plan_UnitTile small;
-    small.rows = 32;
-    small.columns = 64;
-    small.depth = depth;
-    small.wave_rows = 32;
-    small.wave_columns = 16;
-    small.ahead = ahead;
-    small.resident = resident;
-    if (dmlops_plan_occupies_most(planning, found, &small)) {
-        *result = small;
-        return;
-    }
-    if (is_windowed) {
-        result->rows = 32;
-        result->columns = 32;
-        result->depth = depth;
-        result->wave_rows = 16;
-        result->wave_columns = 16;
-        result->ahead = ahead;
-        result->resident = resident;
-        return;
-    }
-    result->rows = 16;
-    result->columns = 64;
-    result->depth = depth;
-    result->wave_rows = 16;
-    result->wave_columns = 16;
-    result->ahead = ahead;
-    result->resident = resident;
-    return;
-}
-
-/* The tile for phases: as large as leaves enough of them, since splitting k costs more here. */
-DMLOPS_CALLED void dmlops_plan_phase_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_UnitTile* result) {
-    if (found->rows <= 32) {
-        result->rows = 32;
-        result->columns = 64;
-        result->depth = 32;
-        result->wave_rows = 32;
-        result->wave_columns = 16;
-        result->ahead = 1;
-        result->resident = 2;
-        return;
-    }
-    int64_t enough = 256;
-    if ((dmlops_modulo(dmlops_plan_ceil_div(planning, found->rows, 64), 2) == 0) && (dmlops_plan_tiles_of(planning,
-        found, 128, 128) >= enough)) {
-        result->rows = 128;
-        result->columns = 128;
-        result->depth = 32;
-        result->wave_rows = 64;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        result->resident = 2;
-        return;
-    }
-    if ((dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) && (found->right.vector > 1)) {
-        result->rows = 64;
-        result->columns = 128;
-        result->depth = 64;
-        result->wave_rows = 32;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        result->resident = 2;
-        return;
-    }
-    if (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) {
-        result->rows = 64;
-        result->columns = 128;
-        result->depth = 32;
-        result->wave_rows = 32;
-        result->wave_columns = 64;
-        result->ahead = 1;
-        result->resident = 2;
-        return;
-    }
-    result->rows = 64;
-    result->columns = 64;
-    result->depth = 64;
-    result->wave_rows = 32;
-    result->wave_columns = 32;
-    result->ahead = 1;
-    result->resident = 2;
-    return;
-}
-
-/* The parts of k for phases, of which there are this many `groups` without parts. */
-DMLOPS_CALLED int64_t dmlops_plan_phase_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_UnitTile* tile, int64_t groups) {
-    int64_t enough = dmlops_multiply(tile->resident, 128);
-    int64_t wanted = (tile->rows == 128) ? dmlops_divide(enough, groups) : dmlops_plan_ceil_div(planning, enough,
-        groups);
-    return dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, 256)), 8), 1);
-}
-
-/* How groups share the work. k is split where there are few tiles, if that gains more than adding up the partial sums
-   costs. */
-DMLOPS_CALLED void dmlops_plan_unit_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_UnitTile* tile, const dmlops_plan_Row* row, int is_phased, dmlops_plan_Split* result) {
-    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
-    int64_t across = dmlops_plan_ceil_div(planning, found->columns, dmlops_subtract(tile->columns, row->reach));
-    int64_t parts = 1;
-    if (is_phased) {
-        parts = dmlops_plan_phase_parts(planning, found, tile, dmlops_plan_times(planning, dmlops_multiply(down,
-            across), found->count));
+    int64_t depth = (dmlops_modulo(channels, 64) > 0) ? 32 : 64;
+    if (is_gathered) {
+        dmlops_plan_UnitTile made_8;
+        made_8.rows = 128;
+        made_8.columns = 128;
+        made_8.depth = 32;
+        made_8.wave_rows = 64;
+        made_8.wave_columns = 32;
+        made_8.ahead = 1;
+        made_8.resident = 2;
+        made_8.efficiency = 26;
+        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_8);
     } else {
-        if (row->taps == 1) {
-            parts = dmlops_plan_unit_parts(planning, found, tile);
+        dmlops_plan_UnitTile made_9;
+        made_9.rows = 128;
+        made_9.columns = 128;
+        made_9.depth = depth;
+        made_9.wave_rows = 64;
+        made_9.wave_columns = 64;
+        made_9.ahead = 1;
+        made_9.resident = 2;
+        made_9.efficiency = 100;
+        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_9);
+        dmlops_plan_UnitTile made_10;
+        made_10.rows = 128;
+        made_10.columns = 128;
+        made_10.depth = depth;
+        made_10.wave_rows = 64;
+        made_10.wave_columns = 32;
+        made_10.ahead = 1;
+        made_10.resident = 2;
+        made_10.efficiency = 26;
+        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_10);
+    }
+    dmlops_plan_UnitTile made_11;
+    made_11.rows = 64;
+    made_11.columns = 128;
+    made_11.depth = depth;
+    made_11.wave_rows = 32;
+    made_11.wave_columns = 32;
+    made_11.ahead = 1;
+    made_11.resident = 3;
+    made_11.efficiency = 72;
+    dmlops_plan_UnitTile_12_append(planning, &tiles, &made_11);
+    dmlops_plan_UnitTile made_12;
+    made_12.rows = 64;
+    made_12.columns = 128;
+    made_12.depth = depth;
+    made_12.wave_rows = 32;
+    made_12.wave_columns = 64;
+    made_12.ahead = 1;
+    made_12.resident = 4;
+    made_12.efficiency = 14;
+    dmlops_plan_UnitTile_12_append(planning, &tiles, &made_12);
+    dmlops_plan_UnitTile made_13;
+    made_13.rows = 64;
+    made_13.columns = 64;
+    made_13.depth = depth;
+    made_13.wave_rows = 32;
+    made_13.wave_columns = 32;
+    made_13.ahead = 1;
+    made_13.resident = 1;
+    made_13.efficiency = 56;
+    dmlops_plan_UnitTile_12_append(planning, &tiles, &made_13);
+    dmlops_plan_UnitTile made_14;
+    made_14.rows = 32;
+    made_14.columns = 64;
+    made_14.depth = depth;
+    made_14.wave_rows = 32;
+    made_14.wave_columns = 16;
+    made_14.ahead = 1;
+    made_14.resident = 5;
+    made_14.efficiency = 100;
+    dmlops_plan_UnitTile_12_append(planning, &tiles, &made_14);
+    dmlops_plan_UnitTile made_15;
+    made_15.rows = 32;
+    made_15.columns = 32;
+    made_15.depth = depth;
+    made_15.wave_rows = 16;
+    made_15.wave_columns = 16;
+    made_15.ahead = 1;
+    made_15.resident = 5;
+    made_15.efficiency = 61;
+    dmlops_plan_UnitTile_12_append(planning, &tiles, &made_15);
+    dmlops_plan_UnitTile made_16;
+    made_16.rows = 16;
+    made_16.columns = 64;
+    made_16.depth = depth;
+    made_16.wave_rows = 16;
+    made_16.wave_columns = 16;
+    made_16.ahead = 1;
+    made_16.resident = 4;
+    made_16.efficiency = 98;
+    dmlops_plan_UnitTile_12_append(planning, &tiles, &made_16);
+    dmlops_plan_UnitTile_12_copy(result, &tiles);
+    return;
+}
+
+/* The same for tiles that hold several taps, each with `depth` channels: those that shared memory has room for. */
+DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t channels, const dmlops_plan_Row* row,
+    dmlops_plan_UnitTile_12* result) {
+    dmlops_plan_UnitTile_12 tiles;
+    tiles.count = 0;
+    if (row->taps == 1) {
+        dmlops_plan_UnitTile_12_copy(result, &tiles);
+        return;
+    }
+    dmlops_plan_UnitTile deep;
+    deep.rows = 64;
+    deep.columns = 128;
+    deep.depth = dmlops_gcd(32, channels);
+    deep.wave_rows = 32;
+    deep.wave_columns = 32;
+    deep.ahead = 1;
+    deep.resident = 3;
+    deep.efficiency = 100;
+    if (dmlops_plan_has_room(planning, &deep, row)) {
+        dmlops_plan_UnitTile_12_append(planning, &tiles, &deep);
+    }
+    dmlops_plan_UnitTile wide;
+    wide.rows = 64;
+    wide.columns = 256;
+    wide.depth = 16;
+    wide.wave_rows = 32;
+    wide.wave_columns = 64;
+    wide.ahead = 1;
+    wide.resident = 1;
+    wide.efficiency = 100;
+    if (dmlops_plan_has_room(planning, &wide, row)) {
+        dmlops_plan_UnitTile_12_append(planning, &tiles, &wide);
+    }
+    dmlops_plan_UnitTile tall;
+    tall.rows = 128;
+    tall.columns = 256;
+    tall.depth = 16;
+    tall.wave_rows = 64;
+    tall.wave_columns = 64;
+    tall.ahead = 1;
+    tall.resident = 1;
+    tall.efficiency = 61;
+    if (dmlops_plan_has_room(planning, &tall, row)) {
+        dmlops_plan_UnitTile_12_append(planning, &tiles, &tall);
+    }
+    dmlops_plan_UnitTile made_1;
+    made_1.rows = 64;
+    made_1.columns = 128;
+    made_1.depth = 16;
+    made_1.wave_rows = 32;
+    made_1.wave_columns = 64;
+    made_1.ahead = 1;
+    made_1.resident = 4;
+    made_1.efficiency = 100;
+    dmlops_plan_UnitTile_12_append(planning, &tiles, &made_1);
+    dmlops_plan_UnitTile_12_copy(result, &tiles);
+    return;
+}
+
+/* The rates of matrix units; with a window, those of steps with one tap or several. */
+DMLOPS_CALLED void dmlops_plan_unit_rates(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Row* row, int is_gathered, dmlops_plan_Rates* result) {
+    (void)planning;
+    if (found->column_axis != -1) {
+        result->arithmetic = 3750;
+        result->latency = 229;
+        result->alone = 32;
+        result->element = 2;
+        return;
+    }
+    int64_t latency = 76;
+    int64_t alone = 32;
+    if (row->taps > 1) {
+        latency = 122;
+        alone = 73;
+    }
+    if (is_gathered) {
+        latency = dmlops_divide(dmlops_multiply(latency, 580), 100);
+    }
+    result->arithmetic = 3750;
+    result->latency = latency;
+    result->alone = alone;
+    result->element = 2;
+    return;
+}
+
+/* The candidate that takes the least time, with its parts of k; if there is none, no time is less. */
+DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_UnitTile_12* tiles, const dmlops_plan_Row* row, int is_gathered, dmlops_plan_UnitChoice* result) {
+    dmlops_plan_Rates rates;
+    dmlops_plan_unit_rates(planning, found, row, is_gathered, &rates);
+    dmlops_plan_UnitTile made_1;
+    made_1.rows = 16;
+    made_1.columns = 64;
+    made_1.depth = 32;
+    made_1.wave_rows = 16;
+    made_1.wave_columns = 16;
+    made_1.ahead = 1;
+    made_1.resident = 1;
+    made_1.efficiency = 1;
+    dmlops_plan_SplitK made_2;
+    made_2.parts = 1;
+    made_2.time = INT64_C(4294967296);
+    dmlops_plan_UnitChoice best;
+    best.tile = made_1;
+    best.split = made_2;
+    for (int64_t each_3 = 0; each_3 < tiles->count; ++each_3) {
+        const dmlops_plan_UnitTile* tile = &tiles->items[each_3];
+        dmlops_plan_Shape shape;
+        shape.rows = tile->rows;
+        shape.columns = dmlops_subtract(tile->columns, row->reach);
+        shape.step = dmlops_multiply(tile->depth, row->taps);
+        shape.resident = tile->resident;
+        shape.efficiency = tile->efficiency;
+        dmlops_plan_SplitK split;
+        dmlops_plan_split_k(planning, found, &shape, &rates, row->taps == 1, &split);
+        if (split.time < best.split.time) {
+            dmlops_plan_UnitChoice made_4;
+            made_4.tile = *tile;
+            made_4.split = split;
+            best = made_4;
         }
     }
-    dmlops_plan_split_into(planning, parts, found->depth, dmlops_multiply(tile->depth, row->taps), down, across,
-        result);
+    *result = best;
     return;
 }
 
@@ -32357,7 +32381,7 @@ DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlop
     return dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && is_for_units && is_large && !is_tiny;
 }
 
-/* One dispatch, preceded by one if factors are packed or copied, and followed by one if k is split. */
+/* One dispatch, preceded by one if the left factor is packed, and followed by one if k is split. */
 DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
@@ -32365,79 +32389,72 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
         told->tensors.count)];
     int is_windowed = given->column_axis == -1;
+    dmlops_plan_Halves right;
+    dmlops_plan_right_of(planning, told, shader, given, &right);
+    int is_gathered = is_windowed && (right.vector == 1);
+    dmlops_plan_Row made_1;
+    made_1.taps = 1;
+    made_1.reach = 0;
+    made_1.pitch = 0;
+    dmlops_plan_Row made_2;
+    dmlops_plan_row_of(planning, told, shader, given, &made_2);
+    dmlops_plan_Row single;
+    single = made_1;
+    dmlops_plan_Row several;
+    several = made_2;
+    int64_t channels = told->factors.depth;
+    dmlops_plan_UnitTile_12 made_3;
+    dmlops_plan_candidates(planning, given, channels, is_gathered, &made_3);
+    dmlops_plan_UnitChoice by_taps;
+    dmlops_plan_choose_tile(planning, given, &made_3, &single, is_gathered, &by_taps);
+    dmlops_plan_Matrices made_4;
+    dmlops_plan_in_rows(planning, given, window, &several, &made_4);
+    dmlops_plan_UnitTile_12 made_5;
+    dmlops_plan_row_candidates(planning, channels, &several, &made_5);
+    dmlops_plan_UnitChoice by_rows;
+    dmlops_plan_choose_tile(planning, &made_4, &made_5, &several, is_gathered, &by_rows);
     dmlops_plan_Row row;
-    dmlops_plan_row_of(planning, told, shader, given, &row);
+    row = *((by_rows.split.time < by_taps.split.time) ? &several : &single);
+    dmlops_plan_UnitChoice chosen;
+    chosen = *((by_rows.split.time < by_taps.split.time) ? &by_rows : &by_taps);
+    const dmlops_plan_UnitTile * tile = &chosen.tile;
     dmlops_plan_Matrices found;
     dmlops_plan_in_rows(planning, given, window, &row, &found);
     int is_phased = dmlops_plan_is_divided(planning, window);
     dmlops_plan_Halves left;
     dmlops_plan_halves_of(planning, &found.left, found.row_axis, found.rows, found.depth, &left);
-    dmlops_plan_Halves right;
-    dmlops_plan_right_of(planning, told, shader, &found, &right);
-    dmlops_plan_UnitTile tile;
-    dmlops_plan_unit_tile_for(planning, &found, told->factors.depth, is_windowed && (right.vector == 1), &tile);
-    if (is_phased) {
-        dmlops_plan_UnitTile made_1;
-        dmlops_plan_phase_tile_for(planning, &found, &made_1);
-        tile = made_1;
-    }
-    if (row.taps > 1) {
-        dmlops_plan_UnitTile made_2;
-        dmlops_plan_row_tile_for(planning, &found, told->factors.depth, &row, &made_2);
-        tile = made_2;
-    }
+    int64_t down = dmlops_plan_ceil_div(planning, found.rows, tile->rows);
+    int64_t across = dmlops_plan_ceil_div(planning, found.columns, dmlops_subtract(tile->columns, row.reach));
     dmlops_plan_Split split;
-    dmlops_plan_unit_split(planning, &found, &tile, &row, is_phased, &split);
+    dmlops_plan_split_into(planning, chosen.split.parts, found.depth, dmlops_multiply(tile->depth, row.taps), down,
+        across, &split);
     int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window->sizes) > 1) ||
         is_phased);
-    int is_copied = !is_windowed && dmlops_plan_pays_to_copy(planning, &found, dmlops_min(left.vector, right.vector) ==
-        1);
     int64_t sums_words = dmlops_plan_partial_words(planning, &found, &split);
     dmlops_plan_Matrices factors;
     factors = found;
-    if (is_copied) {
-        dmlops_plan_Matrices made_3;
-        dmlops_plan_copied(planning, &found, 8, &made_3);
-        factors = made_3;
-    }
-    int64_t copied_items = is_copied ? dmlops_divide(dmlops_plan_copied_words(planning, &factors, 8), 4) : 0;
-    int64_t words = dmlops_add(sums_words, dmlops_plan_times(planning, 4, is_ordered ? dmlops_plan_in_order(planning,
-        &found) : copied_items));
+    int64_t words = dmlops_add(sums_words, is_ordered ? dmlops_plan_times(planning, 4, dmlops_plan_in_order(planning,
+        &found)) : 0);
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
     dmlops_plan_Known known;
     dmlops_plan_begin_form(planning, told, shader, output, &known);
-    dmlops_plan_define_matrices(planning, told, shader, &found, tile.depth, row.taps);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile.depth);
+    dmlops_plan_define_matrices(planning, told, shader, &found, tile->depth, row.taps);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile->depth);
     dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_4;
-    made_4 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_4);
+    dmlops_plan_Buffer made_6;
+    made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_6);
     dmlops_out_share(planning);
     int64_t number = contracted->number;
     int64_t first = is_windowed ? dmlops_plan_first_of(planning, window, &told->tensors.items[dmlops_item(planning,
         contracted->left, told->tensors.count)]) : 0;
-    dmlops_plan_int_96 made_5;
-    dmlops_plan_window_words(planning, told, shader, &made_5);
+    dmlops_plan_int_96 made_7;
+    dmlops_plan_window_words(planning, told, shader, &made_7);
     dmlops_plan_CommonConstants common;
-    dmlops_plan_common_constants(planning, &found, &split, &made_5, &known, &common);
-    if (is_copied) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), 1);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)left.is_along);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right.is_along);
-        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 3),
-            copied_items);
-        dmlops_plan_Halves made_6;
-        made_6.is_along = left.is_along;
-        made_6.vector = 8;
-        left = made_6;
-        dmlops_plan_Halves made_7;
-        made_7.is_along = right.is_along;
-        made_7.vector = 8;
-        right = made_7;
-    }
+    dmlops_plan_common_constants(planning, &found, &split, &made_7, &known, &common);
     if (is_ordered) {
         dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 2),
             dmlops_plan_in_order(planning, &found));
@@ -32452,8 +32469,8 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), 1);
-    dmlops_plan_define_tile(planning, &tile, &left, &right);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), (int64_t)(is_ordered || is_copied));
+    dmlops_plan_define_tile(planning, tile, &left, &right);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), (int64_t)is_ordered);
     if (is_windowed) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), row.reach);
         dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_MERGED"), dmlops_plan_merged_last(planning, output,
@@ -32462,13 +32479,13 @@ DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dml
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split.parts == 1) ?
         dmlops_plan_output_vector(planning, &found, output) : 1);
     int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
-        found.count), split.parts), dmlops_plan_unit_threads(planning, &tile));
+        found.count), split.parts), dmlops_plan_unit_threads(planning, tile));
     dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, &tile), 1, &groups);
+    dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, tile), 1, &groups);
     dmlops_plan_ContractionParams params;
     dmlops_plan_contraction_params(planning, told, &factors, first, &common, &groups, &params);
     dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, is_ordered || is_copied);
+    dmlops_out_dispatch(planning, &groups, is_ordered);
     if (split.parts > 1) {
         dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 1),
             dmlops_plan_partial_vectors(planning, &found));

@@ -71,29 +71,29 @@ def byte_tile_for(found: Matrices, has_units: bool) -> UnitTile:
         return byte_window_tile_for(found, has_units)
     ahead = 1 if found.depth <= 64 else 2
     if found.rows <= 16:
-        return UnitTile(16, 64, 64, 16, 16, ahead, 8)
+        return UnitTile(16, 64, 64, 16, 16, ahead, 8, 100)
     depth = 64 if found.depth <= 64 else 128
     resident = 4 if found.rows <= TILE_FEW_ROWS else 2 if found.rows <= 64 else 1
     is_along = found.left.is_along and found.right.is_along  # nothing to transpose
     large_depth = depth if is_along else 64
     large_ahead = 1 if is_along else ahead
     share = 32 if is_along else 64
-    large = UnitTile(128, 128, large_depth, 64, share, large_ahead, 1)
+    large = UnitTile(128, 128, large_depth, 64, share, large_ahead, 1, 100)
     if min(found.rows, found.columns) > 64 and occupies_most(found, large):
-        pair = UnitTile(128, 128, depth, 64, 64, 1, 2)
+        pair = UnitTile(128, 128, depth, 64, 64, 1, 2, 100)
         if is_along and is_for_pairs(found, pair):
             return pair
         return large
-    half = UnitTile(64, 128, large_depth, 32, share, large_ahead, resident)
+    half = UnitTile(64, 128, large_depth, 32, share, large_ahead, resident, 100)
     if found.rows > TILE_FEW_ROWS and found.columns > 64 and occupies_most(found, half):
         return half
-    square = UnitTile(64, 64, depth, 32, 32, 1, resident)
+    square = UnitTile(64, 64, depth, 32, 32, 1, resident, 100)
     if found.rows > TILE_FEW_ROWS and occupies_most(found, square):
         return square
-    small = UnitTile(32, 64, depth, 16, 32, 1, resident)
+    small = UnitTile(32, 64, depth, 16, 32, 1, resident, 100)
     if occupies_most(found, small):
         return small
-    return UnitTile(16, 32, 64, 16, 16, ahead, resident)
+    return UnitTile(16, 32, 64, 16, 16, ahead, resident, 100)
 
 
 def byte_window_tile_for(found: Matrices, has_units: bool) -> UnitTile:
@@ -102,16 +102,16 @@ def byte_window_tile_for(found: Matrices, has_units: bool) -> UnitTile:
     is_windowed = found.column_axis == NONE
     enough = 2 * BYTES_GROUPS if is_windowed else BYTES_GROUPS
     if found.rows <= 16:
-        return UnitTile(16, 64, 64, 16, 16, 1, 1)
+        return UnitTile(16, 64, 64, 16, 16, 1, 1, 100)
     if found.rows <= TILE_FEW_ROWS:
-        return UnitTile(32, 64, 64, 16, 32, 1, 1)
+        return UnitTile(32, 64, 64, 16, 32, 1, 1, 100)
     if found.rows > 64 and tiles_of(found, 128, 256) >= BYTES_GROUPS and has_units:
-        return UnitTile(128, 256, 64, 64, 64, 1, 1)
+        return UnitTile(128, 256, 64, 64, 64, 1, 1, 100)
     if tiles_of(found, 64, 128) >= enough:
-        return UnitTile(64, 128, 64, 32, 32 if is_windowed and has_units else 64, 1, 1)
+        return UnitTile(64, 128, 64, 32, 32 if is_windowed and has_units else 64, 1, 1, 100)
     if tiles_of(found, 64, 64) >= BYTES_GROUPS // 2:
-        return UnitTile(64, 64, 64, 32, 32, 1, 1)
-    return UnitTile(16, 32, 64, 16, 16, 1, 1)
+        return UnitTile(64, 64, 64, 32, 32, 1, 1, 100)
+    return UnitTile(16, 32, 64, 16, 16, 1, 1, 100)
 
 
 def byte_split(found: Matrices, tile: UnitTile, has_units: bool) -> Split:

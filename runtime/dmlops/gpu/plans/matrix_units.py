@@ -9,14 +9,13 @@ first.
 from __future__ import annotations
 
 from math import gcd
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from .capabilities import Capability
 from .contraction import define_matrices
 from .contraction_passes import (
     PARTS_PASS,
     CommonConstants,
-    Split,
     common_constants,
     contraction_params,
     partial_vectors,
@@ -26,7 +25,7 @@ from .contraction_passes import (
 )
 from .defined import MAX_COUNT, Definition, DefinitionShader, Window
 from .forms import begin_form
-from .loops import ceil_div, element_count, grid, times
+from .loops import COUNT_LIMIT, ceil_div, element_count, grid, times
 from .matrices import (
     Matrices,
     Side,
@@ -36,28 +35,27 @@ from .matrices import (
     merged_last,
     output_vector,
     side_vector,
-    tiles_of,
 )
-from .occupancy import UnitTile, is_for_pairs, occupies_most, unit_parts, unit_threads
-from .ordering import ORDER_PASS, copied, copied_words, pays_to_copy
+from .occupancy import UnitTile, unit_threads
 from .phases import is_divided, is_pointwise
 from .planning import Planning
 from .reasons import Reason
+from .tile_cost import Rates, Shape, SplitK, split_k
 from .told import NO_MEMBER, NONE, Eight, Tensor
 from .tuning import (
-    MULTIPROCESSORS,
     SINGLE_THREADS,
-    TILE_FEW_ROWS,
+    UNITS_ALONE,
     UNITS_DIRECT_ROWS,
-    UNITS_GROUPS,
+    UNITS_GATHER_LATENCY,
+    UNITS_LATENCY,
     UNITS_MEMORY,
-    UNITS_MOST_PARTS,
+    UNITS_RATE,
     UNITS_REACH,
-    UNITS_ROWS,
-    UNITS_SHALLOW,
+    UNITS_ROW_ALONE,
+    UNITS_ROW_LATENCY,
     UNITS_TAPS,
     UNITS_TINY,
-    UNITS_WINDOW_PART,
+    UNITS_WINDOW_LATENCY,
 )
 
 EIGHTS_PASS = 2  # packs a convolution's left factor; relative to the contraction's number
@@ -72,6 +70,16 @@ class Row(NamedTuple):
     taps: int
     reach: int
     pitch: int
+
+
+UnitTiles = Annotated[list[UnitTile], 12]
+
+
+class UnitChoice(NamedTuple):
+    """A tile, and how k is split with it."""
+
+    tile: UnitTile
+    split: SplitK
 
 
 class Halves(NamedTuple):
@@ -129,7 +137,7 @@ def right_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Hal
 
 
 def row_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Row:
-    """The taps that tiles hold at once. Each row of the output then counts as many columns as keep its
+    """The taps that tiles can hold at once. Each row of the output then counts as many columns as keep its
     windows clear of the tensor's next row: the zeros before that row also end this one."""
     window, right = told.factors.window, told.tensors[shader.contracted.right]
     if found.column_axis != NONE or is_divided(window):
@@ -142,7 +150,6 @@ def row_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Row:
     pitch = max(min(width + reach, max(before + size, width + reach - before)), width)
     suits = taps > 1 and taps <= UNITS_TAPS and tap > 0 and step == 1 and reach <= UNITS_REACH
     suits = suits and told.factors.depth % 16 == 0 and 4 * pitch <= 5 * width
-    suits = suits and tiles_of(found, 64, 128) >= UNITS_ROWS
     if not suits:
         return Row(1, 0, 0)
     return Row(taps, reach, pitch)
@@ -158,22 +165,6 @@ def in_rows(found: Matrices, window: Window, row: Row) -> Matrices:
     return found._replace(sizes=sizes, columns=found.columns // found.sizes[axis] * pitch, run=run)
 
 
-def row_tile_for(found: Matrices, channels: int, row: Row) -> UnitTile:
-    """The tile for matrices where it holds several taps, each with `depth` channels: if there are few groups,
-    one with many products between barriers; if there are many, one with few loads per product."""
-    if tiles_of(found, 64, 128) <= 2 * UNITS_GROUPS:
-        deep = UnitTile(64, 128, gcd(32, channels), 32, 32, 1, 2)
-        if has_room(deep, row):
-            return deep
-        return UnitTile(64, 128, 16, 32, 32, 1, 2)
-    tall = UnitTile(128, 256, 16, 64, 64, 1, 1)
-    if ceil_div(found.rows, 64) % 2 == 0 and has_room(tall, row):
-        return tall
-    if tiles_of(found, 64, 256) < 2 * MULTIPROCESSORS:  # wider ones would leave some with a single group
-        return UnitTile(64, 128, 16, 32, 64, 1, 2)
-    return UnitTile(64, 256, 16, 32, 64, 1, 2)
-
-
 def has_room(tile: UnitTile, row: Row) -> bool:
     """Whether tiles of both factors leave shared memory for other groups. Lines are padded by one vector."""
     left = tile.rows * (row.taps * tile.depth // 8 + 1)
@@ -181,79 +172,78 @@ def has_room(tile: UnitTile, row: Row) -> bool:
     return left + right < UNITS_MEMORY // 16
 
 
-def unit_tile_for(found: Matrices, channels: int, is_gathered: bool) -> UnitTile:
-    """The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. With
-    few rows or columns, groups mostly wait for loads, so more of them are resident. `channels` are those of
-    one tap; if `is_gathered`, elements of the right factor are loaded one by one, which takes registers."""
-    is_windowed = found.column_axis == NONE
-    depth = 32 if is_windowed and channels % 64 > 0 else 64
-    ahead = 1 if is_windowed or found.depth <= 64 else 2
-    if found.rows <= 16:
-        return UnitTile(16, 64, depth, 16, 16, ahead, 4)
-    is_shallow = found.depth <= UNITS_SHALLOW and tiles_of(found, 32, 32) < UNITS_GROUPS
-    if is_shallow and not is_windowed:
-        return UnitTile(32, 32, depth, 16, 16, ahead, 1)
-    if found.columns <= 16 and not is_windowed:
-        return UnitTile(64, 16, depth, 16, 16, ahead, 4)
-    large = UnitTile(128, 128, depth, 64, 32, 1, 1)
-    if min(found.rows, found.columns) > 64 and occupies_most(found, large):
-        pair = UnitTile(128, 128, 32 if is_gathered else depth, 64, 32 if is_gathered else 64, 1, 2)
-        if is_for_pairs(found, pair):
-            return pair
-        return large
-    half = UnitTile(64, 128, depth, 32, 32, ahead, 1)
-    if found.rows > TILE_FEW_ROWS and found.columns > 64 and occupies_most(found, half):
-        is_many = tiles_of(found, half.rows, half.columns) >= 2 * MULTIPROCESSORS
-        if is_windowed and not is_gathered and is_many:
-            return UnitTile(64, 128, depth, 32, 64, ahead, 2)
-        return half
-    square = UnitTile(64, 64, depth, 32, 32, ahead, 1)
-    if found.rows > TILE_FEW_ROWS and occupies_most(found, square):
-        return square
-    resident = 2 if found.rows <= TILE_FEW_ROWS else 1
-    wide = UnitTile(32, 128, depth, 32, 16, ahead, resident)
-    if found.rows <= TILE_FEW_ROWS and found.columns > 64 and occupies_most(found, wide):
-        return wide
-    small = UnitTile(32, 64, depth, 32, 16, ahead, resident)
-    if occupies_most(found, small):
-        return small
-    if is_windowed:
-        return UnitTile(32, 32, depth, 16, 16, ahead, resident)
-    return UnitTile(16, 64, depth, 16, 16, ahead, resident)
+def candidates(found: Matrices, channels: int, is_gathered: bool) -> UnitTiles:
+    """The tiles to choose from. With a window, their depth divides the `channels` of a tap if possible, so
+    that a step reads a single tap; gathering elements one by one takes registers, and so smaller shares."""
+    tiles: UnitTiles = []
+    if found.column_axis != NONE:
+        ahead = 1 if found.depth <= 64 else 2
+        tiles.append(UnitTile(128, 128, 64, 64, 64, 1, 2, 80))
+        tiles.append(UnitTile(64, 128, 64, 32, 32, ahead, 1, 89))
+        tiles.append(UnitTile(64, 64, 64, 32, 32, ahead, 6, 100))
+        tiles.append(UnitTile(32, 64, 64, 32, 16, ahead, 7, 100))
+        tiles.append(UnitTile(32, 32, 64, 16, 16, ahead, 6, 100))
+        tiles.append(UnitTile(64, 16, 64, 16, 16, ahead, 6, 100))
+        tiles.append(UnitTile(16, 64, 64, 16, 16, ahead, 6, 100))
+        return tiles
+    depth = 32 if channels % 64 > 0 else 64
+    if is_gathered:
+        tiles.append(UnitTile(128, 128, 32, 64, 32, 1, 2, 26))
+    else:
+        tiles.append(UnitTile(128, 128, depth, 64, 64, 1, 2, 100))
+        tiles.append(UnitTile(128, 128, depth, 64, 32, 1, 2, 26))
+    tiles.append(UnitTile(64, 128, depth, 32, 32, 1, 3, 72))
+    tiles.append(UnitTile(64, 128, depth, 32, 64, 1, 4, 14))
+    tiles.append(UnitTile(64, 64, depth, 32, 32, 1, 1, 56))
+    tiles.append(UnitTile(32, 64, depth, 32, 16, 1, 5, 100))
+    tiles.append(UnitTile(32, 32, depth, 16, 16, 1, 5, 61))
+    tiles.append(UnitTile(16, 64, depth, 16, 16, 1, 4, 98))
+    return tiles
 
 
-def phase_tile_for(found: Matrices) -> UnitTile:
-    """The tile for phases: as large as leaves enough of them, since splitting k costs more here."""
-    if found.rows <= TILE_FEW_ROWS:
-        return UnitTile(32, 64, 32, 32, 16, 1, 2)
-    enough = 2 * UNITS_GROUPS
-    if ceil_div(found.rows, 64) % 2 == 0 and tiles_of(found, 128, 128) >= enough:
-        return UnitTile(128, 128, 32, 64, 32, 1, 2)
-    if tiles_of(found, 64, 128) >= enough and found.right.vector > 1:
-        return UnitTile(64, 128, 64, 32, 32, 1, 2)
-    if tiles_of(found, 64, 128) >= enough:
-        return UnitTile(64, 128, 32, 32, 64, 1, 2)  # gathering takes more registers
-    return UnitTile(64, 64, 64, 32, 32, 1, 2)
+def row_candidates(channels: int, row: Row) -> UnitTiles:
+    """The same for tiles that hold several taps, each with `depth` channels: those that shared memory has
+    room for."""
+    tiles: UnitTiles = []
+    if row.taps == 1:
+        return tiles
+    deep = UnitTile(64, 128, gcd(32, channels), 32, 32, 1, 3, 100)
+    if has_room(deep, row):
+        tiles.append(deep)
+    wide = UnitTile(64, 256, 16, 32, 64, 1, 1, 100)
+    if has_room(wide, row):
+        tiles.append(wide)
+    tall = UnitTile(128, 256, 16, 64, 64, 1, 1, 61)
+    if has_room(tall, row):
+        tiles.append(tall)
+    tiles.append(UnitTile(64, 128, 16, 32, 64, 1, 4, 100))
+    return tiles
 
 
-def phase_parts(found: Matrices, tile: UnitTile, groups: int) -> int:
-    """The parts of k for phases, of which there are this many `groups` without parts."""
-    enough = tile.resident * UNITS_GROUPS
-    # With tall tiles, one group too many would cost a whole further round.
-    wanted = enough // groups if tile.rows == 128 else ceil_div(enough, groups)
-    return max(min(wanted, found.depth // UNITS_WINDOW_PART, UNITS_MOST_PARTS), 1)
+def unit_rates(found: Matrices, row: Row, is_gathered: bool) -> Rates:
+    """The rates of matrix units; with a window, those of steps with one tap or several."""
+    if found.column_axis != NONE:
+        return Rates(UNITS_RATE, UNITS_LATENCY, UNITS_ALONE, 2)
+    latency, alone = UNITS_WINDOW_LATENCY, UNITS_ALONE
+    if row.taps > 1:
+        latency, alone = UNITS_ROW_LATENCY, UNITS_ROW_ALONE
+    if is_gathered:
+        latency = latency * UNITS_GATHER_LATENCY // 100
+    return Rates(UNITS_RATE, latency, alone, 2)
 
 
-def unit_split(found: Matrices, tile: UnitTile, row: Row, is_phased: bool) -> Split:
-    """How groups share the work. k is split where there are few tiles, if that gains more than adding up the
-    partial sums costs."""
-    down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns - row.reach)
-    parts = 1
-    if is_phased:
-        parts = phase_parts(found, tile, times(down * across, found.count))
-    elif row.taps == 1:
-        parts = unit_parts(found, tile)
-    return split_into(parts, found.depth, tile.depth * row.taps, down, across)
+def choose_tile(found: Matrices, tiles: UnitTiles, row: Row, is_gathered: bool) -> UnitChoice:
+    """The candidate that takes the least time, with its parts of k; if there is none, no time is less."""
+    rates = unit_rates(found, row, is_gathered)
+    best = UnitChoice(UnitTile(16, 64, 32, 16, 16, 1, 1, 1), SplitK(1, COUNT_LIMIT))
+    for tile in tiles:
+        shape = Shape(
+            tile.rows, tile.columns - row.reach, tile.depth * row.taps, tile.resident, tile.efficiency
+        )
+        split = split_k(found, shape, rates, row.taps == 1)
+        if split.time < best.split.time:
+            best = UnitChoice(tile, split)
+    return best
 
 
 def in_order(found: Matrices) -> int:
@@ -272,29 +262,30 @@ def suits_units(out: Planning, told: Definition, shader: DefinitionShader, found
 
 
 def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader, given: Matrices) -> None:
-    """One dispatch, preceded by one if factors are packed or copied, and followed by one if k is split."""
+    """One dispatch, preceded by one if the left factor is packed, and followed by one if k is split."""
     contracted, window = shader.contracted, told.factors.window
     output = told.tensors[contracted.output]
     is_windowed = given.column_axis == NONE
-    row = row_of(told, shader, given)
+    right = right_of(told, shader, given)
+    is_gathered = is_windowed and right.vector == 1
+    single, several = Row(1, 0, 0), row_of(told, shader, given)
+    channels = told.factors.depth
+    by_taps = choose_tile(given, candidates(given, channels, is_gathered), single, is_gathered)
+    by_rows = choose_tile(
+        in_rows(given, window, several), row_candidates(channels, several), several, is_gathered
+    )
+    row = several if by_rows.split.time < by_taps.split.time else single
+    chosen = by_rows if by_rows.split.time < by_taps.split.time else by_taps
+    tile = chosen.tile
     found = in_rows(given, window, row)
     is_phased = is_divided(window)
     left = halves_of(found.left, found.row_axis, found.rows, found.depth)
-    right = right_of(told, shader, found)
-    tile = unit_tile_for(found, told.factors.depth, is_windowed and right.vector == 1)
-    if is_phased:
-        tile = phase_tile_for(found)
-    if row.taps > 1:
-        tile = row_tile_for(found, told.factors.depth, row)
-    split = unit_split(found, tile, row, is_phased)
+    down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns - row.reach)
+    split = split_into(chosen.split.parts, found.depth, tile.depth * row.taps, down, across)
     is_ordered = is_windowed and (left.vector < 8 or element_count(window.sizes) > 1 or is_phased)
-    is_copied = not is_windowed and pays_to_copy(found, min(left.vector, right.vector) == 1)
     sums_words = partial_words(found, split)
     factors = found
-    if is_copied:
-        factors = copied(found, 8)
-    copied_items = copied_words(factors, 8) // 4 if is_copied else 0
-    words = sums_words + times(4, in_order(found) if is_ordered else copied_items)
+    words = sums_words + (times(4, in_order(found)) if is_ordered else 0)
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     known = begin_form(out, told, shader, output)
@@ -307,13 +298,6 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     number = contracted.number
     first = first_of(window, told.tensors[contracted.left]) if is_windowed else 0
     common = common_constants(found, split, window_words(out, told, shader), known)
-    if is_copied:
-        out.define("ORDERED", 1)
-        out.define("LEFT_ALONG", int(left.is_along))
-        out.define("RIGHT_ALONG", int(right.is_along))
-        dispatch_single(out, told, shader, found, first, common, number + ORDER_PASS, copied_items)
-        left = Halves(left.is_along, 8)
-        right = Halves(right.is_along, 8)
     if is_ordered:
         dispatch_single(out, told, shader, found, first, common, number + EIGHTS_PASS, in_order(found))
         first = 2 * sums_words
@@ -322,7 +306,7 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     out.define("PASS", number)
     out.define("MATRIX_UNITS", 1)
     define_tile(out, tile, left, right)
-    out.define("ORDERED", int(is_ordered or is_copied))
+    out.define("ORDERED", int(is_ordered))
     if is_windowed:
         out.define("REACH", row.reach)
         out.define("OUTPUT_MERGED", merged_last(output, found.row_axis))
@@ -330,7 +314,7 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
     threads = split.down * split.across * found.count * split.parts * unit_threads(tile)
     groups = grid(out, threads, unit_threads(tile), 1)
     params = contraction_params(told, factors, first, common, groups)
-    out.dispatch(params, groups, is_ordered or is_copied)
+    out.dispatch(params, groups, is_ordered)
     if split.parts > 1:
         dispatch_single(out, told, shader, found, first, common, number + PARTS_PASS, partial_vectors(found))
 

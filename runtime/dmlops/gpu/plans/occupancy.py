@@ -1,4 +1,4 @@
-"""How products by matrix units, of halves or bytes, occupy the multiprocessors: tiles, and parts of k."""
+"""Tiles of products by matrix units, and how products of bytes occupy the multiprocessors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from .tuning import MULTIPROCESSORS, UNITS_MOST_PARTS, UNITS_PART, UNITS_WINDOW_
 
 class UnitTile(NamedTuple):
     """A group's tile of the output, the `depth` of its k-loop, each wave's share, how many tiles are
-    prefetched `ahead`, and how many groups should be `resident` on a multiprocessor at once."""
+    prefetched `ahead`, how many groups should be `resident` on a multiprocessor at once, and the percentage
+    of its arithmetic rate that these reach."""
 
     rows: int
     columns: int
@@ -21,6 +22,7 @@ class UnitTile(NamedTuple):
     wave_columns: int
     ahead: int
     resident: int
+    efficiency: int
 
 
 def unit_threads(tile: UnitTile) -> int:

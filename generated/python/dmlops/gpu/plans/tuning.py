@@ -134,47 +134,51 @@ TILE_PRODUCTS = 96  # NVIDIA H200: 512 at 0.31 to 0.86
 "products of a matrix, or with a window of all matrices; below, the definition is as good"
 TILE_ORDERED = 67108864  # NVIDIA H200: 1.3 times as fast
 "products in total from which the left factor of a convolution is packed first"
-TILE_COPIED = 134217728  # NVIDIA H200: 1.05 times as fast as single loads, 1.2 with halves, 1.3 with pairs
-"products in total from which factors that cannot be loaded in vectors are copied first"
-TILE_COPIED_LINES = 256  # NVIDIA H200: 32 at 1.00, 2048 at 0.68 to 0.89
-"rows and columns from which that pays: each element is read that often"
-TILE_DEPTH = 16  # NVIDIA H200: 8 at 0.92, 32 at 0.68
-"depth of a tile: products per iteration of the k-loop"
-TILE_GATHERED_DEPTH = 8  # NVIDIA H200: 16 is slower
-"the same where each product has a tap of its own, which takes registers"
 TILE_WALK = 8  # NVIDIA H200: 1, 2, 4, 16 at 0.98 to 1.03 for float16
 "rows of tiles that are walked as one band, so that shared factors stay in the cache"
 TILE_FEW_ROWS = 32  # NVIDIA H200: 16 at 0.73, 64 at 1.00, 128 at 1.00
 "rows up to which tiles are 16 or 32 rows high"
-TILE_FEW_COLUMNS = 32  # NVIDIA H200: 1.1 to 5 times as fast
-"columns up to which tiles have as few; batches of small products have those"
-TILE_MANY = 256  # NVIDIA H200: 64 at 0.90, 128 at 1.00, 512 at 0.95, 1024 at 0.95
-"large tiles that saturate a GPU"
-TILE_SMALL = 128  # NVIDIA H200: 16 at 0.91, 1024 at 1.00
-"tiles of 32 x 32 below which most of a GPU is idle, so that these are faster than larger ones"
-TILE_SHALLOW = 256  # NVIDIA H200: 1.2 to 1.35 times as fast with 64 to 256
-"products per sum up to which that holds"
-TILE_SMALL_DEPTH = 32  # NVIDIA H200: 64 at 0.90
-"depth of such a tile"
-TILE_FEW_PHASES = 300  # NVIDIA H200: 32 at 0.66 to 0.85 with 128 and 256 tiles
-"tiles of 64 x 128 of phases up to which smaller tiles are used: their partial sums take longer to add up"
-TILE_PART = 640  # NVIDIA H200: 384 and 512 at 0.99
-"products in a part of k, at least"
-TILE_SMALL_PART = 96  # NVIDIA H200: 128 and 192 at 0.99
-"the same with tiles of half the size, for less work"
-TILE_GATHERED_PART = 128  # NVIDIA H200: 256 at 0.89
-"the same with a window"
-TILE_DEEP = 2048  # NVIDIA H200: 1024 and 4096 at 0.99
-"products per sum with a window from which splitting k beats smaller tiles; half of it for the smallest"
-TILE_WINDOW_PARTS = 8  # NVIDIA H200: 9 and 18 at 0.83
-"parts of k with a window and small tiles, at most"
 TILE_DIRECT_ROWS = 9  # NVIDIA H200: 4 at 0.4 to 1.2, 13 at 0.6 to 0.85
 "rows from which tiles pay with a window of several taps; below, windows slide over the input"
 TILE_POINT_ROWS = 4  # NVIDIA H200: 9 at 0.5 to 1.1
 "the same with a single tap"
+TILE_LEAST_PART = 64
+"products in a part of k, at least"
+TILE_MOST_PARTS = 64
+"parts of k, at most"
+CACHE_RATE = 3563  # NVIDIA H200, fitted
+"bytes of factors that all multiprocessors together load from the cache in a nanosecond"
+MEMORY_RATE = 2333  # NVIDIA H200, fitted
+"bytes of partial sums that are written or read in a nanosecond"
+PARTS_START = 1926  # NVIDIA H200, fitted
+"nanoseconds that another pass takes, for partial sums"
+FLOAT_RATE = 225  # NVIDIA H200: 128 lanes at 1.76 GHz
+"multiply-adds of float32 of a multiprocessor in a nanosecond"
+FLOAT_LATENCY = 210  # NVIDIA H200, fitted
+"nanoseconds of a step in which a group only waits"
+FLOAT_ALONE = 47  # NVIDIA H200, fitted
+"percentage of the rate that a group reaches alone"
+FLOAT_WINDOW_LATENCY = 747  # NVIDIA H200, fitted
+"nanoseconds with a window"
+FLOAT_WINDOW_ALONE = 58  # NVIDIA H200, fitted
+"percentage with a window"
 SINGLE_THREADS = 256  # NVIDIA H200: 64 at 0.94, 128 at 1.00, 512 at 1.00
 "threads in a group, for passes that add up partial sums or pack factors"
 
+UNITS_RATE = 3750  # NVIDIA H200: 990 T/s
+"multiply-adds of float16 by matrix units of a multiprocessor in a nanosecond"
+UNITS_LATENCY = 229  # NVIDIA H200, fitted
+"nanoseconds of a step in which a group only waits"
+UNITS_ALONE = 32  # NVIDIA H200, fitted
+"percentage of the rate that a group reaches alone"
+UNITS_WINDOW_LATENCY = 76  # NVIDIA H200, fitted
+"nanoseconds with a window"
+UNITS_ROW_LATENCY = 122  # NVIDIA H200, fitted
+"nanoseconds where tiles hold several taps"
+UNITS_GATHER_LATENCY = 580  # NVIDIA H200, fitted
+"percentage of these two where a window's elements are loaded one by one"
+UNITS_ROW_ALONE = 73  # NVIDIA H200, fitted
+"percentage of the rate that a group then reaches alone"
 UNITS_GROUPS = 128  # NVIDIA H200: 32 at 0.64, 64 at 0.73, 256 at 0.99
 "groups with matrix units that saturate a GPU in phases, attention and sums; half of what thin matrices need"
 UNITS_PART = 512  # NVIDIA H200: 384 at 1.00, 640 at 0.99
@@ -183,8 +187,6 @@ UNITS_WINDOW_PART = 256  # NVIDIA H200: 64 at 0.63 with 256 products of a sum, a
 "the same with a window"
 UNITS_MOST_PARTS = 8  # NVIDIA H200: 2 at 0.81, 4 at 1.00, 16 at 1.00; without a window, 8 at 0.35 to 0.7
 "parts of k with a window, at most"
-UNITS_SHALLOW = 256  # NVIDIA H200: 1.4 to 1.6 times as fast with 64 to 256
-"products per sum up to which 32 x 32 tiles are faster if there are few"
 UNITS_TINY = 32  # NVIDIA H200: 1.2 to 3.1 times as fast with 8 to 32, 0.81 with a depth of 64
 "rows, columns and depth up to which ordinary arithmetic beats matrix units"
 UNITS_DIRECT_ROWS = 3  # NVIDIA H200: 2 at 0.75 to 1.2 with 2 rows, 4 at 0.7 to 1.2 with 3
@@ -199,8 +201,6 @@ UNITS_MEMORY = 32 * 1024  # NVIDIA H200: 16384 at 0.84 to 0.99, 65536 at 1.00
 "bytes of shared memory for a tile that holds several taps at once, at most"
 UNITS_REACH = 16  # NVIDIA H200: 2 at 0.92
 "extra columns of a tile that only its other taps need, at most"
-UNITS_ROWS = 64  # NVIDIA H200: 32 at 0.49 to 1.00, 128 at 0.98
-"tiles of 64 x 128 from which they hold several taps at once; with fewer, k is split"
 
 BYTES_GROUPS = 128  # NVIDIA H200: tiles half as large at 0.8 to 1.0, twice as large at 0.65 to 0.9
 "groups that saturate a GPU with products of bytes"

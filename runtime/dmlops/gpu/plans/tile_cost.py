@@ -1,0 +1,82 @@
+"""A cost model of products in tiles, which chooses a tile and the parts of k.
+
+A group works through k in steps of a tile's depth. A multiprocessor is limited either by arithmetic, where
+groups are many, or by the latency of each step, where they are few; all of them together by the rate at which
+the cache delivers factors. Splitting k adds groups, and a pass that adds up partial sums in memory.
+
+The numbers were fitted to the times of all candidates for 220 products and convolutions on an H200: half of
+them are as fast with the tiles that the model fitted to the other half chooses as with tuned thresholds.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .loops import ceil_div, times
+from .matrices import Matrices
+from .tuning import CACHE_RATE, MEMORY_RATE, MULTIPROCESSORS, PARTS_START, TILE_LEAST_PART, TILE_MOST_PARTS
+
+
+class Shape(NamedTuple):
+    """What the model knows of a tile: its rows, its columns, the products per sum in a `step`, how many
+    groups are `resident` on a multiprocessor, and the percentage of its arithmetic rate that they reach."""
+
+    rows: int
+    columns: int
+    step: int
+    resident: int
+    efficiency: int
+
+
+class Rates(NamedTuple):
+    """Multiply-adds of a multiprocessor per nanosecond; how long a step takes beside its arithmetic, in
+    nanoseconds; the percentage of the former that a group reaches alone; the bytes of an element."""
+
+    arithmetic: int
+    latency: int
+    alone: int
+    element: int
+
+
+class SplitK(NamedTuple):
+    """How many parts k is split into, and the nanoseconds that the product then takes."""
+
+    parts: int
+    time: int
+
+
+def tile_count(found: Matrices, shape: Shape) -> int:
+    """The tiles of all matrices."""
+    return times(ceil_div(found.rows, shape.rows) * ceil_div(found.columns, shape.columns), found.count)
+
+
+def tile_time(found: Matrices, shape: Shape, rates: Rates, parts: int) -> int:
+    """Nanoseconds that the product takes, apart from what is the same for all tiles."""
+    groups = times(tile_count(found, shape), parts)
+    steps = ceil_div(ceil_div(found.depth, parts), shape.step)
+    area = shape.rows * shape.columns
+    alone = times(steps, rates.latency + area * shape.step * 100 // (rates.arithmetic * rates.alone))
+    busy = area * steps * shape.step * 100 // (rates.arithmetic * shape.efficiency)
+    traffic = (shape.rows + shape.columns) * steps * shape.step * rates.element // CACHE_RATE
+    rounds = ceil_div(groups, MULTIPROCESSORS * shape.resident)
+    time = max(times(rounds, alone), times(ceil_div(groups, MULTIPROCESSORS), busy))
+    time = max(time, times(groups, traffic))
+    if parts > 1:
+        sums = times(times(found.rows, found.columns), found.count)
+        time += PARTS_START + times(parts, 8 * sums // MEMORY_RATE)
+    return time
+
+
+def split_k(found: Matrices, shape: Shape, rates: Rates, may_split: bool) -> SplitK:
+    """The parts of k that take the least time, among those that fill all multiprocessors once, twice, and so
+    on, as far as k is deep enough; one unless it `may_split`."""
+    best = SplitK(1, tile_time(found, shape, rates, 1))
+    tiles = tile_count(found, shape)
+    most = min(found.depth // max(2 * shape.step, TILE_LEAST_PART), TILE_MOST_PARTS) if may_split else 1
+    for rounds in range(1, 2 * shape.resident + 1):
+        parts = min(rounds * MULTIPROCESSORS // tiles, most)
+        if parts > best.parts:
+            time = tile_time(found, shape, rates, parts)
+            if time < best.time:
+                best = SplitK(parts, time)
+    return best
