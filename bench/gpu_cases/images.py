@@ -21,10 +21,11 @@ def images() -> Iterator[Case]:
         result = (*sizes[:2], int(sizes[2] * by), int(sizes[3] * by))
         shown = ("" if by == 2 else f"by {by} ") + ("channels last " if is_last else "")
         of = channels_last if is_last else tensor
+        at_ties = "nearest-exact" if mode == "nearest" else mode  # the greater element, as in DirectML
         return drawn(
             f"{mode} {shown}{'x'.join(map(str, sizes))} {data_type}", "RESAMPLE",
             {"InputTensor": of(sizes, data_type), "OutputTensor": of(result, data_type)},
-            lambda torch, x: torch.nn.functional.interpolate(x, scale_factor=by, mode=mode),
+            lambda torch, x: torch.nn.functional.interpolate(x, scale_factor=by, mode=at_ties),
             InterpolationMode=MODES[mode],
             Scales=[1.0, 1.0, by, by],
         )  # fmt: skip
