@@ -32,7 +32,7 @@ def run(desc: Description | Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
     NotImplementedError if the registry does not define the operator's computation, and TypeError if `desc` is
     not a description.
     """
-    if isinstance(desc, Graph):
+    if is_a(desc, Graph):
         return run_graph(desc, inputs, run)
     if not is_a(desc, Description):
         raise TypeError(f"{shown(desc)} is not an operator description")
