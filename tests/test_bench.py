@@ -18,9 +18,14 @@ from gpu_device import device
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 
+import summary  # noqa: E402
 import tune  # noqa: E402
 
 __all__ = ["device"]  # a fixture
+
+
+def test_the_table_in_the_readme_is_that_of_the_results() -> None:
+    assert summary.table() in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_small_cases_are_measured_and_drawn(tmp_path: Path, device: Any) -> None:
