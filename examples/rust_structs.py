@@ -30,8 +30,8 @@ def rust(registry: dict[str, Any]) -> Iterator[str]:
         yield f"pub type {enum['c_name']} = i32;"
         for entry in enum["entries"]:
             yield f"pub const {enum['prefix']}{entry['name']}: {enum['c_name']} = {entry['value']};"
-    for name, type_ in registry["foreign"].items():
-        yield f"{HEAD} struct {name} {{ pub value: {numbers[type_]} }}"
+    for name, (member, type_) in registry["foreign"].items():
+        yield f"{HEAD} struct {name} {{ pub {member}: {numbers[type_]} }}"
     for struct in (*registry["structs"], *registry["operators"]):
         name = struct["c_name"]
         yield f"/// {struct.get('summary', '')}"

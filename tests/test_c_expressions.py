@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import os
 import random
+import re
 import shutil
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -206,6 +208,11 @@ def shown(value: Any) -> str:
     return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
 
 
+def by_array(violations: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Violations without the entries at which they are, which evaluation does not name."""
+    return [(rule, re.sub(r"\[-?\d+\]", "", member), *rest) for rule, member, *rest in violations]
+
+
 def expected(registry: Registry, environment: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Rule, member and message of each check that fails, by evaluation."""
 
@@ -286,7 +293,7 @@ def test_values_of_expressions(registry: Registry, tmp_path: Path, monkeypatch: 
     texts = [case(registry, operator, 0x4100, members, capacity=128) for members in described]
     for members, (_, violations) in zip(described, run(runner, texts), strict=True):
         environment = {name: in_environment(value) for name, value in members.items()}
-        assert violations == expected(registry, environment)
+        assert by_array(violations) == by_array(expected(registry, environment))
         rules = {rule for rule, _, _ in violations if "-level-" in rule}
         assert rules == {"DML-GATHER_ELEMENTS-level-1", "DML-GATHER_ELEMENTS-level-3"}
 
@@ -337,7 +344,7 @@ def test_random_expressions_mean_the_same_everywhere(
     cases = [case(registry, operator, 0x4100, members, capacity=RANDOM + 8) for members in described]
     for members, (_, violations) in zip(described, run(runner, cases), strict=True):
         environment = {name: in_environment(value) for name, value in members.items()}
-        wanted = expected(registry, environment)
+        wanted, violations = by_array(expected(registry, environment)), by_array(violations)
         different = [(a, b) for a, b in zip(violations, wanted, strict=False) if a != b]
         assert not different, [conditions[int(a[0].rpartition("-")[2])] for a, _ in different]
         assert violations == wanted

@@ -312,11 +312,11 @@ def test_inference_names_the_rule_that_is_broken() -> None:
     )
     assert valid.infer().OutputTensor == tensor(1, 64, 3, 3)
     for changes, rule, member in (
-        ({"Strides": (0, 1)}, "strides-range", "Strides"),
-        ({"Dilations": (1, 0)}, "dilations-range", "Dilations"),
+        ({"Strides": (0, 1)}, "strides-range", "Strides[0]"),
+        ({"Dilations": (1, 0)}, "dilations-range", "Dilations[1]"),
         ({"GroupCount": 0}, "group-count-range", "GroupCount"),
-        ({"InputTensor": tensor(1, 4, 9, 9)}, "input-channels", "InputTensor.Sizes"),
-        ({"InputTensor": tensor(1, 3, 2, 9)}, "filter-fits", "InputTensor.Sizes"),
+        ({"InputTensor": tensor(1, 4, 9, 9)}, "input-channels", "InputTensor.Sizes[1]"),
+        ({"InputTensor": tensor(1, 3, 2, 9)}, "filter-fits", "InputTensor.Sizes[2]"),
         ({"FilterTensor": tensor(64, 3, 7)}, "same-rank", "FilterTensor.DimensionCount"),
         ({"BiasTensor": tensor(64, 1, 1, 1)}, "bias-sizes", "BiasTensor.Sizes"),
     ):
@@ -392,7 +392,7 @@ def test_arrays_of_tensors() -> None:
     assert desc.OutputTensor == tensor(2, 7)
     assert broken(desc) == []
     ragged = dmlops.Join(InputTensors=(tensor(2, 3), tensor(0, 4)), OutputTensor=tensor(2, 7), Axis=1)
-    assert broken(ragged) == [("TENSOR-sizes", "InputTensors[1].Sizes")]
+    assert broken(ragged) == [("TENSOR-sizes", "InputTensors[1].Sizes[0]")]
     read = from_json(desc.to_json())
     assert read == desc
 

@@ -9254,9 +9254,6 @@ static const uint8_t dmlops_average_pooling_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
-        3 /* Strides */, DMLOPS_BIT_MEMBER, 4 /* WindowSize */, DMLOPS_BIT_MEMBER, 5 /* StartPadding */,
-        DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowSize[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 0, DMLOPS_PLACE(92) /* PaddedSizes */,
     DMLOPS_LET_LIST, 1 /* PooledSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
@@ -9265,23 +9262,8 @@ static const uint8_t dmlops_average_pooling_code[] = {
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
-    /* DML-AVERAGE_POOLING-spatial-sizes: OutputTensor.Sizes[i + 2] == PooledSizes[i + 2] */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(92) /* PaddedSizes */,
-    DMLOPS_WHEN, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(18), DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
-        DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
-        DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
-    DMLOPS_NEED, 1, DMLOPS_PLACE(367) /* PooledSizes */,
-    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-            DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(367) /* PooledSizes */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(354) /* PooledSizes */,
     DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
@@ -9292,7 +9274,6 @@ static const dmlops_phrase dmlops_average_pooling_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_average_pooling_rules[] = {
     {"DML-AVERAGE_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -9303,7 +9284,6 @@ static const dmlops_rule dmlops_average_pooling_rules[] = {
     {"DML-AVERAGE_POOLING-output-batches-channels", dmlops_by_program, 222, 217, {4, 0}, 0, 0},
     {"DML-AVERAGE_POOLING-window-fits", dmlops_by_program, 120, 83, {3, 0}, 1, 0},
     {"DML-AVERAGE_POOLING-windows-within", dmlops_by_program, 258, 247, {5, 0}, 1, 0},
-    {"DML-AVERAGE_POOLING-spatial-sizes", dmlops_by_program, 408, 354, {6, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_lp_pooling_members[] = {
@@ -9413,32 +9393,6 @@ static const uint8_t dmlops_lp_pooling_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
-        3 /* Strides */, DMLOPS_BIT_MEMBER, 4 /* WindowSize */, DMLOPS_BIT_MEMBER, 5 /* StartPadding */,
-        DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowSize[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(92) /* PaddedSizes */,
-    DMLOPS_LET_LIST, 1 /* PooledSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
-        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(20), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_MAX,
-        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
-        DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY,
-        DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
-    /* DML-LP_POOLING-spatial-sizes: OutputTensor.Sizes[i + 2] == PooledSizes[i + 2] */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(92) /* PaddedSizes */,
-    DMLOPS_WHEN, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(18), DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
-        DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
-        DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
-    DMLOPS_NEED, 1, DMLOPS_PLACE(367) /* PooledSizes */,
-    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-            DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
     7 /* P */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-LP_POOLING-p-range: P >= 1 */
     DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(P), DMLOPS_SMALL(1),
@@ -9447,8 +9401,16 @@ static const uint8_t dmlops_lp_pooling_code[] = {
     /* DML-LP_POOLING-float16-overflow: InputTensor.DataType != FLOAT16 */
     DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+    /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowSize[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(92) /* PaddedSizes */,
+    DMLOPS_LET_LIST, 1 /* PooledSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(20), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_MAX,
+        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(367) /* PooledSizes */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(375) /* PooledSizes */,
     DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
@@ -9459,22 +9421,20 @@ static const dmlops_phrase dmlops_lp_pooling_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
     {"P", "P is %v; it must be at least 1 (the result is a P-th root)"},
     {"InputTensor.DataType", "InputTensor.DataType is %v; it should differ from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite)"},
 };
 static const dmlops_rule dmlops_lp_pooling_rules[] = {
     {"DML-LP_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-LP_POOLING-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-LP_POOLING-p-range", dmlops_by_program, 488, 485, {7, 0}, 1, 0},
+    {"DML-LP_POOLING-p-range", dmlops_by_program, 357, 354, {6, 0}, 1, 0},
     {"DML-LP_POOLING-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-LP_POOLING-window-size-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
     {"DML-LP_POOLING-same-type", dmlops_same_DataType, 0, 78, {1, 0}, 0, 0},
     {"DML-LP_POOLING-output-batches-channels", dmlops_by_program, 222, 217, {4, 0}, 0, 0},
     {"DML-LP_POOLING-window-fits", dmlops_by_program, 120, 83, {3, 0}, 1, 0},
     {"DML-LP_POOLING-windows-within", dmlops_by_program, 258, 247, {5, 0}, 1, 0},
-    {"DML-LP_POOLING-spatial-sizes", dmlops_by_program, 408, 354, {6, 0}, 1, 0},
-    {"DML-LP_POOLING-float16-overflow", dmlops_by_program, 498, 495, {8, 0}, 0, 0},
+    {"DML-LP_POOLING-float16-overflow", dmlops_by_program, 367, 364, {7, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_max_pooling_members[] = {
@@ -9584,9 +9544,6 @@ static const uint8_t dmlops_max_pooling_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
-        3 /* Strides */, DMLOPS_BIT_MEMBER, 4 /* WindowSize */, DMLOPS_BIT_MEMBER, 5 /* StartPadding */,
-        DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowSize[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 0, DMLOPS_PLACE(92) /* PaddedSizes */,
     DMLOPS_LET_LIST, 1 /* PooledSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
@@ -9595,23 +9552,8 @@ static const uint8_t dmlops_max_pooling_code[] = {
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
-    /* DML-MAX_POOLING-spatial-sizes: OutputTensor.Sizes[i + 2] == PooledSizes[i + 2] */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(92) /* PaddedSizes */,
-    DMLOPS_WHEN, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(18), DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
-        DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
-        DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
-    DMLOPS_NEED, 1, DMLOPS_PLACE(367) /* PooledSizes */,
-    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-            DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(367) /* PooledSizes */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(354) /* PooledSizes */,
     DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
@@ -9622,7 +9564,6 @@ static const dmlops_phrase dmlops_max_pooling_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_max_pooling_rules[] = {
     {"DML-MAX_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -9633,7 +9574,6 @@ static const dmlops_rule dmlops_max_pooling_rules[] = {
     {"DML-MAX_POOLING-output-batches-channels", dmlops_by_program, 222, 217, {4, 0}, 0, 0},
     {"DML-MAX_POOLING-window-fits", dmlops_by_program, 120, 83, {3, 0}, 1, 0},
     {"DML-MAX_POOLING-windows-within", dmlops_by_program, 258, 247, {5, 0}, 1, 0},
-    {"DML-MAX_POOLING-spatial-sizes", dmlops_by_program, 408, 354, {6, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_roi_pooling_members[] = {
@@ -12268,9 +12208,10 @@ static const uint8_t dmlops_max_pooling1_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
-        4 /* Strides */, DMLOPS_BIT_MEMBER, 5 /* WindowSize */, DMLOPS_BIT_MEMBER, 6 /* StartPadding */,
-        DMLOPS_BIT_MEMBER, 7 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputIndicesTensor */,
+        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, DMLOPS_END,
+    1 /* OutputTensor */, DMLOPS_BIT_Sizes, 2 /* OutputIndicesTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
+        DMLOPS_END,
     /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowSize[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 0, DMLOPS_PLACE(92) /* PaddedSizes */,
     DMLOPS_LET_LIST, 1 /* PooledSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
@@ -12279,30 +12220,11 @@ static const uint8_t dmlops_max_pooling1_code[] = {
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
-    /* DML-MAX_POOLING1-spatial-sizes: OutputTensor.Sizes[i + 2] == PooledSizes[i + 2] */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(92) /* PaddedSizes */,
-    DMLOPS_WHEN, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(18), DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
-        DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
-        DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
-    DMLOPS_NEED, 1, DMLOPS_PLACE(367) /* PooledSizes */,
-    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-            DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputIndicesTensor */,
-        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, DMLOPS_END,
-    1 /* OutputTensor */, DMLOPS_BIT_Sizes, 2 /* OutputIndicesTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
-        DMLOPS_END,
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(367) /* PooledSizes */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(364) /* PooledSizes */,
     DMLOPS_LIST, 1,
     /* OutputIndicesTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(367) /* PooledSizes */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(364) /* PooledSizes */,
     DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
@@ -12313,20 +12235,18 @@ static const dmlops_phrase dmlops_max_pooling1_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_max_pooling1_rules[] = {
     {"DML-MAX_POOLING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-MAX_POOLING1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-MAX_POOLING1-indices-rank", dmlops_same_DimensionCount, 0, 485, {2, 0}, 0, 0},
+    {"DML-MAX_POOLING1-indices-rank", dmlops_same_DimensionCount, 0, 354, {2, 0}, 0, 0},
     {"DML-MAX_POOLING1-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-MAX_POOLING1-window-size-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
     {"DML-MAX_POOLING1-same-type", dmlops_same_DataType, 0, 78, {1, 0}, 0, 0},
     {"DML-MAX_POOLING1-output-batches-channels", dmlops_by_program, 222, 217, {4, 0}, 0, 0},
-    {"DML-MAX_POOLING1-indices-sizes", dmlops_same_Sizes, 0, 490, {2, 1}, 0, 0},
+    {"DML-MAX_POOLING1-indices-sizes", dmlops_same_Sizes, 0, 359, {2, 1}, 0, 0},
     {"DML-MAX_POOLING1-window-fits", dmlops_by_program, 120, 83, {3, 0}, 1, 0},
     {"DML-MAX_POOLING1-windows-within", dmlops_by_program, 258, 247, {5, 0}, 1, 0},
-    {"DML-MAX_POOLING1-spatial-sizes", dmlops_by_program, 408, 354, {6, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_max_unpooling_members[] = {
@@ -13203,9 +13123,10 @@ static const uint8_t dmlops_max_pooling2_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
-        4 /* Strides */, DMLOPS_BIT_MEMBER, 5 /* WindowSize */, DMLOPS_BIT_MEMBER, 6 /* StartPadding */,
-        DMLOPS_BIT_MEMBER, 7 /* EndPadding */, DMLOPS_BIT_MEMBER, 8 /* Dilations */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputIndicesTensor */,
+        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, DMLOPS_END,
+    1 /* OutputTensor */, DMLOPS_BIT_Sizes, 2 /* OutputIndicesTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
+        DMLOPS_END,
     /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowExtents[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 1, DMLOPS_PLACE(143) /* PaddedSizes */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(119) /* WindowExtents */,
@@ -13215,30 +13136,11 @@ static const uint8_t dmlops_max_pooling2_code[] = {
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0,
         DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
-    /* DML-MAX_POOLING2-spatial-sizes: OutputTensor.Sizes[i + 2] == PooledSizes[i + 2] */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(143) /* PaddedSizes */,
-    DMLOPS_WHEN, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(18), DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
-        DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
-        DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(399) /* PooledSizes */,
-    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-            DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount, 2 /* OutputIndicesTensor */,
-        DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER, DMLOPS_END,
-    1 /* OutputTensor */, DMLOPS_BIT_Sizes, 2 /* OutputIndicesTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
-        DMLOPS_END,
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 2, DMLOPS_PLACE(399) /* PooledSizes */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(394) /* PooledSizes */,
     DMLOPS_LIST, 2,
     /* OutputIndicesTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 2, DMLOPS_PLACE(399) /* PooledSizes */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(394) /* PooledSizes */,
     DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
@@ -13250,21 +13152,19 @@ static const dmlops_phrase dmlops_max_pooling2_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_max_pooling2_rules[] = {
     {"DML-MAX_POOLING2-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-MAX_POOLING2-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-MAX_POOLING2-indices-rank", dmlops_same_DimensionCount, 0, 520, {2, 0}, 0, 0},
+    {"DML-MAX_POOLING2-indices-rank", dmlops_same_DimensionCount, 0, 384, {2, 0}, 0, 0},
     {"DML-MAX_POOLING2-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-MAX_POOLING2-window-size-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
     {"DML-MAX_POOLING2-dilations-range", dmlops_by_program, 81, 78, {3, 0}, 1, 0},
     {"DML-MAX_POOLING2-same-type", dmlops_same_DataType, 0, 103, {1, 0}, 0, 0},
     {"DML-MAX_POOLING2-output-batches-channels", dmlops_by_program, 252, 247, {5, 0}, 0, 0},
-    {"DML-MAX_POOLING2-indices-sizes", dmlops_same_Sizes, 0, 525, {2, 1}, 0, 0},
+    {"DML-MAX_POOLING2-indices-sizes", dmlops_same_Sizes, 0, 389, {2, 1}, 0, 0},
     {"DML-MAX_POOLING2-window-fits", dmlops_by_program, 171, 108, {4, 0}, 1, 0},
     {"DML-MAX_POOLING2-windows-within", dmlops_by_program, 288, 277, {6, 0}, 1, 0},
-    {"DML-MAX_POOLING2-spatial-sizes", dmlops_by_program, 443, 384, {7, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_slice1_members[] = {
@@ -17693,9 +17593,14 @@ static const uint8_t dmlops_lp_pooling1_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
-        3 /* Strides */, DMLOPS_BIT_MEMBER, 4 /* WindowSize */, DMLOPS_BIT_MEMBER, 5 /* StartPadding */,
-        DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER, 7 /* Dilations */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    8 /* P */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* DML-LP_POOLING1-p-range: P >= 1 */
+    DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(P), DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(P),
+    0 /* InputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
+    /* DML-LP_POOLING1-float16-overflow: InputTensor.DataType != FLOAT16 */
+    DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
+    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
     /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowExtents[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 1, DMLOPS_PLACE(143) /* PaddedSizes */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(119) /* WindowExtents */,
@@ -17705,31 +17610,8 @@ static const uint8_t dmlops_lp_pooling1_code[] = {
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0,
         DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
-    /* DML-LP_POOLING1-spatial-sizes: OutputTensor.Sizes[i + 2] == PooledSizes[i + 2] */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(143) /* PaddedSizes */,
-    DMLOPS_WHEN, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(18), DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
-        DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
-        DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(399) /* PooledSizes */,
-    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-            DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    8 /* P */, DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-LP_POOLING1-p-range: P >= 1 */
-    DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT, DMLOPS_AT(P), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(P),
-    0 /* InputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
-    /* DML-LP_POOLING1-float16-overflow: InputTensor.DataType != FLOAT16 */
-    DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 2, DMLOPS_PLACE(399) /* PooledSizes */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(405) /* PooledSizes */,
     DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
@@ -17741,14 +17623,13 @@ static const dmlops_phrase dmlops_lp_pooling1_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
     {"P", "P is %v; it must be at least 1 (the result is a P-th root)"},
     {"InputTensor.DataType", "InputTensor.DataType is %v; it should differ from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite)"},
 };
 static const dmlops_rule dmlops_lp_pooling1_rules[] = {
     {"DML-LP_POOLING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-LP_POOLING1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-LP_POOLING1-p-range", dmlops_by_program, 523, 520, {8, 0}, 1, 0},
+    {"DML-LP_POOLING1-p-range", dmlops_by_program, 387, 384, {7, 0}, 1, 0},
     {"DML-LP_POOLING1-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
     {"DML-LP_POOLING1-window-size-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
     {"DML-LP_POOLING1-dilations-range", dmlops_by_program, 81, 78, {3, 0}, 1, 0},
@@ -17756,8 +17637,7 @@ static const dmlops_rule dmlops_lp_pooling1_rules[] = {
     {"DML-LP_POOLING1-output-batches-channels", dmlops_by_program, 252, 247, {5, 0}, 0, 0},
     {"DML-LP_POOLING1-window-fits", dmlops_by_program, 171, 108, {4, 0}, 1, 0},
     {"DML-LP_POOLING1-windows-within", dmlops_by_program, 288, 277, {6, 0}, 1, 0},
-    {"DML-LP_POOLING1-spatial-sizes", dmlops_by_program, 443, 384, {7, 0}, 1, 0},
-    {"DML-LP_POOLING1-float16-overflow", dmlops_by_program, 533, 530, {9, 0}, 0, 0},
+    {"DML-LP_POOLING1-float16-overflow", dmlops_by_program, 397, 394, {8, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_average_pooling1_members[] = {
@@ -17883,9 +17763,6 @@ static const uint8_t dmlops_average_pooling1_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
-        3 /* Strides */, DMLOPS_BIT_MEMBER, 4 /* WindowSize */, DMLOPS_BIT_MEMBER, 5 /* StartPadding */,
-        DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER, 7 /* Dilations */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowExtents[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 1, DMLOPS_PLACE(143) /* PaddedSizes */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(119) /* WindowExtents */,
@@ -17895,23 +17772,8 @@ static const uint8_t dmlops_average_pooling1_code[] = {
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0,
         DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
-    /* DML-AVERAGE_POOLING1-spatial-sizes: OutputTensor.Sizes[i + 2] == PooledSizes[i + 2] */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(143) /* PaddedSizes */,
-    DMLOPS_WHEN, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(18), DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
-        DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
-        DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(399) /* PooledSizes */,
-    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-            DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 2, DMLOPS_PLACE(399) /* PooledSizes */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(384) /* PooledSizes */,
     DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
@@ -17923,7 +17785,6 @@ static const dmlops_phrase dmlops_average_pooling1_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_average_pooling1_rules[] = {
     {"DML-AVERAGE_POOLING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -17935,7 +17796,6 @@ static const dmlops_rule dmlops_average_pooling1_rules[] = {
     {"DML-AVERAGE_POOLING1-output-batches-channels", dmlops_by_program, 252, 247, {5, 0}, 0, 0},
     {"DML-AVERAGE_POOLING1-window-fits", dmlops_by_program, 171, 108, {4, 0}, 1, 0},
     {"DML-AVERAGE_POOLING1-windows-within", dmlops_by_program, 288, 277, {6, 0}, 1, 0},
-    {"DML-AVERAGE_POOLING1-spatial-sizes", dmlops_by_program, 443, 384, {7, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_activation_swish_members[] = {
@@ -18196,10 +18056,9 @@ static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
-    0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 5 /* OutputTensor */, DMLOPS_BIT_Sizes,
-        7 /* Strides */, DMLOPS_BIT_MEMBER, 8 /* WindowSize */, DMLOPS_BIT_MEMBER, 9 /* StartPadding */,
-        DMLOPS_BIT_MEMBER, 10 /* EndPadding */, DMLOPS_BIT_MEMBER, 11 /* Dilations */, DMLOPS_BIT_MEMBER,
-        DMLOPS_END,
+    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else DMLOPS_AS_GIVEN */
+    DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_TYPE, DMLOPS_AT(OutputZeroPointTensor),
+        DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
     /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowExtents[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 1, DMLOPS_PLACE(150) /* PaddedSizes */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(124) /* WindowExtents */,
@@ -18209,26 +18068,8 @@ static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
         DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */, DMLOPS_ENTRY, DMLOPS_LIST, 0,
         DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
-    /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-spatial-sizes: OutputTensor.Sizes[i + 2] == PooledSizes[i + 2] */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(150) /* PaddedSizes */,
-    DMLOPS_WHEN, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(18), DMLOPS_LESS, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
-        DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
-        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
-        DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(715) /* PooledSizes */,
-    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-            DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 2, DMLOPS_ADD, DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(2),
-    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else DMLOPS_AS_GIVEN */
-    DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor), DMLOPS_TYPE, DMLOPS_AT(OutputZeroPointTensor),
-        DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 3, DMLOPS_PLACE(715) /* PooledSizes */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(714) /* PooledSizes */,
     DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
@@ -18248,7 +18089,6 @@ static const dmlops_phrase dmlops_quantized_linear_average_pooling_phrases[] = {
     {"OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v]%|OutputZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole tensor, or one for each channel)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_quantized_linear_average_pooling_rules[] = {
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {5, 0}, 0, 0},
@@ -18269,7 +18109,6 @@ static const dmlops_rule dmlops_quantized_linear_average_pooling_rules[] = {
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels", dmlops_by_program, 568, 563, {13, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", dmlops_by_program, 178, 113, {4, 0}, 1, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within", dmlops_by_program, 604, 593, {14, 0}, 1, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-spatial-sizes", dmlops_by_program, 759, 700, {15, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_matrix_multiply_integer_to_float_members[] = {
@@ -19975,13 +19814,13 @@ static const dmlops_operator dmlops_operators[] = {
      55, 0x1000, sizeof(DML_REDUCE_OPERATOR_DESC), 4, {0, 1, 1, 4, 5}},
     {dmlops_average_pooling_members, dmlops_average_pooling_rules, dmlops_average_pooling_code,
      dmlops_average_pooling_phrases, NULL,
-     56, 0x1000, sizeof(DML_AVERAGE_POOLING_OPERATOR_DESC), 6, {0, 2, 2, 6, 9}},
+     56, 0x1000, sizeof(DML_AVERAGE_POOLING_OPERATOR_DESC), 6, {0, 2, 2, 6, 8}},
     {dmlops_lp_pooling_members, dmlops_lp_pooling_rules, dmlops_lp_pooling_code,
      dmlops_lp_pooling_phrases, NULL,
-     57, 0x1000, sizeof(DML_LP_POOLING_OPERATOR_DESC), 6, {0, 3, 3, 7, 11}},
+     57, 0x1000, sizeof(DML_LP_POOLING_OPERATOR_DESC), 6, {0, 3, 3, 7, 10}},
     {dmlops_max_pooling_members, dmlops_max_pooling_rules, dmlops_max_pooling_code,
      dmlops_max_pooling_phrases, NULL,
-     58, 0x1000, sizeof(DML_MAX_POOLING_OPERATOR_DESC), 6, {0, 2, 2, 6, 9}},
+     58, 0x1000, sizeof(DML_MAX_POOLING_OPERATOR_DESC), 6, {0, 2, 2, 6, 8}},
     {dmlops_roi_pooling_members, dmlops_roi_pooling_rules, dmlops_roi_pooling_code,
      dmlops_roi_pooling_phrases, NULL,
      59, 0x1000, sizeof(DML_ROI_POOLING_OPERATOR_DESC), 3, {0, 0, 0, 9, 9}},
@@ -20080,7 +19919,7 @@ static const dmlops_operator dmlops_operators[] = {
      90, 0x2000, sizeof(DML_ACTIVATION_SHRINK_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_max_pooling1_members, dmlops_max_pooling1_rules, dmlops_max_pooling1_code,
      dmlops_max_pooling1_phrases, NULL,
-     91, 0x2000, sizeof(DML_MAX_POOLING1_OPERATOR_DESC), 7, {0, 3, 3, 8, 11}},
+     91, 0x2000, sizeof(DML_MAX_POOLING1_OPERATOR_DESC), 7, {0, 3, 3, 8, 10}},
     {dmlops_max_unpooling_members, dmlops_max_unpooling_rules, dmlops_max_unpooling_code,
      NULL, NULL,
      92, 0x2000, sizeof(DML_MAX_UNPOOLING_OPERATOR_DESC), 3, {0, 0, 0, 2, 2}},
@@ -20137,7 +19976,7 @@ static const dmlops_operator dmlops_operators[] = {
      109, 0x2100, sizeof(DML_SCATTER_ND_OPERATOR_DESC), 4, {0, 7, 7, 15, 15}},
     {dmlops_max_pooling2_members, dmlops_max_pooling2_rules, dmlops_max_pooling2_code,
      dmlops_max_pooling2_phrases, NULL,
-     110, 0x2100, sizeof(DML_MAX_POOLING2_OPERATOR_DESC), 8, {0, 3, 3, 9, 12}},
+     110, 0x2100, sizeof(DML_MAX_POOLING2_OPERATOR_DESC), 8, {0, 3, 3, 9, 11}},
     {dmlops_slice1_members, dmlops_slice1_rules, dmlops_slice1_code,
      dmlops_slice1_phrases, NULL,
      111, 0x2100, sizeof(DML_SLICE1_OPERATOR_DESC), 5, {0, 2, 3, 7, 7}},
@@ -20302,10 +20141,10 @@ static const dmlops_operator dmlops_operators[] = {
      164, 0x6100, sizeof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC), 15, {0, 13, 13, 45, 45}},
     {dmlops_lp_pooling1_members, dmlops_lp_pooling1_rules, dmlops_lp_pooling1_code,
      dmlops_lp_pooling1_phrases, NULL,
-     165, 0x6200, sizeof(DML_LP_POOLING1_OPERATOR_DESC), 7, {0, 3, 3, 8, 12}},
+     165, 0x6200, sizeof(DML_LP_POOLING1_OPERATOR_DESC), 7, {0, 3, 3, 8, 11}},
     {dmlops_average_pooling1_members, dmlops_average_pooling1_rules, dmlops_average_pooling1_code,
      dmlops_average_pooling1_phrases, NULL,
-     166, 0x6200, sizeof(DML_AVERAGE_POOLING1_OPERATOR_DESC), 7, {0, 2, 2, 7, 10}},
+     166, 0x6200, sizeof(DML_AVERAGE_POOLING1_OPERATOR_DESC), 7, {0, 2, 2, 7, 9}},
     {dmlops_activation_swish_members, dmlops_activation_swish_rules, dmlops_activation_swish_code,
      NULL, NULL,
      167, 0x6200, sizeof(DML_ACTIVATION_SWISH_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
@@ -20314,7 +20153,7 @@ static const dmlops_operator dmlops_operators[] = {
      168, 0x6200, sizeof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_quantized_linear_average_pooling_members, dmlops_quantized_linear_average_pooling_rules, dmlops_quantized_linear_average_pooling_code,
      dmlops_quantized_linear_average_pooling_phrases, NULL,
-     169, 0x6200, sizeof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC), 11, {0, 2, 2, 16, 19}},
+     169, 0x6200, sizeof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC), 11, {0, 2, 2, 16, 18}},
     {dmlops_matrix_multiply_integer_to_float_members, dmlops_matrix_multiply_integer_to_float_rules, dmlops_matrix_multiply_integer_to_float_code,
      dmlops_matrix_multiply_integer_to_float_phrases, NULL,
      170, 0x6200, sizeof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC), 8, {0, 5, 5, 22, 23}},
@@ -20719,7 +20558,6 @@ static const char* const dmlops_rule_texts[] = {
     "DML-AVERAGE_POOLING-window-fits", "The padded input holds the window at least once.",
     "DML-AVERAGE_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-AVERAGE_POOLING-windows-within", "A window that begins past the padded input has no elements.",
-    "DML-AVERAGE_POOLING-spatial-sizes", "The spatial sizes of OutputTensor are those that the formula gives.",
     "DML-LP_POOLING-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-LP_POOLING-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
     "DML-LP_POOLING-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
@@ -20728,7 +20566,6 @@ static const char* const dmlops_rule_texts[] = {
     "DML-LP_POOLING-window-fits", "The padded input holds the window at least once.",
     "DML-LP_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-LP_POOLING-windows-within", "A window that begins past the padded input has no elements.",
-    "DML-LP_POOLING-spatial-sizes", "The spatial sizes of OutputTensor are those that the formula gives.",
     "DML-LP_POOLING-p-range", "P is at least 1 (the result is a P-th root).",
     "DML-LP_POOLING-float16-overflow", "InputTensor.DataType differs from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite).",
     "DML-MAX_POOLING-same-rank", "OutputTensor has as many dimensions as InputTensor.",
@@ -20739,7 +20576,6 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MAX_POOLING-window-fits", "The padded input holds the window at least once.",
     "DML-MAX_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-MAX_POOLING-windows-within", "A window that begins past the padded input has no elements.",
-    "DML-MAX_POOLING-spatial-sizes", "The spatial sizes of OutputTensor are those that the formula gives.",
     "DML-ROI_POOLING-same-type", "ROITensor and OutputTensor have the data type of InputTensor.",
     "DML-ROI_POOLING-roi-shape", "ROITensor.Sizes[0] is 1; ROITensor.Sizes[1] is 1; ROITensor.Sizes[3] is 5.",
     "DML-ROI_POOLING-output-shape", "OutputTensor.Sizes[0] equals ROITensor.Sizes[2]; OutputTensor.Sizes[1] equals InputTensor.Sizes[1]; OutputTensor.Sizes[2] equals PooledSize.Height; OutputTensor.Sizes[3] equals PooledSize.Width.",
@@ -20917,7 +20753,6 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MAX_POOLING1-window-fits", "The padded input holds the window at least once.",
     "DML-MAX_POOLING1-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-MAX_POOLING1-windows-within", "A window that begins past the padded input has no elements.",
-    "DML-MAX_POOLING1-spatial-sizes", "The spatial sizes of OutputTensor are those that the formula gives.",
     "DML-MAX_POOLING1-indices-rank", "OutputIndicesTensor has as many dimensions as InputTensor.",
     "DML-MAX_POOLING1-indices-sizes", "OutputIndicesTensor has the sizes of OutputTensor.",
     "DML-MAX_UNPOOLING-same-type", "OutputTensor has the data type of InputTensor.",
@@ -21001,7 +20836,6 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MAX_POOLING2-window-fits", "The padded input holds the dilated window at least once.",
     "DML-MAX_POOLING2-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-MAX_POOLING2-windows-within", "A window that begins past the padded input has no elements.",
-    "DML-MAX_POOLING2-spatial-sizes", "The spatial sizes of OutputTensor are those that the formula gives.",
     "DML-MAX_POOLING2-indices-rank", "OutputIndicesTensor has as many dimensions as InputTensor.",
     "DML-MAX_POOLING2-indices-sizes", "OutputIndicesTensor has the sizes of OutputTensor.",
     "DML-SLICE1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
@@ -21348,7 +21182,6 @@ static const char* const dmlops_rule_texts[] = {
     "DML-LP_POOLING1-window-fits", "The padded input holds the dilated window at least once.",
     "DML-LP_POOLING1-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-LP_POOLING1-windows-within", "A window that begins past the padded input has no elements.",
-    "DML-LP_POOLING1-spatial-sizes", "The spatial sizes of OutputTensor are those that the formula gives.",
     "DML-LP_POOLING1-p-range", "P is at least 1 (the result is a P-th root).",
     "DML-LP_POOLING1-float16-overflow", "InputTensor.DataType differs from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite).",
     "DML-AVERAGE_POOLING1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
@@ -21360,7 +21193,6 @@ static const char* const dmlops_rule_texts[] = {
     "DML-AVERAGE_POOLING1-window-fits", "The padded input holds the dilated window at least once.",
     "DML-AVERAGE_POOLING1-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-AVERAGE_POOLING1-windows-within", "A window that begins past the padded input has no elements.",
-    "DML-AVERAGE_POOLING1-spatial-sizes", "The spatial sizes of OutputTensor are those that the formula gives.",
     "DML-ACTIVATION_SWISH-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_SWISH-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ACTIVATION_SWISH-same-sizes", "OutputTensor has the sizes of InputTensor.",
@@ -21381,7 +21213,6 @@ static const char* const dmlops_rule_texts[] = {
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", "One for the whole tensor, or one for each channel.",
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within", "A window that begins past the padded input has no elements.",
-    "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-spatial-sizes", "The spatial sizes of OutputTensor are those that the formula gives.",
     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point", "AZeroPointTensor has the data type of ATensor.",
     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point", "BZeroPointTensor has the data type of BTensor.",
@@ -21644,11 +21475,11 @@ static const dmlops_output dmlops_outputs[] = {
     /* REDUCE */
     {262, 281, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* AVERAGE_POOLING */
-    {DMLOPS_NO_PROGRAM, 485, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 395, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* LP_POOLING */
-    {DMLOPS_NO_PROGRAM, 506, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 416, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* MAX_POOLING */
-    {DMLOPS_NO_PROGRAM, 485, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 395, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* ROI_POOLING */
     {DMLOPS_NO_PROGRAM, 107, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* SLICE */
@@ -21719,8 +21550,8 @@ static const dmlops_output dmlops_outputs[] = {
     /* ACTIVATION_SHRINK */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* MAX_POOLING1 */
-    {DMLOPS_NO_PROGRAM, 495, 1, 0, DMLOPS_NOTHING, 0, 1},
-    {DMLOPS_NO_PROGRAM, 501, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 405, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 411, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* MAX_UNPOOLING */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* DIAGONAL_MATRIX */
@@ -21758,8 +21589,8 @@ static const dmlops_output dmlops_outputs[] = {
     /* SCATTER_ND */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0, 0, 0},
     /* MAX_POOLING2 */
-    {DMLOPS_NO_PROGRAM, 530, 1, 0, DMLOPS_NOTHING, 0, 1},
-    {DMLOPS_NO_PROGRAM, 536, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 438, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 444, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* SLICE1 */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* TOP_K1 */
@@ -21885,15 +21716,15 @@ static const dmlops_output dmlops_outputs[] = {
     {1827, DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     {1841, DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* LP_POOLING1 */
-    {DMLOPS_NO_PROGRAM, 541, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 449, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* AVERAGE_POOLING1 */
-    {DMLOPS_NO_PROGRAM, 520, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 428, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* ACTIVATION_SWISH */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_HARD_SWISH */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* QUANTIZED_LINEAR_AVERAGE_POOLING */
-    {836, 850, 5, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
+    {700, 758, 5, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* MATRIX_MULTIPLY_INTEGER_TO_FLOAT */
     {DMLOPS_NO_PROGRAM, 508, 7, 1, DMLOPS_NOTHING, 0, 0},
     /* MEAN_VARIANCE_NORMALIZATION2 */

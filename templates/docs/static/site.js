@@ -118,12 +118,16 @@ class Search {
     this.patterns ??= patternsOf(this.index);
     const said = new Set(words(query).filter((word) => !/^[0-9.]+$/.test(word)));
     const named = new Set(query.toUpperCase().match(/[A-Z][A-Z0-9]*(_[A-Z0-9]+)*/g) || []);
+    const isOfNamed = (operator) => operator >= 0 && named.has(this.index.operators[operator][0]);
     const matches = this.matching(query);
+    const holds = (number) => this.index.rules[number][0] === -1 || isOfNamed(this.index.rules[number][0]);
+    const isFound = matches.some(([, pattern]) => pattern.rules.some(holds));  // not only a rule of graphs
+    const isOperatorNamed = this.index.operators.some(([name]) => named.has(name));
     const ranks = new Map();
-    for (const [points, pattern] of matches.length ? matches : this.alike(said)) {
+    for (const [points, pattern] of isFound || (matches.length && !isOperatorNamed) ? matches : [...matches, ...this.alike(said)]) {
       for (const number of pattern.rules) {
         const [operator, id] = this.index.rules[number];
-        const isNamed = operator >= 0 && named.has(this.index.operators[operator][0]);
+        const isNamed = isOfNamed(operator);
         const rank = 1000 * isNamed + points + words(id).filter((word) => said.has(word)).length;
         ranks.set(number, Math.max(rank, ranks.get(number) || 0));
       }

@@ -51,8 +51,7 @@ class AveragePooling(Description):
     DML-AVERAGE_POOLING-strides-range, DML-AVERAGE_POOLING-window-size-range,
     DML-AVERAGE_POOLING-same-type, DML-AVERAGE_POOLING-output-batches-channels.
 
-    Advice: DML-AVERAGE_POOLING-window-fits, DML-AVERAGE_POOLING-windows-within,
-    DML-AVERAGE_POOLING-spatial-sizes.
+    Advice: DML-AVERAGE_POOLING-window-fits, DML-AVERAGE_POOLING-windows-within.
     """
 
     OPERATOR: ClassVar[str] = "AVERAGE_POOLING"
@@ -76,7 +75,6 @@ class AveragePooling(Description):
         Rule("DML-AVERAGE_POOLING-window-fits", "ours", advice=True),
         Rule("DML-AVERAGE_POOLING-output-batches-channels", "docs"),
         Rule("DML-AVERAGE_POOLING-windows-within", "ours", advice=True),
-        Rule("DML-AVERAGE_POOLING-spatial-sizes", "docs", advice=True),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-AVERAGE_POOLING-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -90,10 +88,6 @@ class AveragePooling(Description):
         "DML-AVERAGE_POOLING-output-batches-channels": "InputTensor.Sizes OutputTensor.Sizes",
         "DML-AVERAGE_POOLING-windows-within": (
             "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides"
-        ),
-        "DML-AVERAGE_POOLING-spatial-sizes": (
-            "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding "
-            "Strides WindowSize"
         ),
     }
     SUPPORT: ClassVar[Tables] = {
@@ -357,13 +351,6 @@ class AveragePooling(Description):
             entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
             for i in range(input_tensor_rank - 2)
         )
-        pooled_sizes = (
-            input_tensor_sizes[:2]
-            + tuple(
-                quotient(max(entry(padded_sizes, i) - entry(window_size, i), 0), entry(strides, i)) + 1
-                for i in range(input_tensor_rank - 2)
-            )
-        )
         # DML-AVERAGE_POOLING-window-fits
         for i in range(len(window_size)):
             if window_size[i] > entry(padded_sizes, i):
@@ -424,26 +411,6 @@ class AveragePooling(Description):
                         ),
                         number1,
                         entry(padded_sizes, i),
-                    )
-                )
-                break
-        # DML-AVERAGE_POOLING-spatial-sizes
-        for i in range(input_tensor_rank - 2):
-            if (
-                all(
-                    (entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i) < entry(padded_sizes, i)
-                    for i in range(input_tensor_rank - 2)
-                )
-                and entry(output_tensor_sizes, i + 2) != entry(pooled_sizes, i + 2)
-            ):
-                violations.append(
-                    Violation(
-                        "DML-AVERAGE_POOLING-spatial-sizes",
-                        f"OutputTensor.Sizes[{i + 2}]",
-                        "OutputTensor.Sizes[{}] is {}; the formula gives {}",
-                        (i + 2, entry(output_tensor_sizes, i + 2), entry(pooled_sizes, i + 2)),
-                        entry(output_tensor_sizes, i + 2),
-                        entry(pooled_sizes, i + 2),
                     )
                 )
                 break

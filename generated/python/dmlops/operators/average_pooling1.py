@@ -54,8 +54,7 @@ class AveragePooling1(Description):
     DML-AVERAGE_POOLING1-dilations-range, DML-AVERAGE_POOLING1-same-type,
     DML-AVERAGE_POOLING1-output-batches-channels.
 
-    Advice: DML-AVERAGE_POOLING1-window-fits, DML-AVERAGE_POOLING1-windows-within,
-    DML-AVERAGE_POOLING1-spatial-sizes.
+    Advice: DML-AVERAGE_POOLING1-window-fits, DML-AVERAGE_POOLING1-windows-within.
     """
 
     OPERATOR: ClassVar[str] = "AVERAGE_POOLING1"
@@ -81,7 +80,6 @@ class AveragePooling1(Description):
         Rule("DML-AVERAGE_POOLING1-window-fits", "ours", advice=True),
         Rule("DML-AVERAGE_POOLING1-output-batches-channels", "docs"),
         Rule("DML-AVERAGE_POOLING1-windows-within", "ours", advice=True),
-        Rule("DML-AVERAGE_POOLING1-spatial-sizes", "docs", advice=True),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-AVERAGE_POOLING1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -96,10 +94,6 @@ class AveragePooling1(Description):
         "DML-AVERAGE_POOLING1-output-batches-channels": "InputTensor.Sizes OutputTensor.Sizes",
         "DML-AVERAGE_POOLING1-windows-within": (
             "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides"
-        ),
-        "DML-AVERAGE_POOLING1-spatial-sizes": (
-            "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes "
-            "StartPadding Strides WindowSize"
         ),
     }
     SUPPORT: ClassVar[Tables] = {
@@ -379,13 +373,6 @@ class AveragePooling1(Description):
             entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
             for i in range(input_tensor_rank - 2)
         )
-        pooled_sizes = (
-            input_tensor_sizes[:2]
-            + tuple(
-                quotient(max(entry(padded_sizes, i) - entry(window_extents, i), 0), entry(strides, i)) + 1
-                for i in range(input_tensor_rank - 2)
-            )
-        )
         # DML-AVERAGE_POOLING1-window-fits
         for i in range(len(window_size)):
             if entry(window_extents, i) > entry(padded_sizes, i):
@@ -442,26 +429,6 @@ class AveragePooling1(Description):
                         ),
                         number1,
                         entry(padded_sizes, i),
-                    )
-                )
-                break
-        # DML-AVERAGE_POOLING1-spatial-sizes
-        for i in range(input_tensor_rank - 2):
-            if (
-                all(
-                    (entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i) < entry(padded_sizes, i)
-                    for i in range(input_tensor_rank - 2)
-                )
-                and entry(output_tensor_sizes, i + 2) != entry(pooled_sizes, i + 2)
-            ):
-                violations.append(
-                    Violation(
-                        "DML-AVERAGE_POOLING1-spatial-sizes",
-                        f"OutputTensor.Sizes[{i + 2}]",
-                        "OutputTensor.Sizes[{}] is {}; the formula gives {}",
-                        (i + 2, entry(output_tensor_sizes, i + 2), entry(pooled_sizes, i + 2)),
-                        entry(output_tensor_sizes, i + 2),
-                        entry(pooled_sizes, i + 2),
                     )
                 )
                 break

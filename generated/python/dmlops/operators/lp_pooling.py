@@ -52,8 +52,7 @@ class LpPooling(Description):
     DML-LP_POOLING-window-size-range, DML-LP_POOLING-same-type, DML-LP_POOLING-output-batches-channels,
     DML-LP_POOLING-p-range.
 
-    Advice: DML-LP_POOLING-window-fits, DML-LP_POOLING-windows-within, DML-LP_POOLING-spatial-sizes,
-    DML-LP_POOLING-float16-overflow.
+    Advice: DML-LP_POOLING-window-fits, DML-LP_POOLING-windows-within, DML-LP_POOLING-float16-overflow.
     """
 
     OPERATOR: ClassVar[str] = "LP_POOLING"
@@ -77,7 +76,6 @@ class LpPooling(Description):
         Rule("DML-LP_POOLING-window-fits", "ours", advice=True),
         Rule("DML-LP_POOLING-output-batches-channels", "docs"),
         Rule("DML-LP_POOLING-windows-within", "ours", advice=True),
-        Rule("DML-LP_POOLING-spatial-sizes", "docs", advice=True),
         Rule("DML-LP_POOLING-p-range", "docs"),
         Rule("DML-LP_POOLING-float16-overflow", "observed", advice=True),
     )
@@ -93,10 +91,6 @@ class LpPooling(Description):
         "DML-LP_POOLING-output-batches-channels": "InputTensor.Sizes OutputTensor.Sizes",
         "DML-LP_POOLING-windows-within": (
             "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides"
-        ),
-        "DML-LP_POOLING-spatial-sizes": (
-            "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding "
-            "Strides WindowSize"
         ),
         "DML-LP_POOLING-p-range": "P",
         "DML-LP_POOLING-float16-overflow": "InputTensor.DataType",
@@ -375,13 +369,6 @@ class LpPooling(Description):
             entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
             for i in range(input_tensor_rank - 2)
         )
-        pooled_sizes = (
-            input_tensor_sizes[:2]
-            + tuple(
-                quotient(max(entry(padded_sizes, i) - entry(window_size, i), 0), entry(strides, i)) + 1
-                for i in range(input_tensor_rank - 2)
-            )
-        )
         # DML-LP_POOLING-window-fits
         for i in range(len(window_size)):
             if window_size[i] > entry(padded_sizes, i):
@@ -442,26 +429,6 @@ class LpPooling(Description):
                         ),
                         number1,
                         entry(padded_sizes, i),
-                    )
-                )
-                break
-        # DML-LP_POOLING-spatial-sizes
-        for i in range(input_tensor_rank - 2):
-            if (
-                all(
-                    (entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i) < entry(padded_sizes, i)
-                    for i in range(input_tensor_rank - 2)
-                )
-                and entry(output_tensor_sizes, i + 2) != entry(pooled_sizes, i + 2)
-            ):
-                violations.append(
-                    Violation(
-                        "DML-LP_POOLING-spatial-sizes",
-                        f"OutputTensor.Sizes[{i + 2}]",
-                        "OutputTensor.Sizes[{}] is {}; the formula gives {}",
-                        (i + 2, entry(output_tensor_sizes, i + 2), entry(pooled_sizes, i + 2)),
-                        entry(output_tensor_sizes, i + 2),
-                        entry(pooled_sizes, i + 2),
                     )
                 )
                 break

@@ -55,8 +55,7 @@ class LpPooling1(Description):
     DML-LP_POOLING1-window-size-range, DML-LP_POOLING1-dilations-range, DML-LP_POOLING1-same-type,
     DML-LP_POOLING1-output-batches-channels, DML-LP_POOLING1-p-range.
 
-    Advice: DML-LP_POOLING1-window-fits, DML-LP_POOLING1-windows-within, DML-LP_POOLING1-spatial-sizes,
-    DML-LP_POOLING1-float16-overflow.
+    Advice: DML-LP_POOLING1-window-fits, DML-LP_POOLING1-windows-within, DML-LP_POOLING1-float16-overflow.
     """
 
     OPERATOR: ClassVar[str] = "LP_POOLING1"
@@ -82,7 +81,6 @@ class LpPooling1(Description):
         Rule("DML-LP_POOLING1-window-fits", "ours", advice=True),
         Rule("DML-LP_POOLING1-output-batches-channels", "docs"),
         Rule("DML-LP_POOLING1-windows-within", "ours", advice=True),
-        Rule("DML-LP_POOLING1-spatial-sizes", "docs", advice=True),
         Rule("DML-LP_POOLING1-p-range", "docs"),
         Rule("DML-LP_POOLING1-float16-overflow", "observed", advice=True),
     )
@@ -99,10 +97,6 @@ class LpPooling1(Description):
         "DML-LP_POOLING1-output-batches-channels": "InputTensor.Sizes OutputTensor.Sizes",
         "DML-LP_POOLING1-windows-within": (
             "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides"
-        ),
-        "DML-LP_POOLING1-spatial-sizes": (
-            "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes "
-            "StartPadding Strides WindowSize"
         ),
         "DML-LP_POOLING1-p-range": "P",
         "DML-LP_POOLING1-float16-overflow": "InputTensor.DataType",
@@ -397,13 +391,6 @@ class LpPooling1(Description):
             entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
             for i in range(input_tensor_rank - 2)
         )
-        pooled_sizes = (
-            input_tensor_sizes[:2]
-            + tuple(
-                quotient(max(entry(padded_sizes, i) - entry(window_extents, i), 0), entry(strides, i)) + 1
-                for i in range(input_tensor_rank - 2)
-            )
-        )
         # DML-LP_POOLING1-window-fits
         for i in range(len(window_size)):
             if entry(window_extents, i) > entry(padded_sizes, i):
@@ -460,26 +447,6 @@ class LpPooling1(Description):
                         ),
                         number1,
                         entry(padded_sizes, i),
-                    )
-                )
-                break
-        # DML-LP_POOLING1-spatial-sizes
-        for i in range(input_tensor_rank - 2):
-            if (
-                all(
-                    (entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i) < entry(padded_sizes, i)
-                    for i in range(input_tensor_rank - 2)
-                )
-                and entry(output_tensor_sizes, i + 2) != entry(pooled_sizes, i + 2)
-            ):
-                violations.append(
-                    Violation(
-                        "DML-LP_POOLING1-spatial-sizes",
-                        f"OutputTensor.Sizes[{i + 2}]",
-                        "OutputTensor.Sizes[{}] is {}; the formula gives {}",
-                        (i + 2, entry(output_tensor_sizes, i + 2), entry(pooled_sizes, i + 2)),
-                        entry(output_tensor_sizes, i + 2),
-                        entry(pooled_sizes, i + 2),
                     )
                 )
                 break

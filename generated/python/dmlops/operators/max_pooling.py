@@ -82,7 +82,7 @@ class MaxPooling(Description):
     DML-MAX_POOLING-window-size-range, DML-MAX_POOLING-same-type,
     DML-MAX_POOLING-output-batches-channels.
 
-    Advice: DML-MAX_POOLING-window-fits, DML-MAX_POOLING-windows-within, DML-MAX_POOLING-spatial-sizes.
+    Advice: DML-MAX_POOLING-window-fits, DML-MAX_POOLING-windows-within.
     """
 
     OPERATOR: ClassVar[str] = "MAX_POOLING"
@@ -105,7 +105,6 @@ class MaxPooling(Description):
         Rule("DML-MAX_POOLING-window-fits", "ours", advice=True),
         Rule("DML-MAX_POOLING-output-batches-channels", "docs"),
         Rule("DML-MAX_POOLING-windows-within", "ours", advice=True),
-        Rule("DML-MAX_POOLING-spatial-sizes", "docs", advice=True),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-MAX_POOLING-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -119,10 +118,6 @@ class MaxPooling(Description):
         "DML-MAX_POOLING-output-batches-channels": "InputTensor.Sizes OutputTensor.Sizes",
         "DML-MAX_POOLING-windows-within": (
             "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides"
-        ),
-        "DML-MAX_POOLING-spatial-sizes": (
-            "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding "
-            "Strides WindowSize"
         ),
     }
     SUPPORT: ClassVar[Tables] = {
@@ -382,13 +377,6 @@ class MaxPooling(Description):
             entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
             for i in range(input_tensor_rank - 2)
         )
-        pooled_sizes = (
-            input_tensor_sizes[:2]
-            + tuple(
-                quotient(max(entry(padded_sizes, i) - entry(window_size, i), 0), entry(strides, i)) + 1
-                for i in range(input_tensor_rank - 2)
-            )
-        )
         # DML-MAX_POOLING-window-fits
         for i in range(len(window_size)):
             if window_size[i] > entry(padded_sizes, i):
@@ -449,26 +437,6 @@ class MaxPooling(Description):
                         ),
                         number1,
                         entry(padded_sizes, i),
-                    )
-                )
-                break
-        # DML-MAX_POOLING-spatial-sizes
-        for i in range(input_tensor_rank - 2):
-            if (
-                all(
-                    (entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i) < entry(padded_sizes, i)
-                    for i in range(input_tensor_rank - 2)
-                )
-                and entry(output_tensor_sizes, i + 2) != entry(pooled_sizes, i + 2)
-            ):
-                violations.append(
-                    Violation(
-                        "DML-MAX_POOLING-spatial-sizes",
-                        f"OutputTensor.Sizes[{i + 2}]",
-                        "OutputTensor.Sizes[{}] is {}; the formula gives {}",
-                        (i + 2, entry(output_tensor_sizes, i + 2), entry(pooled_sizes, i + 2)),
-                        entry(output_tensor_sizes, i + 2),
-                        entry(pooled_sizes, i + 2),
                     )
                 )
                 break

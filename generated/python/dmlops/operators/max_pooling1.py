@@ -101,7 +101,7 @@ class MaxPooling1(Description):
     DML-MAX_POOLING1-output-batches-channels, DML-MAX_POOLING1-indices-rank,
     DML-MAX_POOLING1-indices-sizes.
 
-    Advice: DML-MAX_POOLING1-window-fits, DML-MAX_POOLING1-windows-within, DML-MAX_POOLING1-spatial-sizes.
+    Advice: DML-MAX_POOLING1-window-fits, DML-MAX_POOLING1-windows-within.
     """
 
     OPERATOR: ClassVar[str] = "MAX_POOLING1"
@@ -125,7 +125,6 @@ class MaxPooling1(Description):
         Rule("DML-MAX_POOLING1-window-fits", "ours", advice=True),
         Rule("DML-MAX_POOLING1-output-batches-channels", "docs"),
         Rule("DML-MAX_POOLING1-windows-within", "ours", advice=True),
-        Rule("DML-MAX_POOLING1-spatial-sizes", "docs", advice=True),
         Rule("DML-MAX_POOLING1-indices-rank", "docs"),
         Rule("DML-MAX_POOLING1-indices-sizes", "docs"),
     )
@@ -141,10 +140,6 @@ class MaxPooling1(Description):
         "DML-MAX_POOLING1-output-batches-channels": "InputTensor.Sizes OutputTensor.Sizes",
         "DML-MAX_POOLING1-windows-within": (
             "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides"
-        ),
-        "DML-MAX_POOLING1-spatial-sizes": (
-            "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding "
-            "Strides WindowSize"
         ),
         "DML-MAX_POOLING1-indices-rank": (
             "InputTensor.DimensionCount OutputIndicesTensor OutputIndicesTensor.DimensionCount"
@@ -451,13 +446,6 @@ class MaxPooling1(Description):
             entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
             for i in range(input_tensor_rank - 2)
         )
-        pooled_sizes = (
-            input_tensor_sizes[:2]
-            + tuple(
-                quotient(max(entry(padded_sizes, i) - entry(window_size, i), 0), entry(strides, i)) + 1
-                for i in range(input_tensor_rank - 2)
-            )
-        )
         # DML-MAX_POOLING1-window-fits
         for i in range(len(window_size)):
             if window_size[i] > entry(padded_sizes, i):
@@ -518,26 +506,6 @@ class MaxPooling1(Description):
                         ),
                         number1,
                         entry(padded_sizes, i),
-                    )
-                )
-                break
-        # DML-MAX_POOLING1-spatial-sizes
-        for i in range(input_tensor_rank - 2):
-            if (
-                all(
-                    (entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i) < entry(padded_sizes, i)
-                    for i in range(input_tensor_rank - 2)
-                )
-                and entry(output_tensor_sizes, i + 2) != entry(pooled_sizes, i + 2)
-            ):
-                violations.append(
-                    Violation(
-                        "DML-MAX_POOLING1-spatial-sizes",
-                        f"OutputTensor.Sizes[{i + 2}]",
-                        "OutputTensor.Sizes[{}] is {}; the formula gives {}",
-                        (i + 2, entry(output_tensor_sizes, i + 2), entry(pooled_sizes, i + 2)),
-                        entry(output_tensor_sizes, i + 2),
-                        entry(pooled_sizes, i + 2),
                     )
                 )
                 break

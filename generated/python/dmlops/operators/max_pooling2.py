@@ -102,7 +102,7 @@ class MaxPooling2(Description):
     DML-MAX_POOLING2-output-batches-channels, DML-MAX_POOLING2-indices-rank,
     DML-MAX_POOLING2-indices-sizes.
 
-    Advice: DML-MAX_POOLING2-window-fits, DML-MAX_POOLING2-windows-within, DML-MAX_POOLING2-spatial-sizes.
+    Advice: DML-MAX_POOLING2-window-fits, DML-MAX_POOLING2-windows-within.
     """
 
     OPERATOR: ClassVar[str] = "MAX_POOLING2"
@@ -128,7 +128,6 @@ class MaxPooling2(Description):
         Rule("DML-MAX_POOLING2-window-fits", "ours", advice=True),
         Rule("DML-MAX_POOLING2-output-batches-channels", "docs"),
         Rule("DML-MAX_POOLING2-windows-within", "ours", advice=True),
-        Rule("DML-MAX_POOLING2-spatial-sizes", "docs", advice=True),
         Rule("DML-MAX_POOLING2-indices-rank", "docs"),
         Rule("DML-MAX_POOLING2-indices-sizes", "docs"),
     )
@@ -145,10 +144,6 @@ class MaxPooling2(Description):
         "DML-MAX_POOLING2-output-batches-channels": "InputTensor.Sizes OutputTensor.Sizes",
         "DML-MAX_POOLING2-windows-within": (
             "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides"
-        ),
-        "DML-MAX_POOLING2-spatial-sizes": (
-            "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes "
-            "StartPadding Strides WindowSize"
         ),
         "DML-MAX_POOLING2-indices-rank": (
             "InputTensor.DimensionCount OutputIndicesTensor OutputIndicesTensor.DimensionCount"
@@ -482,13 +477,6 @@ class MaxPooling2(Description):
             entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
             for i in range(input_tensor_rank - 2)
         )
-        pooled_sizes = (
-            input_tensor_sizes[:2]
-            + tuple(
-                quotient(max(entry(padded_sizes, i) - entry(window_extents, i), 0), entry(strides, i)) + 1
-                for i in range(input_tensor_rank - 2)
-            )
-        )
         # DML-MAX_POOLING2-window-fits
         for i in range(len(window_size)):
             if entry(window_extents, i) > entry(padded_sizes, i):
@@ -545,26 +533,6 @@ class MaxPooling2(Description):
                         ),
                         number1,
                         entry(padded_sizes, i),
-                    )
-                )
-                break
-        # DML-MAX_POOLING2-spatial-sizes
-        for i in range(input_tensor_rank - 2):
-            if (
-                all(
-                    (entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i) < entry(padded_sizes, i)
-                    for i in range(input_tensor_rank - 2)
-                )
-                and entry(output_tensor_sizes, i + 2) != entry(pooled_sizes, i + 2)
-            ):
-                violations.append(
-                    Violation(
-                        "DML-MAX_POOLING2-spatial-sizes",
-                        f"OutputTensor.Sizes[{i + 2}]",
-                        "OutputTensor.Sizes[{}] is {}; the formula gives {}",
-                        (i + 2, entry(output_tensor_sizes, i + 2), entry(pooled_sizes, i + 2)),
-                        entry(output_tensor_sizes, i + 2),
-                        entry(pooled_sizes, i + 2),
                     )
                 )
                 break

@@ -85,8 +85,7 @@ class QuantizedLinearAveragePooling(Description):
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels.
 
     Advice: DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits,
-    DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within,
-    DML-QUANTIZED_LINEAR_AVERAGE_POOLING-spatial-sizes.
+    DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within.
 
     No scale is 0; with 0 the result is undefined.
 
@@ -125,7 +124,6 @@ class QuantizedLinearAveragePooling(Description):
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", "docs"),
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels", "docs"),
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within", "ours", advice=True),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-spatial-sizes", "docs", advice=True),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank": (
@@ -163,10 +161,6 @@ class QuantizedLinearAveragePooling(Description):
         ),
         "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within": (
             "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides"
-        ),
-        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-spatial-sizes": (
-            "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes "
-            "StartPadding Strides WindowSize"
         ),
     }
     SUPPORT: ClassVar[Tables] = {
@@ -668,13 +662,6 @@ class QuantizedLinearAveragePooling(Description):
             entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
             for i in range(input_tensor_rank - 2)
         )
-        pooled_sizes = (
-            input_tensor_sizes[:2]
-            + tuple(
-                quotient(max(entry(padded_sizes, i) - entry(window_extents, i), 0), entry(strides, i)) + 1
-                for i in range(input_tensor_rank - 2)
-            )
-        )
         # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits
         for i in range(len(window_size)):
             if entry(window_extents, i) > entry(padded_sizes, i):
@@ -731,26 +718,6 @@ class QuantizedLinearAveragePooling(Description):
                         ),
                         number1,
                         entry(padded_sizes, i),
-                    )
-                )
-                break
-        # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-spatial-sizes
-        for i in range(input_tensor_rank - 2):
-            if (
-                all(
-                    (entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i) < entry(padded_sizes, i)
-                    for i in range(input_tensor_rank - 2)
-                )
-                and entry(output_tensor_sizes, i + 2) != entry(pooled_sizes, i + 2)
-            ):
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-spatial-sizes",
-                        f"OutputTensor.Sizes[{i + 2}]",
-                        "OutputTensor.Sizes[{}] is {}; the formula gives {}",
-                        (i + 2, entry(output_tensor_sizes, i + 2), entry(pooled_sizes, i + 2)),
-                        entry(output_tensor_sizes, i + 2),
-                        entry(pooled_sizes, i + 2),
                     )
                 )
                 break
