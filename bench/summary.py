@@ -61,9 +61,9 @@ def table(file: Path = RESULTS) -> str:
         "|-|-|-|-|-|",
     ]
     for row in sorted(rows, key=order):
-        other, halves = rows[row].get("other", []), rows[row].get("float16", [])
-        below = sum(ratio < 0.9 for ratio in (*other, *halves))
-        lines.append(f"| {row} | {len(other) + len(halves)} | {cell(other)} | {cell(halves)} | {below} |")
+        other, float16 = rows[row].get("other", []), rows[row].get("float16", [])
+        below = sum(ratio < 0.9 for ratio in (*other, *float16))
+        lines.append(f"| {row} | {len(other) + len(float16)} | {cell(other)} | {cell(float16)} | {below} |")
     every = list(found.values())
     below = sum(ratio < 0.9 for ratio in every)
     lines.append(f"| **all** | {len(every)} | {geometric_mean(every):.2f} in all | | {below} |")

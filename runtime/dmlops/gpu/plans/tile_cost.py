@@ -4,8 +4,7 @@ A group works through k in steps of a tile's depth. A multiprocessor is limited 
 groups are many, or by the latency of each step, where they are few; all of them together by the rate at which
 the cache delivers factors. Splitting k adds groups, and a pass that adds up partial sums in memory.
 
-The numbers were fitted to the times of all candidates for 220 products and convolutions on an H200: half of
-them are as fast with the tiles that the model fitted to the other half chooses as with tuned thresholds.
+The numbers were fitted to the times of all candidates for about 220 products and convolutions on an H200.
 """
 
 from __future__ import annotations
