@@ -1,6 +1,6 @@
 """Cases for a Direct3D 12 device: packs them, and checks what the device made of them.
 
-    python tests/direct3d_cases.py pack PACK [--random COUNT] [--dot-products] [OPERATOR...]
+    python tests/direct3d_cases.py pack PACK [OPERATOR...] [--random COUNT] [--dot-products]
     direct3d_cases PACK RESULTS        # tests/c/direct3d_cases.cpp, on the machine with the device
     python tests/direct3d_cases.py check PACK RESULTS
 

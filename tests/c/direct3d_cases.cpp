@@ -50,6 +50,7 @@ void check(HRESULT result, const char* call) {
 template <typename T>
 class Com {
   public:
+    explicit Com(T* object) : object_(object) {}
     template <typename Make>
     Com(const char* call, Make make) {
         void* object = nullptr;
@@ -309,10 +310,11 @@ class Gpu {
         }
         const D3D12_ROOT_SIGNATURE_DESC desc{
             static_cast<UINT>(parameters.size()), parameters.data(), 0, nullptr, D3D12_ROOT_SIGNATURE_FLAG_NONE};
-        Com<ID3DBlob> blob("D3D12SerializeRootSignature", [&desc](REFIID, void** out) {
-            return D3D12SerializeRootSignature(
-                &desc, D3D_ROOT_SIGNATURE_VERSION_1, reinterpret_cast<ID3DBlob**>(out), nullptr);
-        });
+        ID3DBlob* serialized = nullptr;
+        check(
+            D3D12SerializeRootSignature(&desc, D3D_ROOT_SIGNATURE_VERSION_1, &serialized, nullptr),
+            "D3D12SerializeRootSignature");
+        const Com<ID3DBlob> blob(serialized);
         Com<ID3D12RootSignature> root("CreateRootSignature", [&](REFIID id, void** out) {
             return device_->CreateRootSignature(0, blob->GetBufferPointer(), blob->GetBufferSize(), id, out);
         });
