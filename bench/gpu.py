@@ -35,6 +35,7 @@ import compiled
 import gpu_peak
 import numpy as np
 from gpu_cases import LARGE, SMALL, Case, cases, squares
+from provenance import provenance
 from torch_gpu import torch_on_gpu
 
 from dmlops import gpu, reference
@@ -343,6 +344,7 @@ def main() -> None:
     ceiling: float = measured(copied, copied.arrays(), arguments, device, timer)["shader"]
     peaks = gpu_peak.operations_per_second(device, timer.seconds, arguments.folder, groups)
     print("arithmetic:", *(f"{peak / 1e12:.1f} T/s of {kind}" for kind, peak in peaks.items()))
+    run = provenance()
     results: dict[str, dict[str, Any]] = {}
     for case, arrays in with_arrays(wanted):
         # Without matrix units, halves are accumulated in single precision.
@@ -350,8 +352,9 @@ def main() -> None:
         peak = peaks.get("float16 by matrix units" if is_half else "float32", peaks["float32"])
         results[case.name] = measured(case, arrays, arguments, device, timer, peak)
         if arguments.json:
-            told = {"device": device.name, "copy GB/s": ceiling, "operations/s": peaks, "GB/s": results}
-            arguments.json.write_text(json.dumps(told, indent=1) + "\n")
+            measures = {"copy GB/s": ceiling, "operations/s": peaks, "GB/s": results}
+            report = {"device": device.name, "run": run, **measures}
+            arguments.json.write_text(json.dumps(report, indent=1) + "\n")
     if arguments.plot:
         arguments.plot.write_text(plotted(device.name, ceiling, results), encoding="utf-8")
 

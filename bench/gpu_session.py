@@ -26,6 +26,7 @@ from typing import Any
 
 import compiled
 import numpy as np
+from provenance import provenance
 from torch_gpu import torch_on_gpu
 
 import dmlops
@@ -225,7 +226,8 @@ def main() -> None:
         unit = "torch as a CUDA graph" if "torch" in results[name] else "replayed"
         show(name, results[name], unit)
     if arguments.json:
-        arguments.json.write_text(json.dumps({"device": device.name, "seconds": results}, indent=1) + "\n")
+        report = {"device": device.name, "run": provenance(), "seconds": results}
+        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,74 +1,181 @@
-"""The README's table of speeds beside torch, from the results of `bench/gpu.py`.
+"""The tables of speed in README.md and docs/PERFORMANCE.md, from the files in bench/results.
 
-python bench/summary.py [RESULTS]
+    python bench/summary.py [--write]
+
+Without `--write`, exits with 1 if a page is out of date. A table stands between `<!-- bench: NAME -->` and
+`<!-- end -->`. Speeds are relative to torch in the same run; means of them are geometric.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import geometric_mean
+from typing import Any
 
-RESULTS = Path(__file__).parent / "results" / "nvidia-h200.json"
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "bench" / "results"
+PAGES = (ROOT / "README.md", ROOT / "docs" / "PERFORMANCE.md")
+LOW = 0.9  # cases slower than this are counted
 
 FAMILIES: Mapping[str, tuple[str, ...]] = {
-    "matrix products": ("gemm",),
+    "matrix multiplication": ("gemm", "product", "quantized product"),
     "attention": ("attention",),
-    "convolutions, transposed ones too": ("convolution", "spread"),
-    "decoding with past keys": ("decoding",),
+    "convolution": ("convolution", "spread", "quantized convolution"),
+    "attention, decoding": ("decoding",),
     "LSTM, GRU, RNN": ("lstm", "gru", "rnn"),
 }
-"""By what a row is called: how the names of its cases begin. All others are in the last row but one."""
+"""Rows of README's table: how the names of their cases begin. All other cases are in its last row."""
+
+KINDS: Mapping[str, str] = {"spread": "transposed convolution", "product": "gemm"}
+"""What a kind is called on the pages, where that differs from its cases in the results."""
 
 
-def ratios(results: Mapping[str, Mapping[str, float | None]]) -> dict[str, float]:
+def results(name: str) -> Any:
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def ratios(measured: Mapping[str, Any]) -> dict[str, float]:
     """Speed relative to torch by case, without cases that torch lacks."""
     return {
-        name: one["shader"] / one["torch"] for name, one in results.items() if one["shader"] and one["torch"]
+        name: one["shader"] / one["torch"]
+        for name, one in measured["GB/s"].items()
+        if one["shader"] and one["torch"]
     }
 
 
-def family(name: str) -> str:
-    """The row of a case."""
-    if name.endswith("int8"):
-        return "8-bit products, convolutions"
-    for row, starts in FAMILIES.items():
-        if name.startswith(starts):
-            return row
-    return "everything else"
+def family(case: str) -> str:
+    return next((row for row, starts in FAMILIES.items() if case.startswith(starts)), "everything else")
 
 
-def cell(found: list[float]) -> str:
-    """The geometric mean and the slowest."""
-    return f"{geometric_mean(found):.2f} ({min(found):.2f})" if found else ""
+def kind(case: str) -> str:
+    """What a case is of, without its sizes and types."""
+    found = re.match(r"([a-z]+( [a-z]+)*?)( (of|by|to|float|e))?(?= ?\d| \(|$)", case)
+    name = found[1] if found else "gather elements"
+    first, _, rest = name.partition(" ")
+    return f"{KINDS.get(first, first)} {rest}".strip()
 
 
-def table(file: Path = RESULTS) -> str:
-    """A Markdown table with a row a family, the slowest in float16 first."""
-    found = ratios(json.loads(file.read_text(encoding="utf-8"))["GB/s"])
-    rows: dict[str, dict[str, list[float]]] = {}
-    for name, ratio in found.items():
-        of_type = "float16" if name.endswith("float16") else "other"
-        rows.setdefault(family(name), {}).setdefault(of_type, []).append(ratio)
+def is_float16(case: str) -> bool:
+    return case.endswith("float16")
 
-    def order(row: str) -> tuple[bool, float]:
-        return row == "everything else", geometric_mean(rows[row].get("float16") or rows[row]["other"])
 
-    lines = [
-        "| | cases | float32, bytes: mean (slowest) | float16: mean (slowest) | below 0.9 |",
-        "|-|-|-|-|-|",
+def cell(speeds: Sequence[float]) -> str:
+    """The mean and the slowest."""
+    return f"{geometric_mean(speeds):.2f} ({min(speeds):.2f})" if speeds else ""
+
+
+def grouped(speeds: Mapping[str, float], group: Callable[[str], str]) -> dict[str, list[str]]:
+    """Cases by group: those with the lowest mean first, of float16 where there are such cases."""
+    groups: dict[str, list[str]] = {}
+    for case in speeds:
+        groups.setdefault(group(case), []).append(case)
+
+    def slowness(cases: list[str]) -> float:
+        halves = [speeds[case] for case in cases if is_float16(case)]
+        return geometric_mean(halves or [speeds[case] for case in cases])
+
+    return dict(sorted(groups.items(), key=lambda item: slowness(item[1])))
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    first, *others = (f"| {' | '.join(map(str, line))} |" for line in (head, *rows))
+    return "\n".join([first, "|-" * len(head) + "|", *others])
+
+
+def row(name: str, cases: Sequence[str], speeds: Mapping[str, float]) -> tuple[object, ...]:
+    float16 = [speeds[case] for case in cases if is_float16(case)]
+    other = [speeds[case] for case in cases if not is_float16(case)]
+    low = sum(speeds[case] < LOW for case in cases)
+    return name, len(cases), cell(float16), cell(other), low
+
+
+_HEAD = ("", "cases", "float16: mean (slowest)", "float32, 8-bit: mean (slowest)", f"below {LOW}")
+
+
+def families() -> str:
+    """A row for each family, the slowest in float16 first."""
+    speeds = ratios(results("nvidia-h200"))
+    groups = grouped(speeds, family)
+    last = groups.pop("everything else")
+    rows = [row(name, cases, speeds) for name, cases in groups.items()]
+    every = row("**all**", list(speeds), speeds)
+    return table(_HEAD, [*rows, row("everything else", last, speeds), every])
+
+
+def kinds() -> str:
+    """A row for each kind of case, the slowest first."""
+    speeds = ratios(results("nvidia-h200"))
+    return table(_HEAD, [row(name, cases, speeds) for name, cases in grouped(speeds, kind).items()])
+
+
+def slowest() -> str:
+    """The slowest cases, one by one."""
+    speeds = ratios(results("nvidia-h200"))
+    cases = sorted(speeds, key=speeds.__getitem__)[:20]
+    return table(("case", "speed"), [(case, f"{speeds[case]:.2f}") for case in cases])
+
+
+def overall() -> str:
+    """One sentence on the whole run."""
+    speeds = ratios(results("nvidia-h200"))
+    ahead, low = (sum(test(one) for one in speeds.values()) for test in (lambda x: x > 1, lambda x: x < LOW))
+    mean = geometric_mean(list(speeds.values()))
+    return f"{len(speeds)} cases: {mean:.2f} on average, {ahead} faster than torch, {low} slower than {LOW}."
+
+
+def provenance() -> str:
+    """What each file of results says of the run that it is from."""
+    rows = []
+    for path in sorted(RESULTS.glob("*.json")):
+        measured = json.loads(path.read_text(encoding="utf-8"))
+        run = measured.get("run", {})
+        known = ", ".join(f"{key} {value}" for key, value in run.items()) or "not recorded"
+        rows.append((f"[{path.name}](../bench/results/{path.name})", measured["device"], known))
+    return table(("results", "device", "date, commit, versions"), rows)
+
+
+def sessions() -> str:
+    """Whole networks and small work, in microseconds."""
+    measured = results("nvidia-h200-session")["seconds"]
+    rows = [
+        (name, way, f"{seconds * 1e6:,.1f}")
+        for name, ways in measured.items()
+        for way, seconds in ways.items()
     ]
-    for row in sorted(rows, key=order):
-        other, float16 = rows[row].get("other", []), rows[row].get("float16", [])
-        below = sum(ratio < 0.9 for ratio in (*other, *float16))
-        lines.append(f"| {row} | {len(other) + len(float16)} | {cell(other)} | {cell(float16)} | {below} |")
-    every = list(found.values())
-    below = sum(ratio < 0.9 for ratio in every)
-    lines.append(f"| **all** | {len(every)} | {geometric_mean(every):.2f} in all | | {below} |")
-    return "\n".join(lines)
+    return table(("work", "how", "microseconds"), rows)
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    one.__name__: one for one in (families, kinds, slowest, overall, provenance, sessions)
+}
+
+
+def filled(page: str) -> str:
+    """The page with its tables made anew."""
+    return re.sub(
+        r"(<!-- bench: (\w+) -->\n).*?(?=<!-- end -->)",
+        lambda found: f"{found[1]}\n{TABLES[found[2]]()}\n\n",
+        page,
+        flags=re.DOTALL,
+    )
+
+
+def main() -> int:
+    code = 0
+    for path in PAGES:
+        text = path.read_text(encoding="utf-8")
+        new = filled(text)
+        if text != new and "--write" in sys.argv:
+            path.write_text(new, encoding="utf-8")
+        elif text != new:
+            print(f"{path.relative_to(ROOT)} is out of date: run python bench/summary.py --write")
+            code = 1
+    return code
 
 
 if __name__ == "__main__":
-    print(table(Path(sys.argv[1]) if len(sys.argv) > 1 else RESULTS))
+    sys.exit(main())

@@ -18,14 +18,24 @@ from gpu_device import device
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 
+import provenance  # noqa: E402
 import summary  # noqa: E402
 import tune  # noqa: E402
 
 __all__ = ["device"]  # a fixture
 
 
-def test_the_table_in_the_readme_is_that_of_the_results() -> None:
-    assert summary.table() in (ROOT / "README.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", summary.PAGES, ids=lambda path: path.name)
+def test_tables_on_pages_are_those_of_the_results(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<!-- bench:") == text.count("<!-- end -->") > 0
+    assert summary.filled(text) == text
+
+
+def test_results_say_what_they_depend_on() -> None:
+    run = provenance.provenance()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", run["date"])
+    assert all(isinstance(value, str) and value for value in run.values())
 
 
 def test_small_cases_are_measured_and_drawn(tmp_path: Path, device: Any) -> None:

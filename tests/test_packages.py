@@ -189,8 +189,8 @@ def test_the_version_and_the_types_are_there(dmlops_installed: Environment) -> N
 
 def test_the_examples_of_the_readme_run(dmlops_installed: Environment) -> None:
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(blocks) >= 2
-    # The one of the GPU needs the extra `gpu`, which is not installed here; test_readme.py runs it.
+    assert blocks
+    # The one of the GPU needs the extra `gpu`, which is not installed here; test_pages.py runs it.
     dmlops_installed.python("\n".join(block for block in blocks if "dmlops.gpu" not in block))
     bad = re.findall(r"```json\n(.*?)```", README, re.DOTALL)[0]
     (dmlops_installed.folder / "bad.json").write_text(bad, encoding="utf-8")

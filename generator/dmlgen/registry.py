@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
 
 from dmlgen.diagnostics import Position
 from dmlgen.expr import ir
@@ -33,14 +33,14 @@ F = TypeVar("F", bound="FastForm")
 
 @dataclass(frozen=True)
 class InBox:
-    """A Windows release that includes a feature level: `build` is like 22621.
+    """A Windows release that includes a feature level."""
 
-    `source`: whether the public pages name the build, or the header declares the level for its SDK.
-    """
-
-    build: int
-    name: Text
-    source: Literal["docs", "header"]
+    build: Annotated[int, "Its build, such as 22621."]
+    name: Annotated[Text, "Its name."]
+    source: Annotated[
+        Literal["docs", "header"],
+        "Whether the docs name the build, or the header declares the level for its SDK.",
+    ]
 
 
 @dataclass(frozen=True)

@@ -92,9 +92,9 @@ Reference: TypeAlias = Annotated[
 class Erratum(Record):
     """A place where a public source is wrong or silent, and what this registry says instead."""
 
-    where: Text
-    says: Text
-    holds: Text
+    where: Annotated[Text, "The part of a page or header: a member, a table, an example."]
+    says: Annotated[Text, "What the source says."]
+    holds: Annotated[Text, "What this registry states instead."]
     source: Source
     stated: Annotated[
         tuple[Text, ...],
@@ -108,7 +108,9 @@ class Erratum(Record):
     ] = ()
 
 
-Errata: TypeAlias = Annotated[tuple[Erratum, ...], Size(1)]
+Errata: TypeAlias = Annotated[
+    tuple[Erratum, ...], Size(1), "Where public sources are wrong or leave something open."
+]
 
 
 # specs/feature_levels.yaml
@@ -118,10 +120,17 @@ Errata: TypeAlias = Annotated[tuple[Erratum, ...], Size(1)]
 class FeatureLevel(Record):
     """A feature level, and the releases that include it."""
 
-    value: Annotated[str, Pattern(r"0x[0-9a-f]{4}", 'a 16-bit number as in the header, such as "0x4100"')]
+    value: Annotated[
+        str,
+        Pattern(r"0x[0-9a-f]{4}", 'a 16-bit number as in the header, such as "0x4100"'),
+        "The value of its enumerator in DML_FEATURE_LEVEL.",
+    ]
     directml: Annotated[str, Pattern(r"\d+\.\d+\.\d+"), "The first version of DirectML with this level."]
-    in_box: InBox | None = None
-    ntddi: Annotated[str, Pattern(r"NTDDI_[A-Z0-9_]+")] | None = None
+    in_box: Annotated[InBox, "The first Windows release that includes it."] | None = None
+    ntddi: (
+        Annotated[str, Pattern(r"NTDDI_[A-Z0-9_]+"), "The NTDDI_VERSION from which DirectML.h declares it."]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +138,7 @@ class FeatureLevels(Record):
     """Feature levels, in ascending order."""
 
     declared: Annotated[Level, "The target version from which on DirectML.h declares DML_FEATURE_LEVEL."]
-    feature_levels: Annotated[Mapping[Level, FeatureLevel], Size(1)]
+    feature_levels: Annotated[Mapping[Level, FeatureLevel], Size(1), "The feature levels by name, ascending."]
     errata: Errata = ()
 
 
@@ -140,17 +149,17 @@ class FeatureLevels(Record):
 class Constant(Record):
     """A constant of the header."""
 
-    value: Annotated[int, Range(0, 0xFFFFFFFF)]
+    value: Annotated[int, Range(0, 0xFFFFFFFF), "Its value."]
     since: Level
-    summary: Text
+    summary: Annotated[Text, "What it limits or means."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class NumberType(Record):
     """A number type of the C structs."""
 
-    bits: Literal[8, 16, 32, 64]
-    kind: Kind
+    bits: Annotated[Literal[8, 16, 32, 64], "Its size in bits."]
+    kind: Annotated[Kind, "Whether it is signed, unsigned or a float."]
     pointer_sized: Annotated[
         bool, "Whether it is as large as a pointer; `bits` is then its size on 64-bit systems."
     ] = False
@@ -160,8 +169,12 @@ class NumberType(Record):
 class Constants(Record):
     """Constants and number types."""
 
-    constants: Annotated[Mapping[Annotated[str, Pattern(r"DML_[A-Z0-9_]+")], Constant], Size(1)]
-    types: Annotated[Mapping[Annotated[str, Pattern(r"[A-Z][A-Z0-9_]*")], NumberType], Size(1)]
+    constants: Annotated[
+        Mapping[Annotated[str, Pattern(r"DML_[A-Z0-9_]+")], Constant], Size(1), "Constants by name."
+    ]
+    types: Annotated[
+        Mapping[Annotated[str, Pattern(r"[A-Z][A-Z0-9_]*")], NumberType], Size(1), "Number types by name."
+    ]
     pages: Annotated[
         str,
         Pattern(r"https://[a-z0-9./-]+/"),
@@ -196,11 +209,11 @@ class Constants(Record):
 class EnumEntry(Record):
     """A value of an enumeration; tensor data types have bits and a kind."""
 
-    value: Annotated[int, Range(0, 0x7FFFFFFF)]
+    value: Annotated[int, Range(0, 0x7FFFFFFF), "Its value in the header."]
     since: Level | None = None
-    summary: Text = NO_TEXT
-    bits: Literal[4, 8, 16, 32, 64] | None = None
-    kind: Kind | None = None
+    summary: Annotated[Text, "What it means, in one sentence."] = NO_TEXT
+    bits: Annotated[Literal[4, 8, 16, 32, 64], "The size of an element of this type."] | None = None
+    kind: Annotated[Kind, "Whether elements are signed, unsigned or floats."] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,14 +222,15 @@ class Enum(Record):
 
     since: Level
     prefix: Annotated[str, Pattern(r"DML_[A-Z0-9_]+_"), "The prefix of the values' names in the header."]
-    flags: bool = False
-    summary: Text
+    flags: Annotated[bool, "Whether its values can be combined."] = False
+    summary: Annotated[Text, "What it selects, in one sentence."]
     values: Annotated[
         Mapping[
             Annotated[str, Pattern(_UPPER.text, "upper case with single underscores, as in OWNED_BY_DML")],
             EnumEntry,
         ],
         Size(1),
+        "Its values by name, without the prefix.",
     ]
 
 
@@ -224,7 +238,7 @@ class Enum(Record):
 class Enums(Record):
     """Enumerations."""
 
-    enums: Annotated[Mapping[Annotated[str, _UPPER], Enum], Size(1)]
+    enums: Annotated[Mapping[Annotated[str, _UPPER], Enum], Size(1), "Enumerations by name, without DML_."]
     errata: Errata = ()
 
 
@@ -236,16 +250,16 @@ class AnyMember(Record):
     """What members of descriptions and of other structs have in common."""
 
     count: Annotated[MemberName, "The member that gives the number of entries of an array."] | None = None
-    pointer: bool = False
-    optional: bool = False
-    summary: Text = NO_TEXT
+    pointer: Annotated[bool, "Whether the struct has a pointer to it."] = False
+    optional: Annotated[bool, "Whether it may be null."] = False
+    summary: Annotated[Text, "What it is, in one sentence."] = NO_TEXT
 
 
 @dataclass(frozen=True, kw_only=True)
 class StructMember(AnyMember):
     """A member of a struct other than an operator's description."""
 
-    type: Annotated[Scalar[str], Pattern(r"([A-Z][A-Za-z0-9_]*|void|char)")]
+    type: Annotated[Scalar[str], Pattern(r"([A-Z][A-Za-z0-9_]*|void|char)"), "Its type in C, without DML_."]
     length: Annotated[int, Range(1), "The number of entries of an array inside the struct itself."] | None = (
         None
     )
@@ -256,10 +270,10 @@ class Struct(Record):
     """A struct other than an operator's description."""
 
     since: Level
-    page: Page | None = None
-    summary: Text
-    members: Annotated[Mapping[NewMember, StructMember], Size(1)]
-    union: bool = False
+    page: Annotated[Page, "Its page in the documentation."] | None = None
+    summary: Annotated[Text, "What it describes, in one sentence."]
+    members: Annotated[Mapping[NewMember, StructMember], Size(1), "Its members in order."]
+    union: Annotated[bool, "Whether it is a union."] = False
     by_address: Annotated[bool, "Whether members of this type are pointers."] = False
 
 
@@ -267,7 +281,7 @@ class Struct(Record):
 class Structs(Record):
     """Structs other than operator descriptions."""
 
-    structs: Annotated[Mapping[Annotated[str, _UPPER], Struct], Size(1)]
+    structs: Annotated[Mapping[Annotated[str, _UPPER], Struct], Size(1), "Structs by name, without DML_."]
     errata: Errata = ()
 
 
@@ -279,8 +293,13 @@ class GeneralRule(Record):
     """A rule on every operator, which each output checks in its own way."""
 
     id: RuleId
-    summary: Text
-    form: Literal["json", "abi", "python"] | None = None
+    summary: Annotated[Text, "What it requires, in one sentence."]
+    form: (
+        Annotated[
+            Literal["json", "abi", "python"], "The form of descriptions that it applies to, if not all."
+        ]
+        | None
+    ) = None
     message: MessageText
     hint: MessageText | None = None
 
@@ -312,9 +331,17 @@ class AnyRule(Record):
     since: Level | None = None
     until: Level | None = None
     when: Expression | None = None
-    form: Literal["json", "abi"] | None = None
-    stage: Literal["structure", "counts", "arrays", "values"] | None = None
-    summary: Text = NO_TEXT
+    form: (
+        Annotated[Literal["json", "abi"], "The form of descriptions that it applies to, if not all."] | None
+    ) = None
+    stage: (
+        Annotated[
+            Literal["structure", "counts", "arrays", "values"],
+            "When it is checked, if not at the stage that follows from what it reads.",
+        ]
+        | None
+    ) = None
+    summary: Annotated[Text, "The text of the rule, if not the generated one."] = NO_TEXT
     require: Expression | None = None
 
 
@@ -331,18 +358,20 @@ class TensorRule(AnyRule):
 class TensorRules(Record):
     """The rules on every buffer tensor, and the values of fields that the JSON form leaves out."""
 
-    defaults: Annotated[Mapping[MemberName, Expression], Size(1)] = field(default_factory=dict)
+    defaults: Annotated[
+        Mapping[MemberName, Expression], Size(1), "Values of fields that JSON leaves out."
+    ] = field(default_factory=dict)
     let: Let = field(default_factory=dict)
-    rules: Annotated[tuple[TensorRule, ...], Size(1)]
+    rules: Annotated[tuple[TensorRule, ...], Size(1), "The rules, in the order of checking."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rules(Record):
     """Rules on every operator and every tensor."""
 
-    operator: Annotated[tuple[GeneralRule, ...], Size(1)]
-    hints: Hints
-    tensor: TensorRules
+    operator: Annotated[tuple[GeneralRule, ...], Size(1), "Rules on every operator."]
+    hints: Annotated[Hints, "Additions to messages that are the same for every operator."]
+    tensor: Annotated[TensorRules, "Rules on every tensor."]
 
 
 # specs/graphs.yaml
@@ -358,7 +387,7 @@ class GraphRule(Record):
     """What all rules of graphs have in common."""
 
     id: RuleId
-    summary: Text
+    summary: Annotated[Text, "What it requires, in one sentence."]
     source: Source
     advice: Annotated[bool, "Whether a graph that breaks the rule is nevertheless valid."] = False
     broken: Broken = field(default_factory=dict)
@@ -369,7 +398,7 @@ class GraphCheck(GraphRule):
     """A rule that needs more of a graph than two tensors, which each output checks in its own way."""
 
     message: MessageText
-    form: Literal["abi"] | None = None
+    form: Annotated[Literal["abi"], "The form of descriptions that it applies to, if not all."] | None = None
     broken_by: Annotated[
         Text, "Shipping callers that break what the page says, and where; such a rule is advice."
     ] = NO_TEXT
@@ -399,12 +428,12 @@ class EdgeRule(PairRule):
 class Graphs(Record):
     """Rules of graphs, and a valid graph, whose operators and edges are given by their ABI indices."""
 
-    page: Page
-    graph: Annotated[tuple[GraphCheck, ...], Size(1)]
+    page: Annotated[Page, "The page of graphs in the documentation."]
+    graph: Annotated[tuple[GraphCheck, ...], Size(1), "Rules on a graph as a whole."]
     let: Let = field(default_factory=dict)
-    edge: tuple[EdgeRule, ...]
-    input: tuple[PairRule, ...]
-    example: Node
+    edge: Annotated[tuple[EdgeRule, ...], "Rules on the two tensors of an intermediate edge."]
+    input: Annotated[tuple[PairRule, ...], "Rules on tensors that one graph input binds."]
+    example: Annotated[Node, "A valid graph, which the cases of the rules break."]
     errata: Errata = ()
 
 
@@ -415,8 +444,10 @@ class Graphs(Record):
 class Identifiers(Record):
     """Identifiers of rules."""
 
-    active: Annotated[tuple[Identifier, ...], Size(unique=True)]
-    retired: Annotated[tuple[Identifier, ...], Size(unique=True)]
+    active: Annotated[tuple[Identifier, ...], Size(unique=True), "Identifiers of existing rules."]
+    retired: Annotated[
+        tuple[Identifier, ...], Size(unique=True), "Identifiers of rules that are gone, never used again."
+    ]
 
 
 # specs/operators/<family>/<operator>.yaml
@@ -426,8 +457,8 @@ class Identifiers(Record):
 class Member(AnyMember):
     """A member of a description: a tensor has a role, anything else a type."""
 
-    role: Literal["input", "output"] | None = None
-    type: Annotated[Scalar[str], _TYPE] | None = None
+    role: Annotated[Literal["input", "output"], "Of a tensor: how the operator uses it."] | None = None
+    type: Annotated[Scalar[str], _TYPE, "Of anything else: its type, without DML_."] | None = None
     of: Annotated[MemberName, "The data type member or tensor that selects the type of a union."] | None = (
         None
     )
@@ -437,7 +468,7 @@ class Member(AnyMember):
 class Defaults(Record):
     """The values of members that a caller leaves out, and the source of these defaults."""
 
-    source: Literal["DirectMLX", "docs"]
+    source: Annotated[Literal["DirectMLX", "docs"], "Where the defaults are from."]
     values: Annotated[
         Mapping[
             Annotated[Scalar[str], Pattern(_MEMBER.text, "a member's name, as in InputTensor, or source")],
@@ -468,17 +499,15 @@ class Rule(AnyRule):
 
     id: RuleId | None = None
     source: Annotated[Source, "A public page by default; advice must state its source."] = "docs"
-    hint: Hint | None = None
+    hint: Annotated[Hint, "An addition to the message, for a common mistake."] | None = None
     advice: Annotated[bool, "Whether a description that breaks the rule is nevertheless valid."] = False
     broken_by: Annotated[
         Text, "Shipping callers that break what the page says, and where; such a rule is advice."
     ] = NO_TEXT
     same: (
-        Field
-        | Annotated[
-            tuple[Field, ...],
-            Size(1, 3, unique=True),
-            "Fields that must be equal: rules named same-rank, same-type and same-sizes.",
+        Annotated[
+            Field | Annotated[tuple[Field, ...], Size(1, 3, unique=True)],
+            "A field that must be equal, or several: rules named same-rank, same-type and same-sizes.",
         ]
         | None
     ) = None
@@ -487,7 +516,9 @@ class Rule(AnyRule):
         Size(1, unique=True),
         "The tensors that `same` compares; for an array, all its entries.",
     ] = ()
-    infer: Inferred | None = None
+    infer: Annotated[Inferred, "The required value of an output's field, which infer() fills in."] | None = (
+        None
+    )
     shape: Annotated[MemberName, "A tensor whose sizes follow the pattern in `is`."] | None = None
     is_: Annotated[
         tuple[Scalar[int | str], ...],
@@ -501,8 +532,8 @@ class Data(Record):
     """A rule on the values in a tensor, which a description does not contain."""
 
     id: RuleId
-    tensor: MemberName
-    text: Text
+    tensor: Annotated[MemberName, "The tensor whose contents it constrains."]
+    text: Annotated[Text, "The constraint, in one or two sentences."]
 
 
 Rank: TypeAlias = Annotated[int, Range(1, 8)]
@@ -512,14 +543,14 @@ Rank: TypeAlias = Annotated[int, Range(1, 8)]
 class SupportRow(Record):
     """What some tensors support at a feature level."""
 
-    tensors: Annotated[tuple[MemberName, ...], Size(1, unique=True)]
+    tensors: Annotated[tuple[MemberName, ...], Size(1, unique=True), "The tensors of the row."]
     ranks: Annotated[
         Rank
         | Annotated[str, Pattern(r"[1-8]\.\.[1-8]", "a range of dimension counts, as in 1..8")]
         | Annotated[tuple[Rank, ...], Size(1, unique=True)],
         "A dimension count, a list of them, or a range a..b.",
     ]
-    types: Annotated[tuple[TypeName, ...], Size(1, unique=True)]
+    types: Annotated[tuple[TypeName, ...], Size(1, unique=True), "Their data types."]
     when: Expression | None = None
 
 
@@ -594,9 +625,9 @@ class Definition(Definitions):
 class ExampleTensor(Record):
     """A tensor of a worked example; without data if the page only works out sizes."""
 
-    type: TypeName
-    sizes: tuple[Annotated[int, Range(1)], ...]
-    data: tuple[float, ...] | None = None
+    type: Annotated[TypeName, "Its data type."]
+    sizes: Annotated[tuple[Annotated[int, Range(1)], ...], "Its sizes."]
+    data: Annotated[tuple[float, ...], "Its elements in order, the last dimension fastest."] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -604,8 +635,10 @@ class Example(Record):
     """A worked example of a public page."""
 
     id: RuleId
-    where: Text
-    members: Mapping[Scalar[str], Node] = field(default_factory=dict)
+    where: Annotated[Text, "Which example of the page it is."]
+    members: Annotated[Mapping[Scalar[str], Node], "Members other than tensors."] = field(
+        default_factory=dict
+    )
     tensors: Annotated[
         Mapping[
             MemberName,
@@ -615,6 +648,7 @@ class Example(Record):
             ],
         ],
         Size(1),
+        "The tensors by member.",
     ]
 
 
@@ -645,7 +679,7 @@ class Operator(Record):
         | None
     ) = None
     summary: Annotated[Text, "One sentence in our own words."]
-    page: Page
+    page: Annotated[Page, "Its page in the documentation: the end of the address."]
     in_place: Annotated[
         tuple[MemberName, ...],
         Size(1, unique=True),
@@ -674,14 +708,14 @@ class Operator(Record):
         "Outputs whose sizes the caller chooses, and integers for which any value is fine.",
     ] = ()
     let: Let = field(default_factory=dict)
-    rules: Annotated[tuple[Rule, ...], Size(1, 100)] = ()
+    rules: Annotated[tuple[Rule, ...], Size(1, 100), "Its rules, in the order in which to fix them."] = ()
     infers: Annotated[
         tuple[Inferred, ...],
         Size(1),
         "Default fields of outputs, as in OutputTensor.Sizes = expression, which the caller can override: "
         "no rule requires them.",
     ] = ()
-    data: Annotated[tuple[Data, ...], Size(1)] = ()
+    data: Annotated[tuple[Data, ...], Size(1), "Constraints on the contents of tensors."] = ()
     support: Annotated[
         Mapping[Level, Annotated[tuple[SupportRow, ...], Size(1)]],
         Size(1),
@@ -694,7 +728,7 @@ class Operator(Record):
         ]
         | None
     ) = None
-    examples: Annotated[tuple[Example, ...], Size(1)] = ()
+    examples: Annotated[tuple[Example, ...], Size(1), "Worked examples of the page."] = ()
     errata: Errata = ()
 
 
@@ -728,9 +762,14 @@ class Step(Record):
     """One operator of a sequence; left out if `when` does not hold."""
 
     when: NodeExpression | None = None
-    operator: OperatorName
+    operator: Annotated[OperatorName, "The operator to run."]
     desc: Desc
-    over: NodeName | None = None
+    over: (
+        Annotated[
+            NodeName, "An input that is a list: the operator combines its tensors, `so_far` and `each`."
+        ]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -749,12 +788,17 @@ class NodeForm(Record):
     """One operator, or a sequence of them, that computes an operation."""
 
     when: NodeExpression | None = None
-    operator: OperatorName | None = None
+    operator: Annotated[OperatorName, "The only operator to run."] | None = None
     desc: Desc = field(default_factory=dict)
     steps: Annotated[tuple[Step, ...], Size(1, 40), "A sequence of operators."] = ()
     tensors: Betweens = field(default_factory=dict)
     let: NodeLet = field(default_factory=dict)
-    over: NodeName | None = None
+    over: (
+        Annotated[
+            NodeName, "An input that is a list: the operator combines its tensors, `so_far` and `each`."
+        ]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -762,7 +806,7 @@ class Limit(Record):
     """A feature that cannot be mapped, and when."""
 
     when: NodeExpression | None = None
-    says: Text
+    says: Annotated[Text, "Why it cannot be mapped."]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -770,11 +814,13 @@ class Signature(NodeForm):
     """An operation in some versions of its operator set."""
 
     opsets: Annotated[
-        str, Pattern(r"[1-9][0-9]{0,2}(-([1-9][0-9]{0,2})?)?", "versions, as in 13-, 7-12 or 9")
+        str,
+        Pattern(r"[1-9][0-9]{0,2}(-([1-9][0-9]{0,2})?)?", "versions, as in 13-, 7-12 or 9"),
+        "The versions of the operator set that it describes.",
     ] = "1-"
-    like: NodeName | None = None
-    inputs: Annotated[tuple[NodeTensor, ...], Size(most=20)] = ()
-    outputs: Annotated[tuple[NodeTensor, ...], Size(most=20)] = ()
+    like: Annotated[NodeName, "An entry of `shared` whose keys it takes over."] | None = None
+    inputs: Annotated[tuple[NodeTensor, ...], Size(most=20), "The inputs of the node, in order."] = ()
+    outputs: Annotated[tuple[NodeTensor, ...], Size(most=20), "The outputs of the node, in order."] = ()
     attributes: Annotated[
         Mapping[
             Name,
@@ -785,23 +831,25 @@ class Signature(NodeForm):
     ignored: Annotated[
         tuple[NodeName, ...], "Attributes that do not affect the result, or repeat what inputs and sizes say."
     ] = ()
-    limits: tuple[Limit, ...] = ()
+    limits: Annotated[tuple[Limit, ...], "Features that cannot be mapped."] = ()
     forms: Annotated[
         tuple[NodeForm, ...],
         Size(1, 12),
         "Of those whose `when` holds, the one with the lowest feature level is used.",
     ] = ()
     infers: Betweens = field(default_factory=dict)
-    expands: Literal[True] | None = None
-    none: Text = NO_TEXT
-    host: Text = NO_TEXT
+    expands: (
+        Annotated[Literal[True], "Whether ONNX defines it by other operations, which are mapped."] | None
+    ) = None
+    none: Annotated[Text, "Why there is no mapping."] = NO_TEXT
+    host: Annotated[Text, "Why it needs no operator: what the host computes."] = NO_TEXT
 
 
 @dataclass(frozen=True, kw_only=True)
 class Operation(Signature):
     """An operation: its newest signature, and those before it."""
 
-    note: Text = NO_TEXT
+    note: Annotated[Text, "A remark for the tables."] = NO_TEXT
     older: Annotated[tuple[Signature, ...], "Earlier versions of the operator set, newest first."] = ()
 
 
@@ -809,7 +857,7 @@ class Operation(Signature):
 class Activation(Record):
     """An activation that recurrent networks of ONNX name."""
 
-    operator: OperatorName
+    operator: Annotated[OperatorName, "The activation in DirectML."]
     members: Annotated[
         Mapping[
             Scalar[str],
@@ -823,16 +871,18 @@ class Activation(Record):
 class Without(Record):
     """Operators without a counterpart."""
 
-    operators: Annotated[tuple[OperatorName, ...], Size(1)]
-    because: Text
+    operators: Annotated[tuple[OperatorName, ...], Size(1), "The operators."]
+    because: Annotated[Text, "Why they have none."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Registration(Record):
     """What ONNX Runtime's provider registers for an operator."""
 
-    versions: Annotated[tuple[Annotated[int, Range(1, 999)], ...], Size(1)]
-    types: NodeName | None = None
+    versions: Annotated[
+        tuple[Annotated[int, Range(1, 999)], ...], Size(1), "The versions that are registered."
+    ]
+    types: Annotated[NodeName, "The set of data types, from `types`."] | None = None
 
 
 DmlxFunction: TypeAlias = Annotated[str, Pattern(r"[A-Z][A-Za-z0-9]*")]
@@ -842,24 +892,37 @@ DmlxFunction: TypeAlias = Annotated[str, Pattern(r"[A-Z][A-Za-z0-9]*")]
 class Counterparts(Record):
     """The counterparts of DirectML's operators in another interface."""
 
-    sources: Annotated[tuple[Text, ...], Size(1)]
-    shared: Mapping[Name, Signature] = field(default_factory=dict)
-    operations: Mapping[
-        Annotated[
-            str,
-            Pattern(
-                r"([a-z]+(\.[a-z]+)*\.)?[A-Za-z][A-Za-z0-9]*",
-                "a name, preceded by its domain unless that is ONNX's own",
-            ),
-            Size(most=80),
+    sources: Annotated[tuple[Text, ...], Size(1), "Where the mappings are from."]
+    shared: Annotated[Mapping[Name, Signature], "What several operations have in common."] = field(
+        default_factory=dict
+    )
+    operations: Annotated[
+        Mapping[
+            Annotated[
+                str,
+                Pattern(
+                    r"([a-z]+(\.[a-z]+)*\.)?[A-Za-z][A-Za-z0-9]*",
+                    "a name, preceded by its domain unless that is ONNX's own",
+                ),
+                Size(most=80),
+            ],
+            Operation,
         ],
-        Operation,
+        "The mappings, by operation.",
     ] = field(default_factory=dict)
-    activations: Mapping[Name, Activation] = field(default_factory=dict)
-    functions: Mapping[Scalar[str], DmlxFunction | tuple[DmlxFunction, ...]] = field(default_factory=dict)
+    activations: Annotated[Mapping[Name, Activation], "Activations of recurrent networks, by name."] = field(
+        default_factory=dict
+    )
+    functions: Annotated[
+        Mapping[Scalar[str], DmlxFunction | tuple[DmlxFunction, ...]], "Functions of DirectMLX, by operator."
+    ] = field(default_factory=dict)
     without: Annotated[tuple[Without, ...], "Operators without a counterpart."] = ()
-    data_types: Mapping[Scalar[str], Annotated[int, Range(1, 99)]] = field(default_factory=dict)
-    domains: Mapping[str, Text] = field(default_factory=dict)
+    data_types: Annotated[
+        Mapping[Scalar[str], Annotated[int, Range(1, 99)]], "Numbers of data types in the interface."
+    ] = field(default_factory=dict)
+    domains: Annotated[Mapping[str, Text], "Domains of operations, and what they are."] = field(
+        default_factory=dict
+    )
     types: Annotated[
         Mapping[
             Name,
@@ -867,8 +930,12 @@ class Counterparts(Record):
         ],
         "Sets of data types, by name.",
     ] = field(default_factory=dict)
-    registrations: Mapping[str, Registration] = field(default_factory=dict)
-    readings: Mapping[Scalar[str], Text] = field(default_factory=dict)
+    registrations: Annotated[
+        Mapping[str, Registration], "What ONNX Runtime's provider registers, by operation."
+    ] = field(default_factory=dict)
+    readings: Annotated[Mapping[Scalar[str], Text], "Where the provider differs, by operation."] = field(
+        default_factory=dict
+    )
 
 
 @dataclass(frozen=True)

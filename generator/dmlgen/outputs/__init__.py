@@ -17,6 +17,7 @@ from dmlgen.outputs import (
     matrix,
     python,
     registry_json,
+    spec_page,
 )
 from dmlgen.outputs.render import Templates
 from dmlgen.progress import Progress
@@ -33,7 +34,7 @@ def render_all(
     outputs: dict[str, bytes] = {}
     languages = (
         python, description_schema, registry_json, counterparts, compute, definition, c, hlsl, language,
-        graphs,
+        graphs, spec_page,
     )  # fmt: skip
     for output in languages:
         progress.say(f"rendering: {len(outputs)} files so far")
