@@ -121,6 +121,9 @@ class Library:
         self.copy, self.free = library.copy_of, library.free_copy
         self.copy.argtypes = self.free.argtypes = (Pointer,)
         self.copy.restype = Pointer
+        self._json = library.json_of
+        self._json.argtypes = (Pointer, Pointer, ctypes.c_char_p, ctypes.c_size_t)
+        self._json.restype = ctypes.c_char_p
 
     def judge(self, graph: Whole, level: FeatureLevel, advice: bool) -> Violations:
         """The violations, or the advice, at a feature level."""
@@ -130,6 +133,11 @@ class Library:
     def lowest(self, graph: Whole) -> int:
         """The lowest feature level that accepts a graph; 0 for none."""
         return int(self._lowest(ctypes.addressof(graph), graph.operators))
+
+    def to_json(self, graph: Whole) -> Any:
+        """The graph as C writes it, read."""
+        text = ctypes.create_string_buffer(1 << 20)
+        return json.loads(self._json(ctypes.addressof(graph), graph.operators, text, len(text)).decode())
 
     def slots(self, desc: Description, outputs: bool, capacity: int) -> list[str]:
         described = desc.to_ctypes()

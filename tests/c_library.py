@@ -43,6 +43,11 @@ class Library:
         self._lowest.argtypes = (ctypes.c_void_p,)
         self._infer.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p)
         self._tensor_size.restype = ctypes.c_uint64
+        self._reason, self._to_json = library.reason, library.to_json
+        self._reason.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+        self._reason.restype = ctypes.c_char_p
+        self._to_json.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t)
+        self._to_json.restype = ctypes.c_size_t
 
     def validate(self, desc: ctypes.Structure, level: FeatureLevel) -> Violations:
         """The violations at a feature level."""
@@ -73,6 +78,23 @@ class Library:
         return Output(
             buffer.DataType, tuple(sizes[:rank]), buffer.Strides is not None, buffer.TotalTensorSizeInBytes
         )
+
+    def reason(self, desc: ctypes.Structure | None, number: int = 0) -> list[str]:
+        """Why an output does not follow: rule, member, message."""
+        place = None if desc is None else ctypes.addressof(desc)
+        return str(self._reason(place, number).decode()).split("\t")
+
+    def to_json(self, desc: ctypes.Structure) -> str:
+        """The description as JSON, written into memory of just that size."""
+        length = self.write_json(desc, None, 0)
+        memory = ctypes.create_string_buffer(b"\xff" * (length + 2), length + 2)
+        assert self.write_json(desc, memory, length + 1) == length
+        assert memory.raw[length:] == b"\0\xff"
+        return memory.value.decode()
+
+    def write_json(self, desc: ctypes.Structure, memory: Any, size: int) -> int:
+        """Writes as much of the JSON as fits, and returns its length."""
+        return int(self._to_json(ctypes.addressof(desc), memory, size))
 
     def tensor_size(self, data_type: int, sizes: tuple[int, ...], strides: tuple[int, ...] | None) -> int:
         """The bytes of a tensor."""

@@ -102,6 +102,32 @@ def test_reasons_why_an_output_does_not_follow(library: Library) -> None:
     assert library.infer(tile.to_ctypes()) == NO_SIZES
 
 
+def test_the_reasons_in_words(library: Library) -> None:
+    tensor = TensorDesc(TensorDataType.FLOAT32, (2, 3))
+    cast = dmlops.Cast(InputTensor=tensor)
+
+    def reason(desc: dmlops.Description, number: int = 0) -> list[str]:
+        return library.reason(desc.to_ctypes(), number)
+
+    assert reason(replace(cast, OutputTensor=tensor)) == [""]
+    choice = "OutputTensor.DataType does not follow from the inputs and must be given"
+    assert reason(cast) == ["", "OutputTensor.DataType", choice]
+    assert reason(cast, 1) == ["", "", "CAST has no output 1"]
+    absent = "InputTensor is absent; the outputs of CAST do not follow without it"
+    assert reason(replace(cast, InputTensor=None)) == ["", "InputTensor", absent]
+    relu = dmlops.ActivationRelu(InputTensor=TensorDesc(77, (2, 3)))
+    unknown = "InputTensor.DataType is 77; the data type of OutputTensor does not follow from it"
+    assert reason(relu) == ["", "InputTensor.DataType", unknown]
+    long = replace(relu, InputTensor=TensorDesc(TensorDataType.FLOAT32, (1,) * 9))
+    assert reason(long)[:2] == ["DML-TENSOR-rank", "InputTensor.DimensionCount"]
+    gemm = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1.0, "Beta": 0.0}
+    wrong = dmlops.Gemm(ATensor=TensorDesc(1, (1, 1, 2, 3)), BTensor=TensorDesc(1, (1, 1, 4, 5)), **gemm)
+    assert reason(wrong)[:2] == ["DML-GEMM-inner-size", "BTensor.Sizes[2]"]
+    tile = dmlops.Tile(InputTensor=tensor, Repeats=((1 << 32) - 1, 2))
+    assert reason(tile) == ["", "OutputTensor.Sizes", "OutputTensor.Sizes would be [8589934590, 6]"]
+    assert library.reason(None)[0] == "DML-OPERATOR-required"
+
+
 # Sizes.
 
 

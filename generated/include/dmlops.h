@@ -4401,6 +4401,20 @@ static inline size_t dmlops_slots(const DML_OPERATOR_DESC* desc, int outputs, dm
    dmlops_validate does not read have no entries in the copy, and tensors of another type than BUFFER are null. */
 static inline size_t dmlops_copy(const DML_OPERATOR_DESC* desc, void* memory, size_t size);
 
+/* Writes a description as JSON, in the form that `dmlops explain` reads: {"type": ..., "desc": {...}}, without
+   optional members that are absent. Works as snprintf does: returns the length of the whole text without its final zero, and writes as much of it as
+   fits in `size` bytes, always with a final zero if `size` is not 0; `text` may be null then. Also writes invalid
+   descriptions, with numbers for unknown values. Arrays that dmlops_validate does not read are null. */
+static inline size_t dmlops_to_json(const DML_OPERATOR_DESC* desc, char* text, size_t size);
+
+#define DMLOPS_CONSTANT_SIZE 65536 /* the most bytes of a constant that JSON shows */
+
+/* The same for a graph, in the form that `dmlops graph explain` reads: nodes with their descriptions, and edges by their
+   indices. operators[n] describes node n, as for dmlops_validate_graph, or is null if that is unknown. A constant has its
+   contents in base64, or its size alone if that exceeds DMLOPS_CONSTANT_SIZE. */
+static inline size_t dmlops_graph_to_json(
+    const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, char* text, size_t size);
+
 /* The bytes of memory that the functions below need for a graph: linear in what it counts. SIZE_MAX if that is too
    much. */
 static inline size_t dmlops_graph_work(const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators);
@@ -4443,6 +4457,12 @@ typedef enum dmlops_inference {
    DMLOPS_INFERRED. */
 static inline dmlops_inference dmlops_infer_output(
     const DML_OPERATOR_DESC* desc, size_t number, DML_BUFFER_TENSOR_DESC* tensor, UINT* sizes);
+
+/* The same; unless the result is DMLOPS_INFERRED, `reason` receives why: the member, a message and, if a rule is broken, its
+   identifier, which is "" otherwise. */
+static inline dmlops_inference dmlops_infer_output_or_reason(
+    const DML_OPERATOR_DESC* desc, size_t number, DML_BUFFER_TENSOR_DESC* tensor, UINT* sizes,
+    dmlops_violation* reason);
 
 /* Names; null for unknown values. */
 
@@ -5088,196 +5108,6 @@ static inline const char* dmlops_feature_level_name(int64_t value) {
     return dmlops_name(dmlops_names_FEATURE_LEVEL, value);
 }
 
-/* The members of each operator in struct order, each terminated by a zero byte. */
-static const dmlops_named dmlops_member_names[] = {
-    {1, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {2, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {3, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {4, "ATensor\0BTensor\0OutputTensor\0"},
-    {5, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {6, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {7, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {8, "InputTensor\0OutputTensor\0ScaleBias\0Min\0Max\0"},
-    {9, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {10, "ATensor\0BTensor\0OutputTensor\0"},
-    {11, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {12, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {13, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {14, "ATensor\0BTensor\0OutputTensor\0"},
-    {15, "ATensor\0BTensor\0OutputTensor\0"},
-    {16, "ATensor\0BTensor\0OutputTensor\0"},
-    {17, "ATensor\0BTensor\0OutputTensor\0"},
-    {18, "InputTensor\0OutputTensor\0"},
-    {19, "ATensor\0BTensor\0OutputTensor\0"},
-    {20, "ATensor\0BTensor\0OutputTensor\0"},
-    {21, "ATensor\0BTensor\0OutputTensor\0"},
-    {22, "ATensor\0BTensor\0OutputTensor\0"},
-    {23, "ATensor\0BTensor\0OutputTensor\0"},
-    {24, "ATensor\0BTensor\0OutputTensor\0"},
-    {25, "InputTensor\0ExponentTensor\0OutputTensor\0ScaleBias\0"},
-    {26, "InputTensor\0OutputTensor\0ScaleBias\0Exponent\0"},
-    {27, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {28, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {29, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {30, "ATensor\0BTensor\0OutputTensor\0"},
-    {31, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {32, "InputTensor\0OutputTensor\0ScaleBias\0Min\0"},
-    {33, "InputTensor\0ScaleTensor\0ZeroPointTensor\0OutputTensor\0"},
-    {34, "InputTensor\0ScaleTensor\0ZeroPointTensor\0OutputTensor\0"},
-    {35, "InputTensor\0OutputTensor\0Alpha\0"},
-    {36, "InputTensor\0OutputTensor\0"},
-    {37, "InputTensor\0OutputTensor\0Alpha\0Beta\0"},
-    {38, "InputTensor\0OutputTensor\0"},
-    {39, "InputTensor\0OutputTensor\0Alpha\0"},
-    {40, "InputTensor\0OutputTensor\0Alpha\0Beta\0"},
-    {41, "InputTensor\0OutputTensor\0"},
-    {42, "InputTensor\0SlopeTensor\0OutputTensor\0"},
-    {43, "InputTensor\0OutputTensor\0Alpha\0Beta\0"},
-    {44, "InputTensor\0OutputTensor\0"},
-    {45, "InputTensor\0OutputTensor\0Alpha\0Gamma\0"},
-    {46, "InputTensor\0OutputTensor\0Alpha\0Beta\0"},
-    {47, "InputTensor\0OutputTensor\0"},
-    {48, "InputTensor\0OutputTensor\0"},
-    {49, "InputTensor\0OutputTensor\0Steepness\0"},
-    {50, "InputTensor\0OutputTensor\0"},
-    {51, "InputTensor\0OutputTensor\0"},
-    {52, "InputTensor\0OutputTensor\0Alpha\0"},
-    {53, "InputTensor\0FilterTensor\0BiasTensor\0OutputTensor\0Mode\0Direction\0DimensionCount\0Strides\0Dilations\0StartPadding\0EndPadding\0OutputPadding\0GroupCount\0FusedActivation\0"},
-    {54, "ATensor\0BTensor\0CTensor\0OutputTensor\0TransA\0TransB\0Alpha\0Beta\0FusedActivation\0"},
-    {55, "Function\0InputTensor\0OutputTensor\0AxisCount\0Axes\0"},
-    {56, "InputTensor\0OutputTensor\0DimensionCount\0Strides\0WindowSize\0StartPadding\0EndPadding\0IncludePadding\0"},
-    {57, "InputTensor\0OutputTensor\0DimensionCount\0Strides\0WindowSize\0StartPadding\0EndPadding\0P\0"},
-    {58, "InputTensor\0OutputTensor\0DimensionCount\0Strides\0WindowSize\0StartPadding\0EndPadding\0"},
-    {59, "InputTensor\0ROITensor\0OutputTensor\0SpatialScale\0PooledSize\0"},
-    {60, "InputTensor\0OutputTensor\0DimensionCount\0Offsets\0Sizes\0Strides\0"},
-    {61, "InputTensor\0OutputTensor\0"},
-    {62, "InputTensor\0OutputCount\0OutputTensors\0Axis\0"},
-    {63, "InputCount\0InputTensors\0OutputTensor\0Axis\0"},
-    {64, "InputTensor\0OutputTensor\0PaddingMode\0PaddingValue\0DimensionCount\0StartPadding\0EndPadding\0"},
-    {65, "InputTensor\0OutputTensor\0Scale\0ChannelCount\0Bias\0"},
-    {66, "InputTensor\0OutputTensor\0ScaleSize\0InterpolationMode\0"},
-    {67, "InputTensor\0IndicesTensor\0OutputTensor\0Axis\0IndexDimensions\0"},
-    {68, "InputTensor\0OutputTensor\0BlockSize\0"},
-    {69, "InputTensor\0OutputTensor\0BlockSize\0"},
-    {70, "InputTensor\0OutputTensor\0RepeatsCount\0Repeats\0"},
-    {71, "InputTensor\0OutputValueTensor\0OutputIndexTensor\0Axis\0K\0"},
-    {72, "InputTensor\0MeanTensor\0VarianceTensor\0ScaleTensor\0BiasTensor\0OutputTensor\0Spatial\0Epsilon\0FusedActivation\0"},
-    {73, "InputTensor\0ScaleTensor\0BiasTensor\0OutputTensor\0CrossChannel\0NormalizeVariance\0Epsilon\0FusedActivation\0"},
-    {74, "InputTensor\0OutputTensor\0CrossChannel\0LocalSize\0Alpha\0Beta\0Bias\0"},
-    {75, "InputTensor\0OutputTensor\0Axis\0Epsilon\0P\0"},
-    {76, "InputTensor\0WeightTensor\0RecurrenceTensor\0BiasTensor\0HiddenInitTensor\0SequenceLengthsTensor\0OutputSequenceTensor\0OutputSingleTensor\0ActivationDescCount\0ActivationDescs\0Direction\0"},
-    {77, "InputTensor\0WeightTensor\0RecurrenceTensor\0BiasTensor\0HiddenInitTensor\0CellMemInitTensor\0SequenceLengthsTensor\0PeepholeTensor\0OutputSequenceTensor\0OutputSingleTensor\0OutputCellSingleTensor\0ActivationDescCount\0ActivationDescs\0Direction\0ClipThreshold\0UseClipThreshold\0CoupleInputForget\0"},
-    {78, "InputTensor\0WeightTensor\0RecurrenceTensor\0BiasTensor\0HiddenInitTensor\0SequenceLengthsTensor\0OutputSequenceTensor\0OutputSingleTensor\0ActivationDescCount\0ActivationDescs\0Direction\0LinearBeforeReset\0"},
-    {79, "InputTensor\0OutputTensor\0"},
-    {80, "InputTensor\0OutputTensor\0"},
-    {81, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {82, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {83, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {84, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {85, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {86, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {87, "InputTensor\0OutputTensor\0ScaleBias\0"},
-    {88, "ConditionTensor\0ATensor\0BTensor\0OutputTensor\0"},
-    {89, "ATensor\0BTensor\0OutputTensor\0FusedActivation\0"},
-    {90, "InputTensor\0OutputTensor\0Bias\0Threshold\0"},
-    {91, "InputTensor\0OutputTensor\0OutputIndicesTensor\0DimensionCount\0Strides\0WindowSize\0StartPadding\0EndPadding\0"},
-    {92, "InputTensor\0IndicesTensor\0OutputTensor\0"},
-    {93, "OutputTensor\0Offset\0Value\0"},
-    {94, "InputTensor\0IndicesTensor\0UpdatesTensor\0OutputTensor\0Axis\0"},
-    {95, "IndicesTensor\0ValuesTensor\0OutputTensor\0Axis\0"},
-    {96, "InputTensor\0OutputTensor\0InterpolationMode\0ScaleCount\0Scales\0"},
-    {97, "ATensor\0BTensor\0OutputTensor\0"},
-    {98, "ATensor\0BTensor\0OutputTensor\0"},
-    {99, "InputTensor\0OutputTensor\0RoundingMode\0"},
-    {100, "InputTensor\0OutputTensor\0InfinityMode\0"},
-    {101, "ATensor\0BTensor\0OutputTensor\0"},
-    {102, "ATensor\0BTensor\0OutputTensor\0"},
-    {103, "OutputTensor\0ValueDataType\0Value\0"},
-    {104, "OutputTensor\0ValueDataType\0ValueStart\0ValueDelta\0"},
-    {105, "InputTensor\0OutputTensor\0Axis\0AxisDirection\0HasExclusiveSum\0"},
-    {106, "InputTensor\0SequenceLengthsTensor\0OutputTensor\0Axis\0"},
-    {107, "InputTensor\0IndicesTensor\0OutputTensor\0Axis\0"},
-    {108, "InputTensor\0IndicesTensor\0OutputTensor\0InputDimensionCount\0IndicesDimensionCount\0"},
-    {109, "InputTensor\0IndicesTensor\0UpdatesTensor\0OutputTensor\0InputDimensionCount\0IndicesDimensionCount\0"},
-    {110, "InputTensor\0OutputTensor\0OutputIndicesTensor\0DimensionCount\0Strides\0WindowSize\0StartPadding\0EndPadding\0Dilations\0"},
-    {111, "InputTensor\0OutputTensor\0DimensionCount\0InputWindowOffsets\0InputWindowSizes\0InputWindowStrides\0"},
-    {112, "InputTensor\0OutputValueTensor\0OutputIndexTensor\0Axis\0K\0AxisDirection\0"},
-    {113, "InputTensor\0OutputTensor\0BlockSize\0Order\0"},
-    {114, "InputTensor\0OutputTensor\0BlockSize\0Order\0"},
-    {115, "InputTensor\0ScaleTensor\0BiasTensor\0OutputTensor\0AxisCount\0Axes\0NormalizeVariance\0Epsilon\0FusedActivation\0"},
-    {116, "InputTensor\0OutputTensor\0InterpolationMode\0DimensionCount\0Scales\0InputPixelOffsets\0OutputPixelOffsets\0"},
-    {117, "ATensor\0AZeroPointTensor\0BTensor\0BZeroPointTensor\0OutputTensor\0"},
-    {118, "ATensor\0AScaleTensor\0AZeroPointTensor\0BTensor\0BScaleTensor\0BZeroPointTensor\0OutputScaleTensor\0OutputZeroPointTensor\0OutputTensor\0"},
-    {119, "InputTensor\0InputZeroPointTensor\0FilterTensor\0FilterZeroPointTensor\0OutputTensor\0DimensionCount\0Strides\0Dilations\0StartPadding\0EndPadding\0GroupCount\0"},
-    {120, "InputTensor\0InputScaleTensor\0InputZeroPointTensor\0FilterTensor\0FilterScaleTensor\0FilterZeroPointTensor\0BiasTensor\0OutputScaleTensor\0OutputZeroPointTensor\0OutputTensor\0DimensionCount\0Strides\0Dilations\0StartPadding\0EndPadding\0GroupCount\0"},
-    {121, "ATensor\0BTensor\0OutputTensor\0"},
-    {122, "ATensor\0BTensor\0OutputTensor\0"},
-    {123, "ATensor\0BTensor\0OutputTensor\0"},
-    {124, "InputTensor\0OutputTensor\0"},
-    {125, "InputTensor\0OutputTensor\0"},
-    {126, "ATensor\0BTensor\0OutputTensor\0"},
-    {127, "ATensor\0BTensor\0OutputTensor\0"},
-    {128, "InputTensor\0OutputTensor\0Alpha\0"},
-    {129, "InputTensor\0InputGradientTensor\0OutputGradientTensor\0"},
-    {130, "InputGradientTensor\0OutputGradientTensor\0DimensionCount\0Strides\0WindowSize\0StartPadding\0EndPadding\0IncludePadding\0"},
-    {131, "InputTensor\0InputGradientTensor\0OutputGradientTensor\0DimensionCount\0Strides\0WindowSize\0StartPadding\0EndPadding\0Dilations\0"},
-    {132, "InputStateTensor\0OutputTensor\0OutputStateTensor\0Type\0"},
-    {133, "InputTensor\0OutputCountTensor\0OutputCoordinatesTensor\0"},
-    {134, "InputGradientTensor\0OutputGradientTensor\0InterpolationMode\0DimensionCount\0Scales\0InputPixelOffsets\0OutputPixelOffsets\0"},
-    {135, "InputGradientTensor\0OutputGradientTensor\0DimensionCount\0InputWindowOffsets\0InputWindowSizes\0InputWindowStrides\0"},
-    {136, "InputParametersTensor\0InputFirstMomentTensor\0InputSecondMomentTensor\0GradientTensor\0TrainingStepTensor\0OutputParametersTensor\0OutputFirstMomentTensor\0OutputSecondMomentTensor\0LearningRate\0Beta1\0Beta2\0Epsilon\0"},
-    {137, "InputTensor\0OutputTensor\0AxisCount\0Axes\0AxisDirection\0"},
-    {138, "InputTensor\0OutputTensor\0AxisCount\0Axes\0AxisDirection\0"},
-    {139, "InputTensor\0ROITensor\0BatchIndicesTensor\0OutputTensor\0ReductionFunction\0InterpolationMode\0SpatialScaleX\0SpatialScaleY\0OutOfBoundsInputValue\0MinimumSamplesPerOutput\0MaximumSamplesPerOutput\0"},
-    {140, "InputTensor\0IndicesTensor\0OutputTensor\0InputDimensionCount\0IndicesDimensionCount\0BatchDimensionCount\0"},
-    {141, "ATensor\0BTensor\0OutputTensor\0"},
-    {142, "InputTensor\0InputGradientTensor\0OutputGradientTensor\0Min\0Max\0"},
-    {143, "ATensor\0BTensor\0OutputTensor\0"},
-    {144, "InputTensor\0InputGradientTensor\0OutputGradientTensor\0CrossChannel\0LocalSize\0Alpha\0Beta\0Bias\0"},
-    {145, "InputTensor\0OutputTensor\0Axis\0AxisDirection\0HasExclusiveProduct\0"},
-    {146, "InputTensor\0InputGradientTensor\0MeanTensor\0VarianceTensor\0ScaleTensor\0OutputGradientTensor\0OutputScaleGradientTensor\0OutputBiasGradientTensor\0Epsilon\0"},
-    {147, "ATensor\0AScaleTensor\0AZeroPointTensor\0BTensor\0BScaleTensor\0BZeroPointTensor\0OutputScaleTensor\0OutputZeroPointTensor\0OutputTensor\0"},
-    {148, "InputTensor\0OutputTensor\0OutputScaleTensor\0OutputZeroPointTensor\0"},
-    {149, "InputTensor\0ROITensor\0BatchIndicesTensor\0OutputTensor\0ReductionFunction\0InterpolationMode\0SpatialScaleX\0SpatialScaleY\0InputPixelOffset\0OutputPixelOffset\0OutOfBoundsInputValue\0MinimumSamplesPerOutput\0MaximumSamplesPerOutput\0AlignRegionsToCorners\0"},
-    {150, "InputTensor\0InputGradientTensor\0ROITensor\0BatchIndicesTensor\0OutputGradientTensor\0OutputROIGradientTensor\0ReductionFunction\0InterpolationMode\0SpatialScaleX\0SpatialScaleY\0InputPixelOffset\0OutputPixelOffset\0MinimumSamplesPerOutput\0MaximumSamplesPerOutput\0AlignRegionsToCorners\0"},
-    {151, "InputTensor\0ScaleTensor\0BiasTensor\0FusedAddTensor\0OutputTensor\0OutputMeanTensor\0OutputVarianceTensor\0Epsilon\0FusedActivation\0"},
-    {152, "InputTensor\0InputGradientTensor\0MeanTensor\0VarianceTensor\0ScaleTensor\0OutputGradientTensor\0OutputScaleGradientTensor\0OutputBiasGradientTensor\0Epsilon\0"},
-    {153, "InputTensor\0OutputTensor\0ScaleBias\0MinMaxDataType\0Min\0Max\0"},
-    {154, "InputTensor\0InputGradientTensor\0OutputGradientTensor\0MinMaxDataType\0Min\0Max\0"},
-    {155, "InputTensor\0OutputTensor\0PaddingMode\0PaddingValueDataType\0PaddingValue\0DimensionCount\0StartPadding\0EndPadding\0"},
-    {156, "InputTensor\0OutputTensor\0"},
-    {157, "InputTensor\0OutputTensor\0"},
-    {158, "InputTensor\0OutputTensor\0AxisCount\0Axes\0"},
-    {159, "InputTensor\0OutputTensor\0AxisCount\0Axes\0"},
-    {160, "InputTensor\0OutputTensor\0AxisCount\0Axes\0"},
-    {161, "InputTensor\0OutputTensor\0InterpolationMode\0RoundingDirection\0DimensionCount\0Scales\0InputPixelOffsets\0OutputPixelOffsets\0"},
-    {162, "InputGradientTensor\0OutputGradientTensor\0InterpolationMode\0RoundingDirection\0DimensionCount\0Scales\0InputPixelOffsets\0OutputPixelOffsets\0"},
-    {163, "InputTensor\0OutputTensor\0ValueDataType\0Value\0DiagonalFillBegin\0DiagonalFillEnd\0"},
-    {164, "QueryTensor\0KeyTensor\0ValueTensor\0StackedQueryKeyTensor\0StackedKeyValueTensor\0StackedQueryKeyValueTensor\0BiasTensor\0MaskTensor\0RelativePositionBiasTensor\0PastKeyTensor\0PastValueTensor\0OutputTensor\0OutputPresentKeyTensor\0OutputPresentValueTensor\0Scale\0MaskFilterValue\0HeadCount\0MaskType\0"},
-    {165, "InputTensor\0OutputTensor\0DimensionCount\0Strides\0WindowSize\0StartPadding\0EndPadding\0Dilations\0P\0"},
-    {166, "InputTensor\0OutputTensor\0DimensionCount\0Strides\0WindowSize\0StartPadding\0EndPadding\0Dilations\0IncludePadding\0"},
-    {167, "InputTensor\0OutputTensor\0SigmoidInputScale\0"},
-    {168, "InputTensor\0OutputTensor\0Alpha\0Beta\0"},
-    {169, "InputTensor\0InputScaleTensor\0InputZeroPointTensor\0OutputScaleTensor\0OutputZeroPointTensor\0OutputTensor\0DimensionCount\0Strides\0WindowSize\0StartPadding\0EndPadding\0Dilations\0IncludePadding\0"},
-    {170, "ATensor\0AScaleTensor\0AZeroPointTensor\0BTensor\0BScaleTensor\0BZeroPointTensor\0BiasTensor\0OutputTensor\0"},
-    {171, "InputTensor\0ScaleTensor\0BiasTensor\0OutputTensor\0AxisCount\0Axes\0UseMean\0UseVariance\0Epsilon\0FusedActivation\0"},
-    {172, "QueryTensor\0KeyTensor\0ValueTensor\0StackedQueryKeyTensor\0StackedKeyValueTensor\0StackedQueryKeyValueTensor\0BiasTensor\0MaskTensor\0RelativePositionBiasTensor\0PastKeyTensor\0PastValueTensor\0PastSequenceLengthsTensor\0OutputTensor\0OutputPresentKeyTensor\0OutputPresentValueTensor\0Scale\0MaskFilterValue\0QueryHeadCount\0KeyValueHeadCount\0MaskType\0"},
-    {173, "InputTensor\0QuantizationType\0QuantizationTensorCount\0QuantizationTensors\0OutputTensor\0"},
-    {174, "InputTensor\0QuantizationType\0QuantizationTensorCount\0QuantizationTensors\0OutputTensor\0"},
-    {175, "InputTensor\0OutputTensor\0InterpolationMode\0RoundingDirection\0DimensionCount\0Scales\0InputPixelOffsets\0OutputPixelOffsets\0Antialiased\0"},
-    {176, "InputTensor\0OutputTensor\0DimensionCount\0WindowSizes\0Strides\0Dilations\0StartPadding\0EndPadding\0"},
-    {177, "InputTensor\0OutputTensor\0DimensionCount\0WindowSizes\0Strides\0Dilations\0StartPadding\0EndPadding\0"},
-    {0, NULL},
-};
-
-static inline const char* dmlops_member_name(int64_t type, size_t index) {
-    const char* name = type == 0 ? NULL : dmlops_name(dmlops_member_names, type);
-    for (; index > 0 && name != NULL && *name != '\0'; --index) {
-        name += strlen(name) + 1;
-    }
-    return name == NULL || *name == '\0' ? NULL : name;
-}
-
 /* Data types in the order of a support table, and as a bit mask. */
 typedef struct dmlops_types {
     uint32_t mask;
@@ -5630,18 +5460,43 @@ static const dmlops_support dmlops_tables[] = {
     /* 486 */ {0x6400, 0x1f8, 2, 0}, {0, 0, 0, 0},
 };
 
-typedef enum dmlops_kind { DMLOPS_TENSOR, DMLOPS_ADDRESS, DMLOPS_ENUM, DMLOPS_ACTIVATION } dmlops_kind;
+typedef enum dmlops_kind { DMLOPS_TENSOR, DMLOPS_ADDRESS, DMLOPS_ENUM, DMLOPS_ACTIVATION, DMLOPS_BY_VALUE } dmlops_kind;
+
+/* The types of numbers, of structs of numbers, and of a number whose type another member says. */
+typedef enum dmlops_type {
+    DMLOPS_TYPE_NONE,
+    DMLOPS_TYPE_SCALE_BIAS,
+    DMLOPS_TYPE_FLOAT,
+    DMLOPS_TYPE_UINT,
+    DMLOPS_TYPE_BOOL,
+    DMLOPS_TYPE_SIZE_2D,
+    DMLOPS_TYPE_INT,
+    DMLOPS_TYPE_SCALAR_UNION,
+    DMLOPS_TYPE_BYTE,
+    DMLOPS_TYPE_INT8,
+    DMLOPS_TYPE_UINT8,
+    DMLOPS_TYPE_INT16,
+    DMLOPS_TYPE_UINT16,
+    DMLOPS_TYPE_INT32,
+    DMLOPS_TYPE_UINT32,
+    DMLOPS_TYPE_INT64,
+    DMLOPS_TYPE_UINT64,
+    DMLOPS_TYPE_DOUBLE,
+    DMLOPS_TYPE_HALF,
+} dmlops_type;
 
 #define DMLOPS_ALONE 0xffff /* instead of the offset of a count: the member is not an array */
 
 /* A member: its offset, that of its count and, depending on its kind, the start of its support table, an index into
-   dmlops_enumerations or dmlops_activation_lists, or the size of an entry. */
+   dmlops_enumerations or dmlops_activation_lists, the size of an entry, or the offset of the member that says the type of
+   a number. `type` is that of a number, or of what an address leads to. */
 typedef struct dmlops_member {
     const char* name;
     uint16_t offset;
     uint16_t count;
     uint16_t detail;
-    uint8_t kind;
+    uint8_t kind : 3;
+    uint8_t type : 5;
     uint8_t optional : 1;
     uint8_t is_input : 1;
     uint8_t infers : 1;
@@ -5688,7 +5543,7 @@ typedef enum dmlops_stage {
     DMLOPS_STAGES
 } dmlops_stage;
 
-/* An operator's members and rules, with the first rule of each stage; its programs, and where those of the conditions
+/* An operator's members in struct order and its rules, with the first rule of each stage; its programs, and where those of the conditions
    of support tables start; the size of its struct. */
 typedef struct dmlops_operator {
     const dmlops_member* members;
@@ -5880,6 +5735,10 @@ static inline int64_t dmlops_product(const UINT* values, int64_t count) {
     return product;
 }
 
+static inline int dmlops_is_pointer(const dmlops_member* member) {
+    return member->kind != DMLOPS_ENUM && member->kind != DMLOPS_BY_VALUE;
+}
+
 static inline const void* dmlops_address(const void* description, const dmlops_member* member) {
     const void* address;
     memcpy(&address, (const char*)description + member->offset, sizeof address);
@@ -5974,29 +5833,39 @@ DMLOPS_CALLED void dmlops_put(dmlops_text* text, const char* more) {
     }
 }
 
-DMLOPS_CALLED void dmlops_put_integer(dmlops_text* text, int64_t value) {
-    char digits[21];
-    char* first = digits + sizeof digits - 1;
-    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+#define DMLOPS_MOST_DIGITS 32
+
+/* The decimal digits of an integer, somewhere in the memory for them. */
+DMLOPS_CALLED const char* dmlops_digits(char* digits, int is_negative, uint64_t magnitude) {
+    char* first = digits + DMLOPS_MOST_DIGITS - 1;
     *first = '\0';
     do {
-        *--first = (char)('0' + (int)(rest % 10));
-        rest /= 10;
-    } while (rest != 0);
-    if (value < 0) {
+        *--first = (char)('0' + (int)(magnitude % 10));
+        magnitude /= 10;
+    } while (magnitude != 0);
+    if (is_negative) {
         *--first = '-';
     }
-    dmlops_put(text, first);
+    return first;
 }
 
-/* Six significant digits, with a decimal point in every locale. */
-DMLOPS_CALLED void dmlops_put_float(dmlops_text* text, double value) {
-    char digits[32];
-    snprintf(digits, sizeof digits, "%g", value);
+/* So many significant digits of a number, with a decimal point in every locale. */
+DMLOPS_CALLED const char* dmlops_float_digits(char* digits, double value, int precision) {
+    snprintf(digits, DMLOPS_MOST_DIGITS, "%.*g", precision, value);
     for (char* next = digits; *next != '\0'; ++next) {
         *next = strchr("+-0123456789einf", *next) == NULL ? '.' : *next;
     }
-    dmlops_put(text, value == value ? digits : "nan");
+    return value == value ? digits : "nan";
+}
+
+DMLOPS_CALLED void dmlops_put_integer(dmlops_text* text, int64_t value) {
+    char digits[DMLOPS_MOST_DIGITS];
+    dmlops_put(text, dmlops_digits(digits, value < 0, value < 0 ? 0 - (uint64_t)value : (uint64_t)value));
+}
+
+DMLOPS_CALLED void dmlops_put_float(dmlops_text* text, double value) {
+    char digits[DMLOPS_MOST_DIGITS];
+    dmlops_put(text, dmlops_float_digits(digits, value, 6));
 }
 
 DMLOPS_CALLED void dmlops_put_array(dmlops_text* text, const UINT* values, int64_t count) {
@@ -6106,7 +5975,6 @@ static inline void dmlops_remember(dmlops_run* run, const char* rule, const char
     const size_t length = strcspn(path, ".[");
     const char* field = strchr(path, '.');
     uint8_t bit = DMLOPS_BIT_MEMBER;
-    const char* name;
     if (run->count == 0) {
         memset(run->broken, 0, sizeof run->broken);
         memset(run->fresh, 0, sizeof run->fresh);
@@ -6119,7 +5987,8 @@ static inline void dmlops_remember(dmlops_run* run, const char* rule, const char
         }
     }
     run->tensor |= bit;
-    for (size_t i = 0; run->op != NULL && (name = dmlops_member_name(run->op->type, i)) != NULL; ++i) {
+    for (size_t i = 0; run->op != NULL && i < run->op->member_count; ++i) {
+        const char* name = run->op->members[i].name;
         if (strlen(name) == length && strncmp(name, path, length) == 0) {
             run->fresh[i] |= bit;
         }
@@ -6975,11 +6844,8 @@ static inline int dmlops_condition(const dmlops_run* run, int number) {
 static inline int dmlops_reads_unread(
     const dmlops_operator* op, const dmlops_rule* rule, const void* description) {
     for (const uint8_t* read = op->code + rule->reads; *read != 0xff; read += 2) {
-        const char* name = dmlops_member_name(op->type, *read);
-        for (size_t i = 0; i < op->member_count; ++i) {
-            if (strcmp(op->members[i].name, name) == 0 && dmlops_is_unread(description, &op->members[i])) {
-                return 1;
-            }
+        if (dmlops_is_unread(description, &op->members[*read])) {
+            return 1;
         }
     }
     return 0;
@@ -7358,7 +7224,7 @@ static inline const dmlops_operator* dmlops_find(int64_t type);
 /* DML-OPERATOR-required */
 static inline void dmlops_required(dmlops_run* run, const dmlops_member* member) {
     UINT count = 1;
-    if (member->kind == DMLOPS_ENUM) {
+    if (!dmlops_is_pointer(member)) {
         return;
     }
     if (member->count != DMLOPS_ALONE) {
@@ -7503,6 +7369,9 @@ static inline int dmlops_plain_member(const dmlops_run* run, const dmlops_member
         const int64_t value = dmlops_enum((const char*)run->description + member->offset);
         return dmlops_name(dmlops_enumerations[member->detail].values, value) != NULL;
     }
+    if (member->kind == DMLOPS_BY_VALUE) {
+        return 1;
+    }
     address = dmlops_address(run->description, member);
     if (address == NULL) {
         return member->optional;
@@ -7605,9 +7474,9 @@ static inline void dmlops_same_Sizes(
 /* Rules of each operator. */
 
 static const dmlops_member dmlops_element_wise_identity_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 0, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 0, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 0, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 0, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_identity_code[] = {
@@ -7623,9 +7492,9 @@ static const dmlops_rule dmlops_element_wise_identity_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_abs_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 5, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 5, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 5, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 5, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_abs_code[] = {
@@ -7641,9 +7510,9 @@ static const dmlops_rule dmlops_element_wise_abs_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_acos_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_acos_code[] = {
@@ -7659,9 +7528,9 @@ static const dmlops_rule dmlops_element_wise_acos_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_add_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_add_code[] = {
@@ -7683,9 +7552,9 @@ static const dmlops_rule dmlops_element_wise_add_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_asin_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_asin_code[] = {
@@ -7701,9 +7570,9 @@ static const dmlops_rule dmlops_element_wise_asin_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_atan_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_atan_code[] = {
@@ -7719,9 +7588,9 @@ static const dmlops_rule dmlops_element_wise_atan_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_ceil_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_ceil_code[] = {
@@ -7737,9 +7606,11 @@ static const dmlops_rule dmlops_element_wise_ceil_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_clip_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"Min", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, Min), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"Max", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, Max), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_clip_code[] = {
@@ -7755,9 +7626,9 @@ static const dmlops_rule dmlops_element_wise_clip_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_cos_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_COS_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_cos_code[] = {
@@ -7773,9 +7644,9 @@ static const dmlops_rule dmlops_element_wise_cos_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_divide_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 24, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 24, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 24, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 24, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 24, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 24, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_divide_code[] = {
@@ -7797,9 +7668,9 @@ static const dmlops_rule dmlops_element_wise_divide_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_exp_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_exp_code[] = {
@@ -7815,9 +7686,9 @@ static const dmlops_rule dmlops_element_wise_exp_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_floor_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_floor_code[] = {
@@ -7833,9 +7704,9 @@ static const dmlops_rule dmlops_element_wise_floor_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_log_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_log_code[] = {
@@ -7851,9 +7722,9 @@ static const dmlops_rule dmlops_element_wise_log_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_logical_and_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_and_code[] = {
@@ -7875,9 +7746,9 @@ static const dmlops_rule dmlops_element_wise_logical_and_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_logical_equals_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_equals_code[] = {
@@ -7897,9 +7768,9 @@ static const dmlops_rule dmlops_element_wise_logical_equals_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_logical_greater_than_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_greater_than_code[] = {
@@ -7919,9 +7790,9 @@ static const dmlops_rule dmlops_element_wise_logical_greater_than_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_logical_less_than_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_less_than_code[] = {
@@ -7941,8 +7812,8 @@ static const dmlops_rule dmlops_element_wise_logical_less_than_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_logical_not_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_not_code[] = {
@@ -7958,9 +7829,9 @@ static const dmlops_rule dmlops_element_wise_logical_not_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_logical_or_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_or_code[] = {
@@ -7982,9 +7853,9 @@ static const dmlops_rule dmlops_element_wise_logical_or_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_logical_xor_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_xor_code[] = {
@@ -8006,9 +7877,9 @@ static const dmlops_rule dmlops_element_wise_logical_xor_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_max_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_max_code[] = {
@@ -8030,9 +7901,9 @@ static const dmlops_rule dmlops_element_wise_max_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_mean_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 39, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 39, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 39, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 39, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 39, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 39, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_mean_code[] = {
@@ -8054,9 +7925,9 @@ static const dmlops_rule dmlops_element_wise_mean_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_min_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_min_code[] = {
@@ -8078,9 +7949,9 @@ static const dmlops_rule dmlops_element_wise_min_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_multiply_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_multiply_code[] = {
@@ -8102,10 +7973,10 @@ static const dmlops_rule dmlops_element_wise_multiply_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_pow_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, 0, 1, 1},
-    {"ExponentTensor", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, ExponentTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"ExponentTensor", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, ExponentTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_POW_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_pow_code[] = {
@@ -8135,9 +8006,10 @@ static const dmlops_rule dmlops_element_wise_pow_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_constant_pow_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"Exponent", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, Exponent), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_constant_pow_code[] = {
@@ -8153,9 +8025,9 @@ static const dmlops_rule dmlops_element_wise_constant_pow_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_recip_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_recip_code[] = {
@@ -8171,9 +8043,9 @@ static const dmlops_rule dmlops_element_wise_recip_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_sin_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_sin_code[] = {
@@ -8189,9 +8061,9 @@ static const dmlops_rule dmlops_element_wise_sin_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_sqrt_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_sqrt_code[] = {
@@ -8207,9 +8079,9 @@ static const dmlops_rule dmlops_element_wise_sqrt_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_subtract_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 46, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 46, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 46, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 46, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 46, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 46, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_subtract_code[] = {
@@ -8231,9 +8103,9 @@ static const dmlops_rule dmlops_element_wise_subtract_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_tan_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_tan_code[] = {
@@ -8249,9 +8121,10 @@ static const dmlops_rule dmlops_element_wise_tan_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_threshold_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 52, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 52, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 52, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 52, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"Min", offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, Min), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_threshold_code[] = {
@@ -8267,10 +8140,10 @@ static const dmlops_rule dmlops_element_wise_threshold_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_quantize_linear_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 56, DMLOPS_TENSOR, 0, 1, 1},
-    {"ScaleTensor", offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 61, DMLOPS_TENSOR, 0, 1, 0},
-    {"ZeroPointTensor", offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, ZeroPointTensor), DMLOPS_ALONE, 65, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 65, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 56, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"ScaleTensor", offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 61, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"ZeroPointTensor", offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, ZeroPointTensor), DMLOPS_ALONE, 65, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 65, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_quantize_linear_code[] = {
@@ -8319,10 +8192,10 @@ static const dmlops_rule dmlops_element_wise_quantize_linear_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_dequantize_linear_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 69, DMLOPS_TENSOR, 0, 1, 1},
-    {"ScaleTensor", offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 61, DMLOPS_TENSOR, 0, 1, 1},
-    {"ZeroPointTensor", offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, ZeroPointTensor), DMLOPS_ALONE, 69, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 61, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 69, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"ScaleTensor", offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 61, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"ZeroPointTensor", offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, ZeroPointTensor), DMLOPS_ALONE, 69, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 61, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_dequantize_linear_code[] = {
@@ -8356,8 +8229,9 @@ static const dmlops_rule dmlops_element_wise_dequantize_linear_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_elu_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_ELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_ELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_ELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_ELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_ELU_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_ELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_elu_code[] = {
@@ -8373,8 +8247,8 @@ static const dmlops_rule dmlops_activation_elu_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_hardmax_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hardmax_code[] = {
@@ -8402,8 +8276,10 @@ static const dmlops_rule dmlops_activation_hardmax_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_hard_sigmoid_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"Beta", offsetof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hard_sigmoid_code[] = {
@@ -8419,8 +8295,8 @@ static const dmlops_rule dmlops_activation_hard_sigmoid_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_identity_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_IDENTITY_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_identity_code[] = {
@@ -8436,8 +8312,9 @@ static const dmlops_rule dmlops_activation_identity_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_leaky_relu_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_leaky_relu_code[] = {
@@ -8453,8 +8330,10 @@ static const dmlops_rule dmlops_activation_leaky_relu_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_linear_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"Beta", offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LINEAR_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_linear_code[] = {
@@ -8470,8 +8349,8 @@ static const dmlops_rule dmlops_activation_linear_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_log_softmax_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_log_softmax_code[] = {
@@ -8499,9 +8378,9 @@ static const dmlops_rule dmlops_activation_log_softmax_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_parameterized_relu_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, 0, 1, 1},
-    {"SlopeTensor", offsetof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, SlopeTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"SlopeTensor", offsetof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, SlopeTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_parameterized_relu_code[] = {
@@ -8523,8 +8402,10 @@ static const dmlops_rule dmlops_activation_parameterized_relu_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_parametric_softplus_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"Beta", offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_parametric_softplus_code[] = {
@@ -8540,8 +8421,8 @@ static const dmlops_rule dmlops_activation_parametric_softplus_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_relu_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_RELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_RELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_RELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_RELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_RELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_relu_code[] = {
@@ -8557,8 +8438,10 @@ static const dmlops_rule dmlops_activation_relu_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_scaled_elu_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"Gamma", offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, Gamma), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_scaled_elu_code[] = {
@@ -8574,8 +8457,10 @@ static const dmlops_rule dmlops_activation_scaled_elu_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_scaled_tanh_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"Beta", offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_scaled_tanh_code[] = {
@@ -8591,8 +8476,8 @@ static const dmlops_rule dmlops_activation_scaled_tanh_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_sigmoid_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SIGMOID_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_sigmoid_code[] = {
@@ -8608,8 +8493,8 @@ static const dmlops_rule dmlops_activation_sigmoid_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_softmax_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softmax_code[] = {
@@ -8637,8 +8522,9 @@ static const dmlops_rule dmlops_activation_softmax_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_softplus_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Steepness", offsetof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, Steepness), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softplus_code[] = {
@@ -8664,8 +8550,8 @@ static const dmlops_rule dmlops_activation_softplus_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_softsign_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softsign_code[] = {
@@ -8681,8 +8567,8 @@ static const dmlops_rule dmlops_activation_softsign_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_tanh_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_TANH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_TANH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_TANH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_TANH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_TANH_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_tanh_code[] = {
@@ -8698,8 +8584,9 @@ static const dmlops_rule dmlops_activation_tanh_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_thresholded_relu_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_thresholded_relu_code[] = {
@@ -8715,18 +8602,20 @@ static const dmlops_rule dmlops_activation_thresholded_relu_rules[] = {
 };
 
 static const dmlops_member dmlops_convolution_members[] = {
-    {"InputTensor", offsetof(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 82, DMLOPS_TENSOR, 0, 1, 1},
-    {"FilterTensor", offsetof(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), DMLOPS_ALONE, 82, DMLOPS_TENSOR, 0, 1, 1},
-    {"BiasTensor", offsetof(DML_CONVOLUTION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 82, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 82, DMLOPS_TENSOR, 0, 0, 0},
-    {"Mode", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Mode), DMLOPS_ALONE, DMLOPS_ENUM_CONVOLUTION_MODE, DMLOPS_ENUM, 0, 0, 0},
-    {"Direction", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Direction), DMLOPS_ALONE, DMLOPS_ENUM_CONVOLUTION_DIRECTION, DMLOPS_ENUM, 0, 0, 0},
-    {"Strides", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Strides), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"Dilations", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Dilations), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"OutputPadding", offsetof(DML_CONVOLUTION_OPERATOR_DESC, OutputPadding), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"FusedActivation", offsetof(DML_CONVOLUTION_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 0, DMLOPS_ACTIVATION, 1, 0, 0},
+    {"InputTensor", offsetof(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 82, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"FilterTensor", offsetof(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), DMLOPS_ALONE, 82, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BiasTensor", offsetof(DML_CONVOLUTION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 82, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 82, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Mode", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Mode), DMLOPS_ALONE, DMLOPS_ENUM_CONVOLUTION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Direction", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Direction), DMLOPS_ALONE, DMLOPS_ENUM_CONVOLUTION_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Strides", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Strides), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"Dilations", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Dilations), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"StartPadding", offsetof(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"EndPadding", offsetof(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"OutputPadding", offsetof(DML_CONVOLUTION_OPERATOR_DESC, OutputPadding), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"GroupCount", offsetof(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"FusedActivation", offsetof(DML_CONVOLUTION_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 0, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, member)
 static const uint8_t dmlops_convolution_code[] = {
@@ -8943,13 +8832,15 @@ static const dmlops_rule dmlops_convolution_rules[] = {
 };
 
 static const dmlops_member dmlops_gemm_members[] = {
-    {"ATensor", offsetof(DML_GEMM_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 85, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_GEMM_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 85, DMLOPS_TENSOR, 0, 1, 1},
-    {"CTensor", offsetof(DML_GEMM_OPERATOR_DESC, CTensor), DMLOPS_ALONE, 85, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_GEMM_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 85, DMLOPS_TENSOR, 0, 0, 0},
-    {"TransA", offsetof(DML_GEMM_OPERATOR_DESC, TransA), DMLOPS_ALONE, DMLOPS_ENUM_MATRIX_TRANSFORM, DMLOPS_ENUM, 0, 0, 0},
-    {"TransB", offsetof(DML_GEMM_OPERATOR_DESC, TransB), DMLOPS_ALONE, DMLOPS_ENUM_MATRIX_TRANSFORM, DMLOPS_ENUM, 0, 0, 0},
-    {"FusedActivation", offsetof(DML_GEMM_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 1, DMLOPS_ACTIVATION, 1, 0, 0},
+    {"ATensor", offsetof(DML_GEMM_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 85, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_GEMM_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 85, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"CTensor", offsetof(DML_GEMM_OPERATOR_DESC, CTensor), DMLOPS_ALONE, 85, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_GEMM_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 85, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"TransA", offsetof(DML_GEMM_OPERATOR_DESC, TransA), DMLOPS_ALONE, DMLOPS_ENUM_MATRIX_TRANSFORM, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"TransB", offsetof(DML_GEMM_OPERATOR_DESC, TransB), DMLOPS_ALONE, DMLOPS_ENUM_MATRIX_TRANSFORM, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Alpha", offsetof(DML_GEMM_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"Beta", offsetof(DML_GEMM_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"FusedActivation", offsetof(DML_GEMM_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 1, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, member)
 static const uint8_t dmlops_gemm_code[] = {
@@ -9048,10 +8939,11 @@ static const dmlops_rule dmlops_gemm_rules[] = {
 };
 
 static const dmlops_member dmlops_reduce_members[] = {
-    {"Function", offsetof(DML_REDUCE_OPERATOR_DESC, Function), DMLOPS_ALONE, DMLOPS_ENUM_REDUCE_FUNCTION, DMLOPS_ENUM, 0, 0, 0},
-    {"InputTensor", offsetof(DML_REDUCE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 88, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_REDUCE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 106, DMLOPS_TENSOR, 0, 0, 0},
-    {"Axes", offsetof(DML_REDUCE_OPERATOR_DESC, Axes), offsetof(DML_REDUCE_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"Function", offsetof(DML_REDUCE_OPERATOR_DESC, Function), DMLOPS_ALONE, DMLOPS_ENUM_REDUCE_FUNCTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_REDUCE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 88, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_REDUCE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 106, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"AxisCount", offsetof(DML_REDUCE_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Axes", offsetof(DML_REDUCE_OPERATOR_DESC, Axes), offsetof(DML_REDUCE_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, member)
 static const uint8_t dmlops_reduce_code[] = {
@@ -9148,12 +9040,14 @@ static const dmlops_rule dmlops_reduce_rules[] = {
 };
 
 static const dmlops_member dmlops_average_pooling_members[] = {
-    {"InputTensor", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"WindowSize", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"InputTensor", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Strides", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"WindowSize", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"StartPadding", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"EndPadding", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"IncludePadding", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, IncludePadding), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_average_pooling_code[] = {
@@ -9287,12 +9181,14 @@ static const dmlops_rule dmlops_average_pooling_rules[] = {
 };
 
 static const dmlops_member dmlops_lp_pooling_members[] = {
-    {"InputTensor", offsetof(DML_LP_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_LP_POOLING_OPERATOR_DESC, Strides), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"WindowSize", offsetof(DML_LP_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_LP_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_LP_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"InputTensor", offsetof(DML_LP_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Strides", offsetof(DML_LP_POOLING_OPERATOR_DESC, Strides), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"WindowSize", offsetof(DML_LP_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"StartPadding", offsetof(DML_LP_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"EndPadding", offsetof(DML_LP_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"P", offsetof(DML_LP_POOLING_OPERATOR_DESC, P), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_lp_pooling_code[] = {
@@ -9438,12 +9334,13 @@ static const dmlops_rule dmlops_lp_pooling_rules[] = {
 };
 
 static const dmlops_member dmlops_max_pooling_members[] = {
-    {"InputTensor", offsetof(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 122, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 122, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_MAX_POOLING_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"WindowSize", offsetof(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"InputTensor", offsetof(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 122, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 122, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Strides", offsetof(DML_MAX_POOLING_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"WindowSize", offsetof(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"StartPadding", offsetof(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"EndPadding", offsetof(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling_code[] = {
@@ -9577,9 +9474,11 @@ static const dmlops_rule dmlops_max_pooling_rules[] = {
 };
 
 static const dmlops_member dmlops_roi_pooling_members[] = {
-    {"InputTensor", offsetof(DML_ROI_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 1, 1},
-    {"ROITensor", offsetof(DML_ROI_POOLING_OPERATOR_DESC, ROITensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ROI_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"ROITensor", offsetof(DML_ROI_POOLING_OPERATOR_DESC, ROITensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"SpatialScale", offsetof(DML_ROI_POOLING_OPERATOR_DESC, SpatialScale), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"PooledSize", offsetof(DML_ROI_POOLING_OPERATOR_DESC, PooledSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_SIZE_2D, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_roi_pooling_code[] = {
@@ -9645,11 +9544,12 @@ static const dmlops_rule dmlops_roi_pooling_rules[] = {
 };
 
 static const dmlops_member dmlops_slice_members[] = {
-    {"InputTensor", offsetof(DML_SLICE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 128, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_SLICE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 128, DMLOPS_TENSOR, 0, 0, 0},
-    {"Offsets", offsetof(DML_SLICE_OPERATOR_DESC, Offsets), offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"Sizes", offsetof(DML_SLICE_OPERATOR_DESC, Sizes), offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"Strides", offsetof(DML_SLICE_OPERATOR_DESC, Strides), offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputTensor", offsetof(DML_SLICE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 128, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_SLICE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 128, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Offsets", offsetof(DML_SLICE_OPERATOR_DESC, Offsets), offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Sizes", offsetof(DML_SLICE_OPERATOR_DESC, Sizes), offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"Strides", offsetof(DML_SLICE_OPERATOR_DESC, Strides), offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, member)
 static const uint8_t dmlops_slice_code[] = {
@@ -9708,8 +9608,8 @@ static const dmlops_rule dmlops_slice_rules[] = {
 };
 
 static const dmlops_member dmlops_cast_members[] = {
-    {"InputTensor", offsetof(DML_CAST_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 133, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_CAST_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 133, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_CAST_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 133, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_CAST_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 133, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CAST_OPERATOR_DESC, member)
 static const uint8_t dmlops_cast_code[] = {
@@ -9723,8 +9623,10 @@ static const dmlops_rule dmlops_cast_rules[] = {
 };
 
 static const dmlops_member dmlops_split_members[] = {
-    {"InputTensor", offsetof(DML_SPLIT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 138, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensors", offsetof(DML_SPLIT_OPERATOR_DESC, OutputTensors), offsetof(DML_SPLIT_OPERATOR_DESC, OutputCount), 138, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_SPLIT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 138, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputCount", offsetof(DML_SPLIT_OPERATOR_DESC, OutputCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"OutputTensors", offsetof(DML_SPLIT_OPERATOR_DESC, OutputTensors), offsetof(DML_SPLIT_OPERATOR_DESC, OutputCount), 138, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Axis", offsetof(DML_SPLIT_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, member)
 static const uint8_t dmlops_split_code[] = {
@@ -9813,8 +9715,10 @@ static const dmlops_rule dmlops_split_rules[] = {
 };
 
 static const dmlops_member dmlops_join_members[] = {
-    {"InputTensors", offsetof(DML_JOIN_OPERATOR_DESC, InputTensors), offsetof(DML_JOIN_OPERATOR_DESC, InputCount), 143, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_JOIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 143, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputCount", offsetof(DML_JOIN_OPERATOR_DESC, InputCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensors", offsetof(DML_JOIN_OPERATOR_DESC, InputTensors), offsetof(DML_JOIN_OPERATOR_DESC, InputCount), 143, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_JOIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 143, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Axis", offsetof(DML_JOIN_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_join_code[] = {
@@ -9920,11 +9824,13 @@ static const dmlops_rule dmlops_join_rules[] = {
 };
 
 static const dmlops_member dmlops_padding_members[] = {
-    {"InputTensor", offsetof(DML_PADDING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 149, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_PADDING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 149, DMLOPS_TENSOR, 0, 0, 0},
-    {"PaddingMode", offsetof(DML_PADDING_OPERATOR_DESC, PaddingMode), DMLOPS_ALONE, DMLOPS_ENUM_PADDING_MODE, DMLOPS_ENUM, 0, 0, 0},
-    {"StartPadding", offsetof(DML_PADDING_OPERATOR_DESC, StartPadding), offsetof(DML_PADDING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_PADDING_OPERATOR_DESC, EndPadding), offsetof(DML_PADDING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"InputTensor", offsetof(DML_PADDING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 149, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_PADDING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 149, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"PaddingMode", offsetof(DML_PADDING_OPERATOR_DESC, PaddingMode), DMLOPS_ALONE, DMLOPS_ENUM_PADDING_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"PaddingValue", offsetof(DML_PADDING_OPERATOR_DESC, PaddingValue), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_PADDING_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"StartPadding", offsetof(DML_PADDING_OPERATOR_DESC, StartPadding), offsetof(DML_PADDING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"EndPadding", offsetof(DML_PADDING_OPERATOR_DESC, EndPadding), offsetof(DML_PADDING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, member)
 static const uint8_t dmlops_padding_code[] = {
@@ -9980,9 +9886,11 @@ static const dmlops_rule dmlops_padding_rules[] = {
 };
 
 static const dmlops_member dmlops_value_scale_2d_members[] = {
-    {"InputTensor", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 0, 0},
-    {"Bias", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, Bias), offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, ChannelCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputTensor", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Scale", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, Scale), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"ChannelCount", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, ChannelCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Bias", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, Bias), offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, ChannelCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_VALUE_SCALE_2D_OPERATOR_DESC, member)
 static const uint8_t dmlops_value_scale_2d_code[] = {
@@ -10011,9 +9919,10 @@ static const dmlops_rule dmlops_value_scale_2d_rules[] = {
 };
 
 static const dmlops_member dmlops_upsample_2d_members[] = {
-    {"InputTensor", offsetof(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_UPSAMPLE_2D_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_UPSAMPLE_2D_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, 0, 0, 0},
+    {"InputTensor", offsetof(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_UPSAMPLE_2D_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleSize", offsetof(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_SIZE_2D, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_UPSAMPLE_2D_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, member)
 static const uint8_t dmlops_upsample_2d_code[] = {
@@ -10064,9 +9973,11 @@ static const dmlops_rule dmlops_upsample_2d_rules[] = {
 };
 
 static const dmlops_member dmlops_gather_members[] = {
-    {"InputTensor", offsetof(DML_GATHER_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 154, DMLOPS_TENSOR, 0, 1, 1},
-    {"IndicesTensor", offsetof(DML_GATHER_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 159, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_GATHER_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 154, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_GATHER_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 154, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"IndicesTensor", offsetof(DML_GATHER_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 159, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_GATHER_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 154, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Axis", offsetof(DML_GATHER_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"IndexDimensions", offsetof(DML_GATHER_OPERATOR_DESC, IndexDimensions), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_code[] = {
@@ -10148,8 +10059,9 @@ static const dmlops_rule dmlops_gather_rules[] = {
 };
 
 static const dmlops_member dmlops_space_to_depth_members[] = {
-    {"InputTensor", offsetof(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 162, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_SPACE_TO_DEPTH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 162, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 162, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_SPACE_TO_DEPTH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 162, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"BlockSize", offsetof(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, member)
 static const uint8_t dmlops_space_to_depth_code[] = {
@@ -10203,8 +10115,9 @@ static const dmlops_rule dmlops_space_to_depth_rules[] = {
 };
 
 static const dmlops_member dmlops_depth_to_space_members[] = {
-    {"InputTensor", offsetof(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 162, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_DEPTH_TO_SPACE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 162, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 162, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_DEPTH_TO_SPACE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 162, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"BlockSize", offsetof(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, member)
 static const uint8_t dmlops_depth_to_space_code[] = {
@@ -10257,9 +10170,10 @@ static const dmlops_rule dmlops_depth_to_space_rules[] = {
 };
 
 static const dmlops_member dmlops_tile_members[] = {
-    {"InputTensor", offsetof(DML_TILE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 166, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_TILE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 166, DMLOPS_TENSOR, 0, 0, 0},
-    {"Repeats", offsetof(DML_TILE_OPERATOR_DESC, Repeats), offsetof(DML_TILE_OPERATOR_DESC, RepeatsCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"InputTensor", offsetof(DML_TILE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 166, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_TILE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 166, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"RepeatsCount", offsetof(DML_TILE_OPERATOR_DESC, RepeatsCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Repeats", offsetof(DML_TILE_OPERATOR_DESC, Repeats), offsetof(DML_TILE_OPERATOR_DESC, RepeatsCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_TILE_OPERATOR_DESC, member)
 static const uint8_t dmlops_tile_code[] = {
@@ -10310,9 +10224,11 @@ static const dmlops_rule dmlops_tile_rules[] = {
 };
 
 static const dmlops_member dmlops_top_k_members[] = {
-    {"InputTensor", offsetof(DML_TOP_K_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 171, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputValueTensor", offsetof(DML_TOP_K_OPERATOR_DESC, OutputValueTensor), DMLOPS_ALONE, 171, DMLOPS_TENSOR, 0, 0, 0},
-    {"OutputIndexTensor", offsetof(DML_TOP_K_OPERATOR_DESC, OutputIndexTensor), DMLOPS_ALONE, 176, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_TOP_K_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 171, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputValueTensor", offsetof(DML_TOP_K_OPERATOR_DESC, OutputValueTensor), DMLOPS_ALONE, 171, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"OutputIndexTensor", offsetof(DML_TOP_K_OPERATOR_DESC, OutputIndexTensor), DMLOPS_ALONE, 176, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Axis", offsetof(DML_TOP_K_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"K", offsetof(DML_TOP_K_OPERATOR_DESC, K), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, member)
 static const uint8_t dmlops_top_k_code[] = {
@@ -10389,13 +10305,15 @@ static const dmlops_rule dmlops_top_k_rules[] = {
 };
 
 static const dmlops_member dmlops_batch_normalization_members[] = {
-    {"InputTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, 0, 1, 1},
-    {"MeanTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, MeanTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, 0, 1, 0},
-    {"VarianceTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, VarianceTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, 0, 1, 0},
-    {"ScaleTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, 0, 1, 0},
-    {"BiasTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, 0, 0, 0},
-    {"FusedActivation", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, 1, 0, 0},
+    {"InputTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"MeanTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, MeanTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"VarianceTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, VarianceTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"ScaleTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"BiasTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Spatial", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, Spatial), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"Epsilon", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"FusedActivation", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_code[] = {
@@ -10520,11 +10438,14 @@ static const dmlops_rule dmlops_batch_normalization_rules[] = {
 };
 
 static const dmlops_member dmlops_mean_variance_normalization_members[] = {
-    {"InputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 1, 1},
-    {"ScaleTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 1, 1, 0},
-    {"BiasTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 0, 0},
-    {"FusedActivation", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, 1, 0, 0},
+    {"InputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"ScaleTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"BiasTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"CrossChannel", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, CrossChannel), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"NormalizeVariance", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, NormalizeVariance), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"Epsilon", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"FusedActivation", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization_code[] = {
@@ -10587,8 +10508,13 @@ static const dmlops_rule dmlops_mean_variance_normalization_rules[] = {
 };
 
 static const dmlops_member dmlops_local_response_normalization_members[] = {
-    {"InputTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"CrossChannel", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, CrossChannel), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"LocalSize", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, LocalSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Alpha", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"Beta", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"Bias", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, Bias), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_local_response_normalization_code[] = {
@@ -10610,8 +10536,11 @@ static const dmlops_rule dmlops_local_response_normalization_rules[] = {
 };
 
 static const dmlops_member dmlops_lp_normalization_members[] = {
-    {"InputTensor", offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Axis", offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Epsilon", offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"P", offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, P), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_lp_normalization_code[] = {
@@ -10645,16 +10574,17 @@ static const dmlops_rule dmlops_lp_normalization_rules[] = {
 };
 
 static const dmlops_member dmlops_rnn_members[] = {
-    {"InputTensor", offsetof(DML_RNN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 1, 1},
-    {"WeightTensor", offsetof(DML_RNN_OPERATOR_DESC, WeightTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 1, 0},
-    {"RecurrenceTensor", offsetof(DML_RNN_OPERATOR_DESC, RecurrenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 1, 1},
-    {"BiasTensor", offsetof(DML_RNN_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 1, 1, 0},
-    {"HiddenInitTensor", offsetof(DML_RNN_OPERATOR_DESC, HiddenInitTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 1, 1, 0},
-    {"SequenceLengthsTensor", offsetof(DML_RNN_OPERATOR_DESC, SequenceLengthsTensor), DMLOPS_ALONE, 183, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputSequenceTensor", offsetof(DML_RNN_OPERATOR_DESC, OutputSequenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 1, 0, 0},
-    {"OutputSingleTensor", offsetof(DML_RNN_OPERATOR_DESC, OutputSingleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 1, 0, 0},
-    {"ActivationDescs", offsetof(DML_RNN_OPERATOR_DESC, ActivationDescs), offsetof(DML_RNN_OPERATOR_DESC, ActivationDescCount), 2, DMLOPS_ACTIVATION, 0, 0, 0},
-    {"Direction", offsetof(DML_RNN_OPERATOR_DESC, Direction), DMLOPS_ALONE, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_ENUM, 0, 0, 0},
+    {"InputTensor", offsetof(DML_RNN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"WeightTensor", offsetof(DML_RNN_OPERATOR_DESC, WeightTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"RecurrenceTensor", offsetof(DML_RNN_OPERATOR_DESC, RecurrenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BiasTensor", offsetof(DML_RNN_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"HiddenInitTensor", offsetof(DML_RNN_OPERATOR_DESC, HiddenInitTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"SequenceLengthsTensor", offsetof(DML_RNN_OPERATOR_DESC, SequenceLengthsTensor), DMLOPS_ALONE, 183, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputSequenceTensor", offsetof(DML_RNN_OPERATOR_DESC, OutputSequenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"OutputSingleTensor", offsetof(DML_RNN_OPERATOR_DESC, OutputSingleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"ActivationDescCount", offsetof(DML_RNN_OPERATOR_DESC, ActivationDescCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"ActivationDescs", offsetof(DML_RNN_OPERATOR_DESC, ActivationDescs), offsetof(DML_RNN_OPERATOR_DESC, ActivationDescCount), 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Direction", offsetof(DML_RNN_OPERATOR_DESC, Direction), DMLOPS_ALONE, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RNN_OPERATOR_DESC, member)
 static const uint8_t dmlops_rnn_code[] = {
@@ -11008,19 +10938,23 @@ static const dmlops_rule dmlops_rnn_rules[] = {
 };
 
 static const dmlops_member dmlops_lstm_members[] = {
-    {"InputTensor", offsetof(DML_LSTM_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 1, 1},
-    {"WeightTensor", offsetof(DML_LSTM_OPERATOR_DESC, WeightTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 1, 0},
-    {"RecurrenceTensor", offsetof(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 1, 1},
-    {"BiasTensor", offsetof(DML_LSTM_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 1, 1, 0},
-    {"HiddenInitTensor", offsetof(DML_LSTM_OPERATOR_DESC, HiddenInitTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 1, 1, 0},
-    {"CellMemInitTensor", offsetof(DML_LSTM_OPERATOR_DESC, CellMemInitTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 1, 1, 0},
-    {"SequenceLengthsTensor", offsetof(DML_LSTM_OPERATOR_DESC, SequenceLengthsTensor), DMLOPS_ALONE, 183, DMLOPS_TENSOR, 1, 1, 0},
-    {"PeepholeTensor", offsetof(DML_LSTM_OPERATOR_DESC, PeepholeTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputSequenceTensor", offsetof(DML_LSTM_OPERATOR_DESC, OutputSequenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 1, 0, 0},
-    {"OutputSingleTensor", offsetof(DML_LSTM_OPERATOR_DESC, OutputSingleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 1, 0, 0},
-    {"OutputCellSingleTensor", offsetof(DML_LSTM_OPERATOR_DESC, OutputCellSingleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 1, 0, 0},
-    {"ActivationDescs", offsetof(DML_LSTM_OPERATOR_DESC, ActivationDescs), offsetof(DML_LSTM_OPERATOR_DESC, ActivationDescCount), 2, DMLOPS_ACTIVATION, 0, 0, 0},
-    {"Direction", offsetof(DML_LSTM_OPERATOR_DESC, Direction), DMLOPS_ALONE, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_ENUM, 0, 0, 0},
+    {"InputTensor", offsetof(DML_LSTM_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"WeightTensor", offsetof(DML_LSTM_OPERATOR_DESC, WeightTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"RecurrenceTensor", offsetof(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BiasTensor", offsetof(DML_LSTM_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"HiddenInitTensor", offsetof(DML_LSTM_OPERATOR_DESC, HiddenInitTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"CellMemInitTensor", offsetof(DML_LSTM_OPERATOR_DESC, CellMemInitTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"SequenceLengthsTensor", offsetof(DML_LSTM_OPERATOR_DESC, SequenceLengthsTensor), DMLOPS_ALONE, 183, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"PeepholeTensor", offsetof(DML_LSTM_OPERATOR_DESC, PeepholeTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputSequenceTensor", offsetof(DML_LSTM_OPERATOR_DESC, OutputSequenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"OutputSingleTensor", offsetof(DML_LSTM_OPERATOR_DESC, OutputSingleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"OutputCellSingleTensor", offsetof(DML_LSTM_OPERATOR_DESC, OutputCellSingleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"ActivationDescCount", offsetof(DML_LSTM_OPERATOR_DESC, ActivationDescCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"ActivationDescs", offsetof(DML_LSTM_OPERATOR_DESC, ActivationDescs), offsetof(DML_LSTM_OPERATOR_DESC, ActivationDescCount), 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Direction", offsetof(DML_LSTM_OPERATOR_DESC, Direction), DMLOPS_ALONE, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ClipThreshold", offsetof(DML_LSTM_OPERATOR_DESC, ClipThreshold), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"UseClipThreshold", offsetof(DML_LSTM_OPERATOR_DESC, UseClipThreshold), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"CoupleInputForget", offsetof(DML_LSTM_OPERATOR_DESC, CoupleInputForget), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, member)
 static const uint8_t dmlops_lstm_code[] = {
@@ -11511,16 +11445,18 @@ static const dmlops_rule dmlops_lstm_rules[] = {
 };
 
 static const dmlops_member dmlops_gru_members[] = {
-    {"InputTensor", offsetof(DML_GRU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 1, 1},
-    {"WeightTensor", offsetof(DML_GRU_OPERATOR_DESC, WeightTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 1, 0},
-    {"RecurrenceTensor", offsetof(DML_GRU_OPERATOR_DESC, RecurrenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 0, 1, 1},
-    {"BiasTensor", offsetof(DML_GRU_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 1, 1, 0},
-    {"HiddenInitTensor", offsetof(DML_GRU_OPERATOR_DESC, HiddenInitTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 1, 1, 0},
-    {"SequenceLengthsTensor", offsetof(DML_GRU_OPERATOR_DESC, SequenceLengthsTensor), DMLOPS_ALONE, 183, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputSequenceTensor", offsetof(DML_GRU_OPERATOR_DESC, OutputSequenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 1, 0, 0},
-    {"OutputSingleTensor", offsetof(DML_GRU_OPERATOR_DESC, OutputSingleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, 1, 0, 0},
-    {"ActivationDescs", offsetof(DML_GRU_OPERATOR_DESC, ActivationDescs), offsetof(DML_GRU_OPERATOR_DESC, ActivationDescCount), 2, DMLOPS_ACTIVATION, 0, 0, 0},
-    {"Direction", offsetof(DML_GRU_OPERATOR_DESC, Direction), DMLOPS_ALONE, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_ENUM, 0, 0, 0},
+    {"InputTensor", offsetof(DML_GRU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"WeightTensor", offsetof(DML_GRU_OPERATOR_DESC, WeightTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"RecurrenceTensor", offsetof(DML_GRU_OPERATOR_DESC, RecurrenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BiasTensor", offsetof(DML_GRU_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"HiddenInitTensor", offsetof(DML_GRU_OPERATOR_DESC, HiddenInitTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"SequenceLengthsTensor", offsetof(DML_GRU_OPERATOR_DESC, SequenceLengthsTensor), DMLOPS_ALONE, 183, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputSequenceTensor", offsetof(DML_GRU_OPERATOR_DESC, OutputSequenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"OutputSingleTensor", offsetof(DML_GRU_OPERATOR_DESC, OutputSingleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"ActivationDescCount", offsetof(DML_GRU_OPERATOR_DESC, ActivationDescCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"ActivationDescs", offsetof(DML_GRU_OPERATOR_DESC, ActivationDescs), offsetof(DML_GRU_OPERATOR_DESC, ActivationDescCount), 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Direction", offsetof(DML_GRU_OPERATOR_DESC, Direction), DMLOPS_ALONE, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"LinearBeforeReset", offsetof(DML_GRU_OPERATOR_DESC, LinearBeforeReset), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GRU_OPERATOR_DESC, member)
 static const uint8_t dmlops_gru_code[] = {
@@ -11874,8 +11810,8 @@ static const dmlops_rule dmlops_gru_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_sign_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 185, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 185, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 185, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 185, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_sign_code[] = {
@@ -11891,8 +11827,8 @@ static const dmlops_rule dmlops_element_wise_sign_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_is_nan_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 193, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 193, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_is_nan_code[] = {
@@ -11906,9 +11842,9 @@ static const dmlops_rule dmlops_element_wise_is_nan_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_erf_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_erf_code[] = {
@@ -11924,9 +11860,9 @@ static const dmlops_rule dmlops_element_wise_erf_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_sinh_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_sinh_code[] = {
@@ -11942,9 +11878,9 @@ static const dmlops_rule dmlops_element_wise_sinh_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_cosh_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_cosh_code[] = {
@@ -11960,9 +11896,9 @@ static const dmlops_rule dmlops_element_wise_cosh_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_tanh_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_tanh_code[] = {
@@ -11978,9 +11914,9 @@ static const dmlops_rule dmlops_element_wise_tanh_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_asinh_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_asinh_code[] = {
@@ -11996,9 +11932,9 @@ static const dmlops_rule dmlops_element_wise_asinh_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_acosh_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_acosh_code[] = {
@@ -12014,9 +11950,9 @@ static const dmlops_rule dmlops_element_wise_acosh_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_atanh_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_atanh_code[] = {
@@ -12032,10 +11968,10 @@ static const dmlops_rule dmlops_element_wise_atanh_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_if_members[] = {
-    {"ConditionTensor", offsetof(DML_ELEMENT_WISE_IF_OPERATOR_DESC, ConditionTensor), DMLOPS_ALONE, 196, DMLOPS_TENSOR, 0, 1, 1},
-    {"ATensor", offsetof(DML_ELEMENT_WISE_IF_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 199, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_IF_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 199, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_IF_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 199, DMLOPS_TENSOR, 0, 0, 0},
+    {"ConditionTensor", offsetof(DML_ELEMENT_WISE_IF_OPERATOR_DESC, ConditionTensor), DMLOPS_ALONE, 196, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_IF_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 199, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_IF_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 199, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_IF_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 199, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IF_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_if_code[] = {
@@ -12059,10 +11995,10 @@ static const dmlops_rule dmlops_element_wise_if_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_add1_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 203, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 203, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 203, DMLOPS_TENSOR, 0, 0, 0},
-    {"FusedActivation", offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, 1, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 203, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 203, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 203, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"FusedActivation", offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_add1_code[] = {
@@ -12084,8 +12020,10 @@ static const dmlops_rule dmlops_element_wise_add1_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_shrink_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 206, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 206, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 206, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 206, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Bias", offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, Bias), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"Threshold", offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, Threshold), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SHRINK_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_shrink_code[] = {
@@ -12101,13 +12039,14 @@ static const dmlops_rule dmlops_activation_shrink_rules[] = {
 };
 
 static const dmlops_member dmlops_max_pooling1_members[] = {
-    {"InputTensor", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 210, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 210, DMLOPS_TENSOR, 0, 0, 0},
-    {"OutputIndicesTensor", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, OutputIndicesTensor), DMLOPS_ALONE, 214, DMLOPS_TENSOR, 1, 0, 0},
-    {"Strides", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"WindowSize", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"InputTensor", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 210, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 210, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"OutputIndicesTensor", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, OutputIndicesTensor), DMLOPS_ALONE, 214, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"DimensionCount", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Strides", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"WindowSize", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"StartPadding", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"EndPadding", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling1_code[] = {
@@ -12250,9 +12189,9 @@ static const dmlops_rule dmlops_max_pooling1_rules[] = {
 };
 
 static const dmlops_member dmlops_max_unpooling_members[] = {
-    {"InputTensor", offsetof(DML_MAX_UNPOOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 217, DMLOPS_TENSOR, 0, 1, 1},
-    {"IndicesTensor", offsetof(DML_MAX_UNPOOLING_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 220, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_MAX_UNPOOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 217, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_MAX_UNPOOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 217, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"IndicesTensor", offsetof(DML_MAX_UNPOOLING_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 220, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_MAX_UNPOOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 217, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_UNPOOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_unpooling_code[] = {
@@ -12266,14 +12205,17 @@ static const dmlops_rule dmlops_max_unpooling_rules[] = {
 };
 
 static const dmlops_member dmlops_diagonal_matrix_members[] = {
-    {"OutputTensor", offsetof(DML_DIAGONAL_MATRIX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 223, DMLOPS_TENSOR, 0, 0, 0},
+    {"OutputTensor", offsetof(DML_DIAGONAL_MATRIX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 223, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Offset", offsetof(DML_DIAGONAL_MATRIX_OPERATOR_DESC, Offset), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_INT, 0, 0, 0},
+    {"Value", offsetof(DML_DIAGONAL_MATRIX_OPERATOR_DESC, Value), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 
 static const dmlops_member dmlops_scatter_elements_members[] = {
-    {"InputTensor", offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, 0, 1, 1},
-    {"IndicesTensor", offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 233, DMLOPS_TENSOR, 0, 1, 0},
-    {"UpdatesTensor", offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, UpdatesTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"IndicesTensor", offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 233, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"UpdatesTensor", offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, UpdatesTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Axis", offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, member)
 static const uint8_t dmlops_scatter_elements_code[] = {
@@ -12335,9 +12277,10 @@ static const dmlops_rule dmlops_scatter_elements_rules[] = {
 };
 
 static const dmlops_member dmlops_one_hot_members[] = {
-    {"IndicesTensor", offsetof(DML_ONE_HOT_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 233, DMLOPS_TENSOR, 0, 1, 0},
-    {"ValuesTensor", offsetof(DML_ONE_HOT_OPERATOR_DESC, ValuesTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ONE_HOT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, 0, 0, 0},
+    {"IndicesTensor", offsetof(DML_ONE_HOT_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 233, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"ValuesTensor", offsetof(DML_ONE_HOT_OPERATOR_DESC, ValuesTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ONE_HOT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Axis", offsetof(DML_ONE_HOT_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, member)
 static const uint8_t dmlops_one_hot_code[] = {
@@ -12390,10 +12333,11 @@ static const dmlops_rule dmlops_one_hot_rules[] = {
 };
 
 static const dmlops_member dmlops_resample_members[] = {
-    {"InputTensor", offsetof(DML_RESAMPLE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 236, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_RESAMPLE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 236, DMLOPS_TENSOR, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_RESAMPLE_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, 0, 0, 0},
-    {"Scales", offsetof(DML_RESAMPLE_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputTensor", offsetof(DML_RESAMPLE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 236, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_RESAMPLE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 236, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_RESAMPLE_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleCount", offsetof(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Scales", offsetof(DML_RESAMPLE_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample_code[] = {
@@ -12435,9 +12379,9 @@ static const dmlops_rule dmlops_resample_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_bit_shift_left_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_shift_left_code[] = {
@@ -12459,9 +12403,9 @@ static const dmlops_rule dmlops_element_wise_bit_shift_left_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_bit_shift_right_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_shift_right_code[] = {
@@ -12483,9 +12427,9 @@ static const dmlops_rule dmlops_element_wise_bit_shift_right_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_round_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 244, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 244, DMLOPS_TENSOR, 0, 0, 0},
-    {"RoundingMode", offsetof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, RoundingMode), DMLOPS_ALONE, DMLOPS_ENUM_ROUNDING_MODE, DMLOPS_ENUM, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 244, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 244, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"RoundingMode", offsetof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, RoundingMode), DMLOPS_ALONE, DMLOPS_ENUM_ROUNDING_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_round_code[] = {
@@ -12501,9 +12445,9 @@ static const dmlops_rule dmlops_element_wise_round_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_is_infinity_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 244, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 247, DMLOPS_TENSOR, 0, 0, 0},
-    {"InfinityMode", offsetof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, InfinityMode), DMLOPS_ALONE, DMLOPS_ENUM_IS_INFINITY_MODE, DMLOPS_ENUM, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 244, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 247, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InfinityMode", offsetof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, InfinityMode), DMLOPS_ALONE, DMLOPS_ENUM_IS_INFINITY_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_is_infinity_code[] = {
@@ -12517,9 +12461,9 @@ static const dmlops_rule dmlops_element_wise_is_infinity_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_modulus_truncate_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_modulus_truncate_code[] = {
@@ -12541,9 +12485,9 @@ static const dmlops_rule dmlops_element_wise_modulus_truncate_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_modulus_floor_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_modulus_floor_code[] = {
@@ -12565,8 +12509,9 @@ static const dmlops_rule dmlops_element_wise_modulus_floor_rules[] = {
 };
 
 static const dmlops_member dmlops_fill_value_constant_members[] = {
-    {"OutputTensor", offsetof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 254, DMLOPS_TENSOR, 0, 0, 0},
-    {"ValueDataType", offsetof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, ValueDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, 0, 0, 0},
+    {"OutputTensor", offsetof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 254, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ValueDataType", offsetof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, ValueDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Value", offsetof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, Value), DMLOPS_ALONE, offsetof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, ValueDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, member)
 static const uint8_t dmlops_fill_value_constant_code[] = {
@@ -12585,8 +12530,10 @@ static const dmlops_rule dmlops_fill_value_constant_rules[] = {
 };
 
 static const dmlops_member dmlops_fill_value_sequence_members[] = {
-    {"OutputTensor", offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 258, DMLOPS_TENSOR, 0, 0, 0},
-    {"ValueDataType", offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, 0, 0, 0},
+    {"OutputTensor", offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 258, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ValueDataType", offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ValueStart", offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueStart), DMLOPS_ALONE, offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0},
+    {"ValueDelta", offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueDelta), DMLOPS_ALONE, offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, member)
 static const uint8_t dmlops_fill_value_sequence_code[] = {
@@ -12605,9 +12552,11 @@ static const dmlops_rule dmlops_fill_value_sequence_rules[] = {
 };
 
 static const dmlops_member dmlops_cumulative_summation_members[] = {
-    {"InputTensor", offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 262, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 262, DMLOPS_TENSOR, 0, 0, 0},
-    {"AxisDirection", offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, 0, 0, 0},
+    {"InputTensor", offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 262, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 262, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Axis", offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"AxisDirection", offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"HasExclusiveSum", offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, HasExclusiveSum), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_cumulative_summation_code[] = {
@@ -12635,9 +12584,10 @@ static const dmlops_rule dmlops_cumulative_summation_rules[] = {
 };
 
 static const dmlops_member dmlops_reverse_subsequences_members[] = {
-    {"InputTensor", offsetof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 266, DMLOPS_TENSOR, 0, 1, 1},
-    {"SequenceLengthsTensor", offsetof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, SequenceLengthsTensor), DMLOPS_ALONE, 271, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 266, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 266, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"SequenceLengthsTensor", offsetof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, SequenceLengthsTensor), DMLOPS_ALONE, 271, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 266, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Axis", offsetof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, member)
 static const uint8_t dmlops_reverse_subsequences_code[] = {
@@ -12689,9 +12639,10 @@ static const dmlops_rule dmlops_reverse_subsequences_rules[] = {
 };
 
 static const dmlops_member dmlops_gather_elements_members[] = {
-    {"InputTensor", offsetof(DML_GATHER_ELEMENTS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, 0, 1, 1},
-    {"IndicesTensor", offsetof(DML_GATHER_ELEMENTS_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 280, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_GATHER_ELEMENTS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_GATHER_ELEMENTS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"IndicesTensor", offsetof(DML_GATHER_ELEMENTS_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 280, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_GATHER_ELEMENTS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Axis", offsetof(DML_GATHER_ELEMENTS_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_elements_code[] = {
@@ -12735,9 +12686,11 @@ static const dmlops_rule dmlops_gather_elements_rules[] = {
 };
 
 static const dmlops_member dmlops_gather_nd_members[] = {
-    {"InputTensor", offsetof(DML_GATHER_ND_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, 0, 1, 1},
-    {"IndicesTensor", offsetof(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 280, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_GATHER_ND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_GATHER_ND_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"IndicesTensor", offsetof(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 280, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_GATHER_ND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputDimensionCount", offsetof(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"IndicesDimensionCount", offsetof(DML_GATHER_ND_OPERATOR_DESC, IndicesDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_nd_code[] = {
@@ -12862,10 +12815,12 @@ static const dmlops_rule dmlops_gather_nd_rules[] = {
 };
 
 static const dmlops_member dmlops_scatter_nd_members[] = {
-    {"InputTensor", offsetof(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, 0, 1, 1},
-    {"IndicesTensor", offsetof(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 280, DMLOPS_TENSOR, 0, 1, 0},
-    {"UpdatesTensor", offsetof(DML_SCATTER_ND_OPERATOR_DESC, UpdatesTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_SCATTER_ND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"IndicesTensor", offsetof(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 280, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"UpdatesTensor", offsetof(DML_SCATTER_ND_OPERATOR_DESC, UpdatesTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_SCATTER_ND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputDimensionCount", offsetof(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"IndicesDimensionCount", offsetof(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, member)
 static const uint8_t dmlops_scatter_nd_code[] = {
@@ -13000,14 +12955,15 @@ static const dmlops_rule dmlops_scatter_nd_rules[] = {
 };
 
 static const dmlops_member dmlops_max_pooling2_members[] = {
-    {"InputTensor", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 283, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 283, DMLOPS_TENSOR, 0, 0, 0},
-    {"OutputIndicesTensor", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, OutputIndicesTensor), DMLOPS_ALONE, 287, DMLOPS_TENSOR, 1, 0, 0},
-    {"Strides", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"WindowSize", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"Dilations", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"InputTensor", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 283, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 283, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"OutputIndicesTensor", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, OutputIndicesTensor), DMLOPS_ALONE, 287, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"DimensionCount", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Strides", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"WindowSize", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"StartPadding", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"EndPadding", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"Dilations", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling2_code[] = {
@@ -13168,11 +13124,12 @@ static const dmlops_rule dmlops_max_pooling2_rules[] = {
 };
 
 static const dmlops_member dmlops_slice1_members[] = {
-    {"InputTensor", offsetof(DML_SLICE1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 290, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_SLICE1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 290, DMLOPS_TENSOR, 0, 0, 0},
-    {"InputWindowOffsets", offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowOffsets), offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"InputWindowSizes", offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowSizes), offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"InputWindowStrides", offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowStrides), offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), sizeof(INT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputTensor", offsetof(DML_SLICE1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 290, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_SLICE1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 290, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputWindowOffsets", offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowOffsets), offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputWindowSizes", offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowSizes), offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputWindowStrides", offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowStrides), offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), sizeof(INT), DMLOPS_ADDRESS, DMLOPS_TYPE_INT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, member)
 static const uint8_t dmlops_slice1_code[] = {
@@ -13256,10 +13213,12 @@ static const dmlops_rule dmlops_slice1_rules[] = {
 };
 
 static const dmlops_member dmlops_top_k1_members[] = {
-    {"InputTensor", offsetof(DML_TOP_K1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 294, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputValueTensor", offsetof(DML_TOP_K1_OPERATOR_DESC, OutputValueTensor), DMLOPS_ALONE, 294, DMLOPS_TENSOR, 0, 0, 0},
-    {"OutputIndexTensor", offsetof(DML_TOP_K1_OPERATOR_DESC, OutputIndexTensor), DMLOPS_ALONE, 298, DMLOPS_TENSOR, 0, 0, 0},
-    {"AxisDirection", offsetof(DML_TOP_K1_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, 0, 0, 0},
+    {"InputTensor", offsetof(DML_TOP_K1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 294, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputValueTensor", offsetof(DML_TOP_K1_OPERATOR_DESC, OutputValueTensor), DMLOPS_ALONE, 294, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"OutputIndexTensor", offsetof(DML_TOP_K1_OPERATOR_DESC, OutputIndexTensor), DMLOPS_ALONE, 298, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Axis", offsetof(DML_TOP_K1_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"K", offsetof(DML_TOP_K1_OPERATOR_DESC, K), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"AxisDirection", offsetof(DML_TOP_K1_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, member)
 static const uint8_t dmlops_top_k1_code[] = {
@@ -13336,9 +13295,10 @@ static const dmlops_rule dmlops_top_k1_rules[] = {
 };
 
 static const dmlops_member dmlops_depth_to_space1_members[] = {
-    {"InputTensor", offsetof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 302, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 302, DMLOPS_TENSOR, 0, 0, 0},
-    {"Order", offsetof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, Order), DMLOPS_ALONE, DMLOPS_ENUM_DEPTH_SPACE_ORDER, DMLOPS_ENUM, 0, 0, 0},
+    {"InputTensor", offsetof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 302, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 302, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"BlockSize", offsetof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Order", offsetof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, Order), DMLOPS_ALONE, DMLOPS_ENUM_DEPTH_SPACE_ORDER, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, member)
 static const uint8_t dmlops_depth_to_space1_code[] = {
@@ -13391,9 +13351,10 @@ static const dmlops_rule dmlops_depth_to_space1_rules[] = {
 };
 
 static const dmlops_member dmlops_space_to_depth1_members[] = {
-    {"InputTensor", offsetof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 302, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 302, DMLOPS_TENSOR, 0, 0, 0},
-    {"Order", offsetof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, Order), DMLOPS_ALONE, DMLOPS_ENUM_DEPTH_SPACE_ORDER, DMLOPS_ENUM, 0, 0, 0},
+    {"InputTensor", offsetof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 302, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 302, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"BlockSize", offsetof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Order", offsetof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, Order), DMLOPS_ALONE, DMLOPS_ENUM_DEPTH_SPACE_ORDER, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, member)
 static const uint8_t dmlops_space_to_depth1_code[] = {
@@ -13447,12 +13408,15 @@ static const dmlops_rule dmlops_space_to_depth1_rules[] = {
 };
 
 static const dmlops_member dmlops_mean_variance_normalization1_members[] = {
-    {"InputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 305, DMLOPS_TENSOR, 0, 1, 1},
-    {"ScaleTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 305, DMLOPS_TENSOR, 1, 1, 0},
-    {"BiasTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 305, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 305, DMLOPS_TENSOR, 0, 0, 0},
-    {"Axes", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, Axes), offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"FusedActivation", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, 1, 0, 0},
+    {"InputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 305, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"ScaleTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 305, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"BiasTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 305, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 305, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"AxisCount", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Axes", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, Axes), offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"NormalizeVariance", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, NormalizeVariance), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"Epsilon", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"FusedActivation", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization1_code[] = {
@@ -13576,12 +13540,13 @@ static const dmlops_rule dmlops_mean_variance_normalization1_rules[] = {
 };
 
 static const dmlops_member dmlops_resample1_members[] = {
-    {"InputTensor", offsetof(DML_RESAMPLE1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 308, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_RESAMPLE1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 308, DMLOPS_TENSOR, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_RESAMPLE1_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, 0, 0, 0},
-    {"Scales", offsetof(DML_RESAMPLE1_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"InputPixelOffsets", offsetof(DML_RESAMPLE1_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"OutputPixelOffsets", offsetof(DML_RESAMPLE1_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputTensor", offsetof(DML_RESAMPLE1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 308, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_RESAMPLE1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 308, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_RESAMPLE1_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Scales", offsetof(DML_RESAMPLE1_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputPixelOffsets", offsetof(DML_RESAMPLE1_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"OutputPixelOffsets", offsetof(DML_RESAMPLE1_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample1_code[] = {
@@ -13623,11 +13588,11 @@ static const dmlops_rule dmlops_resample1_rules[] = {
 };
 
 static const dmlops_member dmlops_matrix_multiply_integer_members[] = {
-    {"ATensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, 0, 1, 1},
-    {"AZeroPointTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, AZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, 1, 1, 0},
-    {"BTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, 0, 1, 1},
-    {"BZeroPointTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BZeroPointTensor), DMLOPS_ALONE, 318, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 322, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"AZeroPointTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, AZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"BTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BZeroPointTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BZeroPointTensor), DMLOPS_ALONE, 318, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 322, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, member)
 static const uint8_t dmlops_matrix_multiply_integer_code[] = {
@@ -13757,15 +13722,15 @@ static const dmlops_rule dmlops_matrix_multiply_integer_rules[] = {
 };
 
 static const dmlops_member dmlops_quantized_linear_matrix_multiply_members[] = {
-    {"ATensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, 0, 1, 1},
-    {"AScaleTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, 0, 1, 0},
-    {"AZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, 1, 1, 0},
-    {"BTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, 0, 1, 1},
-    {"BScaleTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, 0, 1, 0},
-    {"BZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"AScaleTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"AZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"BTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BScaleTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"BZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, member)
 static const uint8_t dmlops_quantized_linear_matrix_multiply_code[] = {
@@ -14016,15 +13981,17 @@ static const dmlops_rule dmlops_quantized_linear_matrix_multiply_rules[] = {
 };
 
 static const dmlops_member dmlops_convolution_integer_members[] = {
-    {"InputTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, 0, 1, 1},
-    {"InputZeroPointTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, 1, 1, 0},
-    {"FilterTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, 0, 1, 1},
-    {"FilterZeroPointTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 331, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Strides), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"Dilations", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Dilations), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, StartPadding), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, EndPadding), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"InputTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"InputZeroPointTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"FilterTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"FilterZeroPointTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 331, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Strides", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Strides), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"Dilations", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Dilations), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"StartPadding", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, StartPadding), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"EndPadding", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, EndPadding), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"GroupCount", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, GroupCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, member)
 static const uint8_t dmlops_convolution_integer_code[] = {
@@ -14229,20 +14196,22 @@ static const dmlops_rule dmlops_convolution_integer_rules[] = {
 };
 
 static const dmlops_member dmlops_quantized_linear_convolution_members[] = {
-    {"InputTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, 0, 1, 1},
-    {"InputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, 0, 1, 0},
-    {"InputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, 1, 1, 0},
-    {"FilterTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, 0, 1, 1},
-    {"FilterScaleTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), DMLOPS_ALONE, 334, DMLOPS_TENSOR, 0, 1, 0},
-    {"FilterZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, 1, 1, 0},
-    {"BiasTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 331, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Strides), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"Dilations", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Dilations), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, StartPadding), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, EndPadding), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"InputTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"InputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"InputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"FilterTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"FilterScaleTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), DMLOPS_ALONE, 334, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"FilterZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"BiasTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 331, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Strides", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Strides), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"Dilations", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Dilations), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"StartPadding", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, StartPadding), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"EndPadding", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, EndPadding), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"GroupCount", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, GroupCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, member)
 static const uint8_t dmlops_quantized_linear_convolution_code[] = {
@@ -14521,9 +14490,9 @@ static const dmlops_rule dmlops_quantized_linear_convolution_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_bit_and_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_and_code[] = {
@@ -14545,9 +14514,9 @@ static const dmlops_rule dmlops_element_wise_bit_and_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_bit_or_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_or_code[] = {
@@ -14569,9 +14538,9 @@ static const dmlops_rule dmlops_element_wise_bit_or_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_bit_xor_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_xor_code[] = {
@@ -14593,8 +14562,8 @@ static const dmlops_rule dmlops_element_wise_bit_xor_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_bit_not_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_not_code[] = {
@@ -14610,8 +14579,8 @@ static const dmlops_rule dmlops_element_wise_bit_not_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_bit_count_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 341, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 341, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_count_code[] = {
@@ -14625,9 +14594,9 @@ static const dmlops_rule dmlops_element_wise_bit_count_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_logical_greater_than_or_equal_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 341, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 341, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_greater_than_or_equal_code[] = {
@@ -14647,9 +14616,9 @@ static const dmlops_rule dmlops_element_wise_logical_greater_than_or_equal_rules
 };
 
 static const dmlops_member dmlops_element_wise_logical_less_than_or_equal_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 341, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 341, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_less_than_or_equal_code[] = {
@@ -14669,8 +14638,9 @@ static const dmlops_rule dmlops_element_wise_logical_less_than_or_equal_rules[] 
 };
 
 static const dmlops_member dmlops_activation_celu_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_CELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 346, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_CELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 346, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_CELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 346, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_CELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 346, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_CELU_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_CELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_celu_code[] = {
@@ -14686,9 +14656,9 @@ static const dmlops_rule dmlops_activation_celu_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_relu_grad_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 348, DMLOPS_TENSOR, 0, 1, 1},
-    {"InputGradientTensor", offsetof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 348, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputGradientTensor", offsetof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 348, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 348, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"InputGradientTensor", offsetof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 348, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputGradientTensor", offsetof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 348, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_relu_grad_code[] = {
@@ -14710,12 +14680,14 @@ static const dmlops_rule dmlops_activation_relu_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_average_pooling_grad_members[] = {
-    {"InputGradientTensor", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 351, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputGradientTensor", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 351, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, Strides), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"WindowSize", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"StartPadding", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, StartPadding), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"EndPadding", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, EndPadding), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputGradientTensor", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 351, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputGradientTensor", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 351, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Strides", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, Strides), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"WindowSize", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"StartPadding", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, StartPadding), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"EndPadding", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, EndPadding), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"IncludePadding", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, IncludePadding), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_average_pooling_grad_code[] = {
@@ -14844,14 +14816,15 @@ static const dmlops_rule dmlops_average_pooling_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_max_pooling_grad_members[] = {
-    {"InputTensor", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 353, DMLOPS_TENSOR, 0, 1, 1},
-    {"InputGradientTensor", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 353, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputGradientTensor", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 353, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"WindowSize", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"StartPadding", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"EndPadding", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"Dilations", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputTensor", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 353, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"InputGradientTensor", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 353, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputGradientTensor", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 353, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Strides", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"WindowSize", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"StartPadding", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"EndPadding", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Dilations", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling_grad_code[] = {
@@ -14998,10 +14971,10 @@ static const dmlops_rule dmlops_max_pooling_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_random_generator_members[] = {
-    {"InputStateTensor", offsetof(DML_RANDOM_GENERATOR_OPERATOR_DESC, InputStateTensor), DMLOPS_ALONE, 356, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_RANDOM_GENERATOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 356, DMLOPS_TENSOR, 0, 0, 0},
-    {"OutputStateTensor", offsetof(DML_RANDOM_GENERATOR_OPERATOR_DESC, OutputStateTensor), DMLOPS_ALONE, 356, DMLOPS_TENSOR, 1, 0, 0},
-    {"Type", offsetof(DML_RANDOM_GENERATOR_OPERATOR_DESC, Type), DMLOPS_ALONE, DMLOPS_ENUM_RANDOM_GENERATOR_TYPE, DMLOPS_ENUM, 0, 0, 0},
+    {"InputStateTensor", offsetof(DML_RANDOM_GENERATOR_OPERATOR_DESC, InputStateTensor), DMLOPS_ALONE, 356, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_RANDOM_GENERATOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 356, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"OutputStateTensor", offsetof(DML_RANDOM_GENERATOR_OPERATOR_DESC, OutputStateTensor), DMLOPS_ALONE, 356, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"Type", offsetof(DML_RANDOM_GENERATOR_OPERATOR_DESC, Type), DMLOPS_ALONE, DMLOPS_ENUM_RANDOM_GENERATOR_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RANDOM_GENERATOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_random_generator_code[] = {
@@ -15036,9 +15009,9 @@ static const dmlops_rule dmlops_random_generator_rules[] = {
 };
 
 static const dmlops_member dmlops_nonzero_coordinates_members[] = {
-    {"InputTensor", offsetof(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 359, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputCountTensor", offsetof(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCountTensor), DMLOPS_ALONE, 362, DMLOPS_TENSOR, 0, 0, 0},
-    {"OutputCoordinatesTensor", offsetof(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), DMLOPS_ALONE, 365, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 359, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputCountTensor", offsetof(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCountTensor), DMLOPS_ALONE, 362, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"OutputCoordinatesTensor", offsetof(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), DMLOPS_ALONE, 365, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, member)
 static const uint8_t dmlops_nonzero_coordinates_code[] = {
@@ -15112,12 +15085,13 @@ static const dmlops_rule dmlops_nonzero_coordinates_rules[] = {
 };
 
 static const dmlops_member dmlops_resample_grad_members[] = {
-    {"InputGradientTensor", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 368, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputGradientTensor", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 368, DMLOPS_TENSOR, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, 0, 0, 0},
-    {"Scales", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"InputPixelOffsets", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"OutputPixelOffsets", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputGradientTensor", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 368, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputGradientTensor", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 368, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Scales", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputPixelOffsets", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"OutputPixelOffsets", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample_grad_code[] = {
@@ -15160,11 +15134,12 @@ static const dmlops_rule dmlops_resample_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_slice_grad_members[] = {
-    {"InputGradientTensor", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 371, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputGradientTensor", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 371, DMLOPS_TENSOR, 0, 0, 0},
-    {"InputWindowOffsets", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowOffsets), offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"InputWindowSizes", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"InputWindowStrides", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowStrides), offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(INT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputGradientTensor", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 371, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputGradientTensor", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 371, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputWindowOffsets", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowOffsets), offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputWindowSizes", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputWindowStrides", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowStrides), offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(INT), DMLOPS_ADDRESS, DMLOPS_TYPE_INT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_slice_grad_code[] = {
@@ -15251,14 +15226,18 @@ static const dmlops_rule dmlops_slice_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_adam_optimizer_members[] = {
-    {"InputParametersTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, InputParametersTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, 0, 1, 1},
-    {"InputFirstMomentTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, InputFirstMomentTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, 0, 1, 0},
-    {"InputSecondMomentTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, InputSecondMomentTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, 0, 1, 0},
-    {"GradientTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, GradientTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, 0, 1, 0},
-    {"TrainingStepTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, TrainingStepTensor), DMLOPS_ALONE, 377, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputParametersTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, OutputParametersTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, 0, 0, 0},
-    {"OutputFirstMomentTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, OutputFirstMomentTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, 0, 0, 0},
-    {"OutputSecondMomentTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, OutputSecondMomentTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputParametersTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, InputParametersTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"InputFirstMomentTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, InputFirstMomentTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"InputSecondMomentTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, InputSecondMomentTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"GradientTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, GradientTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"TrainingStepTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, TrainingStepTensor), DMLOPS_ALONE, 377, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputParametersTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, OutputParametersTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"OutputFirstMomentTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, OutputFirstMomentTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"OutputSecondMomentTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, OutputSecondMomentTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"LearningRate", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, LearningRate), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"Beta1", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, Beta1), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"Beta2", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, Beta2), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"Epsilon", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ADAM_OPTIMIZER_OPERATOR_DESC, member)
 static const uint8_t dmlops_adam_optimizer_code[] = {
@@ -15299,10 +15278,11 @@ static const dmlops_rule dmlops_adam_optimizer_rules[] = {
 };
 
 static const dmlops_member dmlops_argmin_members[] = {
-    {"InputTensor", offsetof(DML_ARGMIN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ARGMIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 379, DMLOPS_TENSOR, 0, 0, 0},
-    {"Axes", offsetof(DML_ARGMIN_OPERATOR_DESC, Axes), offsetof(DML_ARGMIN_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"AxisDirection", offsetof(DML_ARGMIN_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ARGMIN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ARGMIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 379, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"AxisCount", offsetof(DML_ARGMIN_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Axes", offsetof(DML_ARGMIN_OPERATOR_DESC, Axes), offsetof(DML_ARGMIN_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"AxisDirection", offsetof(DML_ARGMIN_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_argmin_code[] = {
@@ -15360,10 +15340,11 @@ static const dmlops_rule dmlops_argmin_rules[] = {
 };
 
 static const dmlops_member dmlops_argmax_members[] = {
-    {"InputTensor", offsetof(DML_ARGMAX_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ARGMAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 379, DMLOPS_TENSOR, 0, 0, 0},
-    {"Axes", offsetof(DML_ARGMAX_OPERATOR_DESC, Axes), offsetof(DML_ARGMAX_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"AxisDirection", offsetof(DML_ARGMAX_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ARGMAX_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ARGMAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 379, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"AxisCount", offsetof(DML_ARGMAX_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Axes", offsetof(DML_ARGMAX_OPERATOR_DESC, Axes), offsetof(DML_ARGMAX_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"AxisDirection", offsetof(DML_ARGMAX_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_argmax_code[] = {
@@ -15421,12 +15402,17 @@ static const dmlops_rule dmlops_argmax_rules[] = {
 };
 
 static const dmlops_member dmlops_roi_align_members[] = {
-    {"InputTensor", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, 0, 1, 1},
-    {"ROITensor", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), DMLOPS_ALONE, 381, DMLOPS_TENSOR, 0, 1, 0},
-    {"BatchIndicesTensor", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, BatchIndicesTensor), DMLOPS_ALONE, 383, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, 0, 0, 0},
-    {"ReductionFunction", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, ReductionFunction), DMLOPS_ALONE, DMLOPS_ENUM_REDUCE_FUNCTION, DMLOPS_ENUM, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"ROITensor", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), DMLOPS_ALONE, 381, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"BatchIndicesTensor", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, BatchIndicesTensor), DMLOPS_ALONE, 383, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ReductionFunction", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, ReductionFunction), DMLOPS_ALONE, DMLOPS_ENUM_REDUCE_FUNCTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"SpatialScaleX", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, SpatialScaleX), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"SpatialScaleY", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, SpatialScaleY), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"OutOfBoundsInputValue", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, OutOfBoundsInputValue), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"MinimumSamplesPerOutput", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, MinimumSamplesPerOutput), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"MaximumSamplesPerOutput", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, MaximumSamplesPerOutput), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, member)
 static const uint8_t dmlops_roi_align_code[] = {
@@ -15524,9 +15510,12 @@ static const dmlops_rule dmlops_roi_align_rules[] = {
 };
 
 static const dmlops_member dmlops_gather_nd1_members[] = {
-    {"InputTensor", offsetof(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 386, DMLOPS_TENSOR, 0, 1, 1},
-    {"IndicesTensor", offsetof(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 379, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_GATHER_ND1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 386, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 386, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"IndicesTensor", offsetof(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 379, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_GATHER_ND1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 386, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputDimensionCount", offsetof(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"IndicesDimensionCount", offsetof(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"BatchDimensionCount", offsetof(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_nd1_code[] = {
@@ -15687,9 +15676,9 @@ static const dmlops_rule dmlops_gather_nd1_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_atan_yx_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_atan_yx_code[] = {
@@ -15711,9 +15700,11 @@ static const dmlops_rule dmlops_element_wise_atan_yx_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_clip_grad_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 391, DMLOPS_TENSOR, 0, 1, 1},
-    {"InputGradientTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 391, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputGradientTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 391, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 391, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"InputGradientTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 391, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputGradientTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 391, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Min", offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, Min), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"Max", offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, Max), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_clip_grad_code[] = {
@@ -15735,9 +15726,9 @@ static const dmlops_rule dmlops_element_wise_clip_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_difference_square_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 394, DMLOPS_TENSOR, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 394, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 394, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 394, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 394, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 394, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_difference_square_code[] = {
@@ -15759,9 +15750,14 @@ static const dmlops_rule dmlops_element_wise_difference_square_rules[] = {
 };
 
 static const dmlops_member dmlops_local_response_normalization_grad_members[] = {
-    {"InputTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 396, DMLOPS_TENSOR, 0, 1, 1},
-    {"InputGradientTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 396, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputGradientTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 396, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 396, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"InputGradientTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 396, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputGradientTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 396, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"CrossChannel", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, CrossChannel), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"LocalSize", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, LocalSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Alpha", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"Beta", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"Bias", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, Bias), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_local_response_normalization_grad_code[] = {
@@ -15787,9 +15783,11 @@ static const dmlops_rule dmlops_local_response_normalization_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_cumulative_product_members[] = {
-    {"InputTensor", offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 398, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 398, DMLOPS_TENSOR, 0, 0, 0},
-    {"AxisDirection", offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, 0, 0, 0},
+    {"InputTensor", offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 398, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 398, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Axis", offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"AxisDirection", offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"HasExclusiveProduct", offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, HasExclusiveProduct), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, member)
 static const uint8_t dmlops_cumulative_product_code[] = {
@@ -15817,14 +15815,15 @@ static const dmlops_rule dmlops_cumulative_product_rules[] = {
 };
 
 static const dmlops_member dmlops_batch_normalization_grad_members[] = {
-    {"InputTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, 0, 1, 1},
-    {"InputGradientTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, 0, 1, 0},
-    {"MeanTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, MeanTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, 0, 1, 1},
-    {"VarianceTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, VarianceTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, 0, 1, 0},
-    {"ScaleTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputGradientTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, 0, 0, 0},
-    {"OutputScaleGradientTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, OutputScaleGradientTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, 0, 0, 0},
-    {"OutputBiasGradientTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, OutputBiasGradientTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"InputGradientTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"MeanTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, MeanTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"VarianceTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, VarianceTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"ScaleTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputGradientTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"OutputScaleGradientTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, OutputScaleGradientTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"OutputBiasGradientTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, OutputBiasGradientTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Epsilon", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_grad_code[] = {
@@ -15884,15 +15883,15 @@ static const dmlops_rule dmlops_batch_normalization_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_quantized_linear_add_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, 0, 1, 1},
-    {"AScaleTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, AScaleTensor), DMLOPS_ALONE, 404, DMLOPS_TENSOR, 0, 1, 0},
-    {"AZeroPointTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, AZeroPointTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, 1, 1, 0},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, 0, 1, 0},
-    {"BScaleTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BScaleTensor), DMLOPS_ALONE, 404, DMLOPS_TENSOR, 0, 1, 0},
-    {"BZeroPointTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BZeroPointTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputScaleTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 404, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputZeroPointTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"AScaleTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, AScaleTensor), DMLOPS_ALONE, 404, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"AZeroPointTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, AZeroPointTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"BScaleTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BScaleTensor), DMLOPS_ALONE, 404, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"BZeroPointTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BZeroPointTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputScaleTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 404, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputZeroPointTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_quantized_linear_add_code[] = {
@@ -15991,10 +15990,10 @@ static const dmlops_rule dmlops_element_wise_quantized_linear_add_rules[] = {
 };
 
 static const dmlops_member dmlops_dynamic_quantize_linear_members[] = {
-    {"InputTensor", offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 406, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, 0, 0, 0},
-    {"OutputScaleTensor", offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 404, DMLOPS_TENSOR, 0, 0, 0},
-    {"OutputZeroPointTensor", offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 406, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"OutputScaleTensor", offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 404, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"OutputZeroPointTensor", offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, member)
 static const uint8_t dmlops_dynamic_quantize_linear_code[] = {
@@ -16038,12 +16037,20 @@ static const dmlops_rule dmlops_dynamic_quantize_linear_rules[] = {
 };
 
 static const dmlops_member dmlops_roi_align1_members[] = {
-    {"InputTensor", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 408, DMLOPS_TENSOR, 0, 1, 1},
-    {"ROITensor", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), DMLOPS_ALONE, 410, DMLOPS_TENSOR, 0, 1, 0},
-    {"BatchIndicesTensor", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, BatchIndicesTensor), DMLOPS_ALONE, 412, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 408, DMLOPS_TENSOR, 0, 0, 0},
-    {"ReductionFunction", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, ReductionFunction), DMLOPS_ALONE, DMLOPS_ENUM_REDUCE_FUNCTION, DMLOPS_ENUM, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 408, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"ROITensor", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), DMLOPS_ALONE, 410, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"BatchIndicesTensor", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, BatchIndicesTensor), DMLOPS_ALONE, 412, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 408, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ReductionFunction", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, ReductionFunction), DMLOPS_ALONE, DMLOPS_ENUM_REDUCE_FUNCTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"SpatialScaleX", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, SpatialScaleX), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"SpatialScaleY", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, SpatialScaleY), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputPixelOffset", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, InputPixelOffset), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"OutputPixelOffset", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, OutputPixelOffset), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"OutOfBoundsInputValue", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, OutOfBoundsInputValue), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"MinimumSamplesPerOutput", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, MinimumSamplesPerOutput), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"MaximumSamplesPerOutput", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, MaximumSamplesPerOutput), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"AlignRegionsToCorners", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, AlignRegionsToCorners), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, member)
 static const uint8_t dmlops_roi_align1_code[] = {
@@ -16141,14 +16148,21 @@ static const dmlops_rule dmlops_roi_align1_rules[] = {
 };
 
 static const dmlops_member dmlops_roi_align_grad_members[] = {
-    {"InputTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 415, DMLOPS_TENSOR, 1, 1, 0},
-    {"InputGradientTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 415, DMLOPS_TENSOR, 0, 1, 1},
-    {"ROITensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), DMLOPS_ALONE, 417, DMLOPS_TENSOR, 0, 1, 1},
-    {"BatchIndicesTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, BatchIndicesTensor), DMLOPS_ALONE, 419, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputGradientTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 415, DMLOPS_TENSOR, 1, 0, 0},
-    {"OutputROIGradientTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputROIGradientTensor), DMLOPS_ALONE, 417, DMLOPS_TENSOR, 1, 0, 0},
-    {"ReductionFunction", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ReductionFunction), DMLOPS_ALONE, DMLOPS_ENUM_REDUCE_FUNCTION, DMLOPS_ENUM, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 415, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"InputGradientTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 415, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"ROITensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), DMLOPS_ALONE, 417, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BatchIndicesTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, BatchIndicesTensor), DMLOPS_ALONE, 419, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputGradientTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 415, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"OutputROIGradientTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputROIGradientTensor), DMLOPS_ALONE, 417, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"ReductionFunction", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ReductionFunction), DMLOPS_ALONE, DMLOPS_ENUM_REDUCE_FUNCTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"SpatialScaleX", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, SpatialScaleX), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"SpatialScaleY", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, SpatialScaleY), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputPixelOffset", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputPixelOffset), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"OutputPixelOffset", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputPixelOffset), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"MinimumSamplesPerOutput", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, MinimumSamplesPerOutput), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"MaximumSamplesPerOutput", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, MaximumSamplesPerOutput), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"AlignRegionsToCorners", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, AlignRegionsToCorners), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_roi_align_grad_code[] = {
@@ -16290,14 +16304,15 @@ static const dmlops_rule dmlops_roi_align_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_batch_normalization_training_members[] = {
-    {"InputTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, 0, 1, 1},
-    {"ScaleTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, 0, 1, 1},
-    {"BiasTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, 0, 1, 0},
-    {"FusedAddTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, FusedAddTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, 0, 0, 0},
-    {"OutputMeanTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, OutputMeanTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, 0, 0, 0},
-    {"OutputVarianceTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, OutputVarianceTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, 0, 0, 0},
-    {"FusedActivation", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, 1, 0, 0},
+    {"InputTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"ScaleTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BiasTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"FusedAddTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, FusedAddTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"OutputMeanTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, OutputMeanTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"OutputVarianceTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, OutputVarianceTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Epsilon", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"FusedActivation", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_training_code[] = {
@@ -16359,14 +16374,15 @@ static const dmlops_rule dmlops_batch_normalization_training_rules[] = {
 };
 
 static const dmlops_member dmlops_batch_normalization_training_grad_members[] = {
-    {"InputTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, 0, 1, 1},
-    {"InputGradientTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, 0, 1, 0},
-    {"MeanTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, MeanTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, 0, 1, 1},
-    {"VarianceTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, VarianceTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, 0, 1, 0},
-    {"ScaleTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputGradientTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, 0, 0, 0},
-    {"OutputScaleGradientTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, OutputScaleGradientTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, 0, 0, 0},
-    {"OutputBiasGradientTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, OutputBiasGradientTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"InputGradientTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"MeanTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, MeanTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"VarianceTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, VarianceTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"ScaleTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputGradientTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"OutputScaleGradientTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, OutputScaleGradientTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"OutputBiasGradientTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, OutputBiasGradientTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Epsilon", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_training_grad_code[] = {
@@ -16426,10 +16442,12 @@ static const dmlops_rule dmlops_batch_normalization_training_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_clip1_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, 1, 0, 0},
-    {"MinMaxDataType", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, MinMaxDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"MinMaxDataType", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, MinMaxDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Min", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, Min), DMLOPS_ALONE, offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, MinMaxDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0},
+    {"Max", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, Max), DMLOPS_ALONE, offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, MinMaxDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_clip1_code[] = {
@@ -16454,10 +16472,12 @@ static const dmlops_rule dmlops_element_wise_clip1_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_clip_grad1_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, 0, 1, 1},
-    {"InputGradientTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputGradientTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, 0, 0, 0},
-    {"MinMaxDataType", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, MinMaxDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"InputGradientTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputGradientTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"MinMaxDataType", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, MinMaxDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Min", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, Min), DMLOPS_ALONE, offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, MinMaxDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0},
+    {"Max", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, Max), DMLOPS_ALONE, offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, MinMaxDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_clip_grad1_code[] = {
@@ -16488,12 +16508,14 @@ static const dmlops_rule dmlops_element_wise_clip_grad1_rules[] = {
 };
 
 static const dmlops_member dmlops_padding1_members[] = {
-    {"InputTensor", offsetof(DML_PADDING1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 425, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_PADDING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 425, DMLOPS_TENSOR, 0, 0, 0},
-    {"PaddingMode", offsetof(DML_PADDING1_OPERATOR_DESC, PaddingMode), DMLOPS_ALONE, DMLOPS_ENUM_PADDING_MODE, DMLOPS_ENUM, 0, 0, 0},
-    {"PaddingValueDataType", offsetof(DML_PADDING1_OPERATOR_DESC, PaddingValueDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, 0, 0, 0},
-    {"StartPadding", offsetof(DML_PADDING1_OPERATOR_DESC, StartPadding), offsetof(DML_PADDING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_PADDING1_OPERATOR_DESC, EndPadding), offsetof(DML_PADDING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"InputTensor", offsetof(DML_PADDING1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 425, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_PADDING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 425, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"PaddingMode", offsetof(DML_PADDING1_OPERATOR_DESC, PaddingMode), DMLOPS_ALONE, DMLOPS_ENUM_PADDING_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"PaddingValueDataType", offsetof(DML_PADDING1_OPERATOR_DESC, PaddingValueDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"PaddingValue", offsetof(DML_PADDING1_OPERATOR_DESC, PaddingValue), DMLOPS_ALONE, offsetof(DML_PADDING1_OPERATOR_DESC, PaddingValueDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_PADDING1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"StartPadding", offsetof(DML_PADDING1_OPERATOR_DESC, StartPadding), offsetof(DML_PADDING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"EndPadding", offsetof(DML_PADDING1_OPERATOR_DESC, EndPadding), offsetof(DML_PADDING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_padding1_code[] = {
@@ -16550,8 +16572,8 @@ static const dmlops_rule dmlops_padding1_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_negate_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 427, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 427, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 427, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 427, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_negate_code[] = {
@@ -16567,8 +16589,8 @@ static const dmlops_rule dmlops_element_wise_negate_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_gelu_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_GELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_GELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_GELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_GELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_GELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_gelu_code[] = {
@@ -16584,9 +16606,10 @@ static const dmlops_rule dmlops_activation_gelu_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_softmax1_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, 0, 0, 0},
-    {"Axes", offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, Axes), offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"AxisCount", offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Axes", offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, Axes), offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softmax1_code[] = {
@@ -16630,9 +16653,10 @@ static const dmlops_rule dmlops_activation_softmax1_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_log_softmax1_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, 0, 0, 0},
-    {"Axes", offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, Axes), offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"AxisCount", offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Axes", offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, Axes), offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_log_softmax1_code[] = {
@@ -16676,9 +16700,10 @@ static const dmlops_rule dmlops_activation_log_softmax1_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_hardmax1_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, 0, 0, 0},
-    {"Axes", offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, Axes), offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"AxisCount", offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Axes", offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, Axes), offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hardmax1_code[] = {
@@ -16722,13 +16747,14 @@ static const dmlops_rule dmlops_activation_hardmax1_rules[] = {
 };
 
 static const dmlops_member dmlops_resample2_members[] = {
-    {"InputTensor", offsetof(DML_RESAMPLE2_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 431, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_RESAMPLE2_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 431, DMLOPS_TENSOR, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_RESAMPLE2_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, 0, 0, 0},
-    {"RoundingDirection", offsetof(DML_RESAMPLE2_OPERATOR_DESC, RoundingDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, 0, 0, 0},
-    {"Scales", offsetof(DML_RESAMPLE2_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"InputPixelOffsets", offsetof(DML_RESAMPLE2_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"OutputPixelOffsets", offsetof(DML_RESAMPLE2_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputTensor", offsetof(DML_RESAMPLE2_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 431, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_RESAMPLE2_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 431, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_RESAMPLE2_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"RoundingDirection", offsetof(DML_RESAMPLE2_OPERATOR_DESC, RoundingDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Scales", offsetof(DML_RESAMPLE2_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputPixelOffsets", offsetof(DML_RESAMPLE2_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"OutputPixelOffsets", offsetof(DML_RESAMPLE2_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample2_code[] = {
@@ -16770,13 +16796,14 @@ static const dmlops_rule dmlops_resample2_rules[] = {
 };
 
 static const dmlops_member dmlops_resample_grad1_members[] = {
-    {"InputGradientTensor", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 434, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputGradientTensor", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 434, DMLOPS_TENSOR, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, 0, 0, 0},
-    {"RoundingDirection", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, RoundingDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, 0, 0, 0},
-    {"Scales", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"InputPixelOffsets", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"OutputPixelOffsets", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputGradientTensor", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 434, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputGradientTensor", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 434, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"RoundingDirection", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, RoundingDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Scales", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputPixelOffsets", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"OutputPixelOffsets", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample_grad1_code[] = {
@@ -16819,9 +16846,12 @@ static const dmlops_rule dmlops_resample_grad1_rules[] = {
 };
 
 static const dmlops_member dmlops_diagonal_matrix1_members[] = {
-    {"InputTensor", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 436, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 436, DMLOPS_TENSOR, 0, 0, 0},
-    {"ValueDataType", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, ValueDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, 0, 0, 0},
+    {"InputTensor", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 436, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 436, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ValueDataType", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, ValueDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Value", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, Value), DMLOPS_ALONE, offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, ValueDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0},
+    {"DiagonalFillBegin", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, DiagonalFillBegin), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_INT, 0, 0, 0},
+    {"DiagonalFillEnd", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, DiagonalFillEnd), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_INT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_diagonal_matrix1_code[] = {
@@ -16854,21 +16884,24 @@ static const dmlops_rule dmlops_diagonal_matrix1_rules[] = {
 };
 
 static const dmlops_member dmlops_multihead_attention_members[] = {
-    {"QueryTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), DMLOPS_ALONE, 438, DMLOPS_TENSOR, 1, 1, 0},
-    {"KeyTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), DMLOPS_ALONE, 438, DMLOPS_TENSOR, 1, 1, 0},
-    {"ValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), DMLOPS_ALONE, 438, DMLOPS_TENSOR, 1, 1, 0},
-    {"StackedQueryKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), DMLOPS_ALONE, 440, DMLOPS_TENSOR, 1, 1, 0},
-    {"StackedKeyValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), DMLOPS_ALONE, 440, DMLOPS_TENSOR, 1, 1, 0},
-    {"StackedQueryKeyValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), DMLOPS_ALONE, 440, DMLOPS_TENSOR, 1, 1, 0},
-    {"BiasTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 442, DMLOPS_TENSOR, 1, 1, 0},
-    {"MaskTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), DMLOPS_ALONE, 444, DMLOPS_TENSOR, 1, 1, 0},
-    {"RelativePositionBiasTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, 1, 1, 0},
-    {"PastKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, 1, 1, 0},
-    {"PastValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 438, DMLOPS_TENSOR, 0, 0, 0},
-    {"OutputPresentKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentKeyTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, 1, 0, 0},
-    {"OutputPresentValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, 1, 0, 0},
-    {"MaskType", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), DMLOPS_ALONE, DMLOPS_ENUM_MULTIHEAD_ATTENTION_MASK_TYPE, DMLOPS_ENUM, 0, 0, 0},
+    {"QueryTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), DMLOPS_ALONE, 438, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"KeyTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), DMLOPS_ALONE, 438, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"ValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), DMLOPS_ALONE, 438, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"StackedQueryKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), DMLOPS_ALONE, 440, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"StackedKeyValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), DMLOPS_ALONE, 440, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"StackedQueryKeyValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), DMLOPS_ALONE, 440, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"BiasTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 442, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"MaskTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), DMLOPS_ALONE, 444, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"RelativePositionBiasTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"PastKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"PastValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 438, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"OutputPresentKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentKeyTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"OutputPresentValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"Scale", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, Scale), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"MaskFilterValue", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskFilterValue), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"HeadCount", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"MaskType", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), DMLOPS_ALONE, DMLOPS_ENUM_MULTIHEAD_ATTENTION_MASK_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, member)
 static const uint8_t dmlops_multihead_attention_code[] = {
@@ -17471,13 +17504,15 @@ static const dmlops_rule dmlops_multihead_attention_rules[] = {
 };
 
 static const dmlops_member dmlops_lp_pooling1_members[] = {
-    {"InputTensor", offsetof(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_LP_POOLING1_OPERATOR_DESC, Strides), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"WindowSize", offsetof(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"Dilations", offsetof(DML_LP_POOLING1_OPERATOR_DESC, Dilations), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"InputTensor", offsetof(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Strides", offsetof(DML_LP_POOLING1_OPERATOR_DESC, Strides), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"WindowSize", offsetof(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"StartPadding", offsetof(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"EndPadding", offsetof(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"Dilations", offsetof(DML_LP_POOLING1_OPERATOR_DESC, Dilations), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"P", offsetof(DML_LP_POOLING1_OPERATOR_DESC, P), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_lp_pooling1_code[] = {
@@ -17641,13 +17676,15 @@ static const dmlops_rule dmlops_lp_pooling1_rules[] = {
 };
 
 static const dmlops_member dmlops_average_pooling1_members[] = {
-    {"InputTensor", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"WindowSize", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"Dilations", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"InputTensor", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Strides", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"WindowSize", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"StartPadding", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"EndPadding", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"Dilations", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"IncludePadding", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, IncludePadding), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_average_pooling1_code[] = {
@@ -17799,8 +17836,9 @@ static const dmlops_rule dmlops_average_pooling1_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_swish_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_SWISH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 450, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_SWISH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 450, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_SWISH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 450, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_SWISH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 450, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"SigmoidInputScale", offsetof(DML_ACTIVATION_SWISH_OPERATOR_DESC, SigmoidInputScale), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SWISH_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_swish_code[] = {
@@ -17816,8 +17854,10 @@ static const dmlops_rule dmlops_activation_swish_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_hard_swish_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 450, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 450, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 450, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 450, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"Beta", offsetof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hard_swish_code[] = {
@@ -17833,17 +17873,19 @@ static const dmlops_rule dmlops_activation_hard_swish_rules[] = {
 };
 
 static const dmlops_member dmlops_quantized_linear_average_pooling_members[] = {
-    {"InputTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 452, DMLOPS_TENSOR, 0, 1, 1},
-    {"InputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), DMLOPS_ALONE, 454, DMLOPS_TENSOR, 0, 1, 0},
-    {"InputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputZeroPointTensor), DMLOPS_ALONE, 456, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 454, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 456, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 452, DMLOPS_TENSOR, 0, 0, 0},
-    {"Strides", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"WindowSize", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"Dilations", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"InputTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 452, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"InputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), DMLOPS_ALONE, 454, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"InputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputZeroPointTensor), DMLOPS_ALONE, 456, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 454, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 456, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 452, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Strides", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"WindowSize", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"StartPadding", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"EndPadding", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"Dilations", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"IncludePadding", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, IncludePadding), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
@@ -18112,14 +18154,14 @@ static const dmlops_rule dmlops_quantized_linear_average_pooling_rules[] = {
 };
 
 static const dmlops_member dmlops_matrix_multiply_integer_to_float_members[] = {
-    {"ATensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 458, DMLOPS_TENSOR, 0, 1, 1},
-    {"AScaleTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), DMLOPS_ALONE, 460, DMLOPS_TENSOR, 0, 1, 1},
-    {"AZeroPointTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AZeroPointTensor), DMLOPS_ALONE, 462, DMLOPS_TENSOR, 1, 1, 0},
-    {"BTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 458, DMLOPS_TENSOR, 0, 1, 1},
-    {"BScaleTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), DMLOPS_ALONE, 460, DMLOPS_TENSOR, 0, 1, 0},
-    {"BZeroPointTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BZeroPointTensor), DMLOPS_ALONE, 462, DMLOPS_TENSOR, 1, 1, 0},
-    {"BiasTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 464, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 464, DMLOPS_TENSOR, 0, 0, 0},
+    {"ATensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 458, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"AScaleTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), DMLOPS_ALONE, 460, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"AZeroPointTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AZeroPointTensor), DMLOPS_ALONE, 462, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"BTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 458, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"BScaleTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), DMLOPS_ALONE, 460, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"BZeroPointTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BZeroPointTensor), DMLOPS_ALONE, 462, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"BiasTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 464, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 464, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, member)
 static const uint8_t dmlops_matrix_multiply_integer_to_float_code[] = {
@@ -18319,12 +18361,16 @@ static const dmlops_rule dmlops_matrix_multiply_integer_to_float_rules[] = {
 };
 
 static const dmlops_member dmlops_mean_variance_normalization2_members[] = {
-    {"InputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, 0, 1, 1},
-    {"ScaleTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, 1, 1, 0},
-    {"BiasTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, 0, 0, 0},
-    {"Axes", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, Axes), offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"FusedActivation", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, 1, 0, 0},
+    {"InputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"ScaleTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"BiasTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"AxisCount", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Axes", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, Axes), offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"UseMean", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, UseMean), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"UseVariance", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, UseVariance), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"Epsilon", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"FusedActivation", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization2_code[] = {
@@ -18406,22 +18452,26 @@ static const dmlops_rule dmlops_mean_variance_normalization2_rules[] = {
 };
 
 static const dmlops_member dmlops_multihead_attention1_members[] = {
-    {"QueryTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), DMLOPS_ALONE, 468, DMLOPS_TENSOR, 1, 1, 0},
-    {"KeyTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), DMLOPS_ALONE, 468, DMLOPS_TENSOR, 1, 1, 0},
-    {"ValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), DMLOPS_ALONE, 468, DMLOPS_TENSOR, 1, 1, 0},
-    {"StackedQueryKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), DMLOPS_ALONE, 470, DMLOPS_TENSOR, 1, 1, 0},
-    {"StackedKeyValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), DMLOPS_ALONE, 470, DMLOPS_TENSOR, 1, 1, 0},
-    {"StackedQueryKeyValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), DMLOPS_ALONE, 470, DMLOPS_TENSOR, 1, 1, 0},
-    {"BiasTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 472, DMLOPS_TENSOR, 1, 1, 0},
-    {"MaskTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), DMLOPS_ALONE, 474, DMLOPS_TENSOR, 1, 1, 0},
-    {"RelativePositionBiasTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, 1, 1, 0},
-    {"PastKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, 1, 1, 0},
-    {"PastValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, 1, 1, 0},
-    {"PastSequenceLengthsTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), DMLOPS_ALONE, 474, DMLOPS_TENSOR, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 468, DMLOPS_TENSOR, 0, 0, 0},
-    {"OutputPresentKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, 1, 0, 0},
-    {"OutputPresentValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, 1, 0, 0},
-    {"MaskType", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), DMLOPS_ALONE, DMLOPS_ENUM_MULTIHEAD_ATTENTION_MASK_TYPE, DMLOPS_ENUM, 0, 0, 0},
+    {"QueryTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), DMLOPS_ALONE, 468, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"KeyTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), DMLOPS_ALONE, 468, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"ValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), DMLOPS_ALONE, 468, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"StackedQueryKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), DMLOPS_ALONE, 470, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"StackedKeyValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), DMLOPS_ALONE, 470, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"StackedQueryKeyValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), DMLOPS_ALONE, 470, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"BiasTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 472, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"MaskTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), DMLOPS_ALONE, 474, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"RelativePositionBiasTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"PastKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"PastValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"PastSequenceLengthsTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), DMLOPS_ALONE, 474, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 468, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"OutputPresentKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"OutputPresentValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"Scale", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, Scale), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"MaskFilterValue", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskFilterValue), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"QueryHeadCount", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"KeyValueHeadCount", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"MaskType", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), DMLOPS_ALONE, DMLOPS_ENUM_MULTIHEAD_ATTENTION_MASK_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, member)
 static const uint8_t dmlops_multihead_attention1_code[] = {
@@ -19109,10 +19159,11 @@ static const dmlops_rule dmlops_multihead_attention1_rules[] = {
 };
 
 static const dmlops_member dmlops_quantize_members[] = {
-    {"InputTensor", offsetof(DML_QUANTIZE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, 0, 1, 1},
-    {"QuantizationType", offsetof(DML_QUANTIZE_OPERATOR_DESC, QuantizationType), DMLOPS_ALONE, DMLOPS_ENUM_QUANTIZATION_TYPE, DMLOPS_ENUM, 0, 0, 0},
-    {"QuantizationTensors", offsetof(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), offsetof(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 478, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_QUANTIZE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 480, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_QUANTIZE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"QuantizationType", offsetof(DML_QUANTIZE_OPERATOR_DESC, QuantizationType), DMLOPS_ALONE, DMLOPS_ENUM_QUANTIZATION_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"QuantizationTensorCount", offsetof(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"QuantizationTensors", offsetof(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), offsetof(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 478, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_QUANTIZE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 480, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, member)
 static const uint8_t dmlops_quantize_code[] = {
@@ -19207,22 +19258,23 @@ static const dmlops_phrase dmlops_quantize_phrases[] = {
 };
 static const dmlops_rule dmlops_quantize_rules[] = {
     {"DML-QUANTIZE-same-rank", dmlops_by_program, 7, 0, {0, 0}, 0, 0},
-    {"DML-QUANTIZE-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
+    {"DML-QUANTIZE-same-rank", dmlops_same_DimensionCount, 0, 0, {4, 0}, 0, 0},
     {"DML-QUANTIZE-quantization-type", dmlops_by_program, 36, 33, {1, 0}, 1, 0},
     {"DML-QUANTIZE-quantization-tensor-count", dmlops_by_program, 51, 46, {2, 0}, 1, 0},
     {"DML-QUANTIZE-quantization-tensor-count", dmlops_by_program, 63, 46, {3, 0}, 1, 0},
     {"DML-QUANTIZE-block-sizes", dmlops_by_program, 80, 75, {4, 0}, 0, 0},
     {"DML-QUANTIZE-zero-point-sizes", dmlops_by_program, 119, 114, {5, 0}, 1, 0},
-    {"DML-QUANTIZE-same-sizes", dmlops_same_Sizes, 0, 201, {3, 0}, 0, 0},
+    {"DML-QUANTIZE-same-sizes", dmlops_same_Sizes, 0, 201, {4, 0}, 0, 0},
     {"DML-QUANTIZE-scale-type", dmlops_by_program, 211, 206, {6, 0}, 0, 0},
     {"DML-QUANTIZE-zero-point-type", dmlops_by_program, 237, 230, {7, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_dequantize_members[] = {
-    {"InputTensor", offsetof(DML_DEQUANTIZE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 480, DMLOPS_TENSOR, 0, 1, 1},
-    {"QuantizationType", offsetof(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationType), DMLOPS_ALONE, DMLOPS_ENUM_QUANTIZATION_TYPE, DMLOPS_ENUM, 0, 0, 0},
-    {"QuantizationTensors", offsetof(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), offsetof(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 478, DMLOPS_TENSOR, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_DEQUANTIZE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_DEQUANTIZE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 480, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"QuantizationType", offsetof(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationType), DMLOPS_ALONE, DMLOPS_ENUM_QUANTIZATION_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"QuantizationTensorCount", offsetof(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"QuantizationTensors", offsetof(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), offsetof(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 478, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
+    {"OutputTensor", offsetof(DML_DEQUANTIZE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, member)
 static const uint8_t dmlops_dequantize_code[] = {
@@ -19317,25 +19369,27 @@ static const dmlops_phrase dmlops_dequantize_phrases[] = {
 };
 static const dmlops_rule dmlops_dequantize_rules[] = {
     {"DML-DEQUANTIZE-same-rank", dmlops_by_program, 7, 0, {0, 0}, 0, 0},
-    {"DML-DEQUANTIZE-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
+    {"DML-DEQUANTIZE-same-rank", dmlops_same_DimensionCount, 0, 0, {4, 0}, 0, 0},
     {"DML-DEQUANTIZE-quantization-type", dmlops_by_program, 36, 33, {1, 0}, 1, 0},
     {"DML-DEQUANTIZE-quantization-tensor-count", dmlops_by_program, 51, 46, {2, 0}, 1, 0},
     {"DML-DEQUANTIZE-quantization-tensor-count", dmlops_by_program, 63, 46, {3, 0}, 1, 0},
     {"DML-DEQUANTIZE-block-sizes", dmlops_by_program, 80, 75, {4, 0}, 0, 0},
     {"DML-DEQUANTIZE-zero-point-sizes", dmlops_by_program, 119, 114, {5, 0}, 1, 0},
-    {"DML-DEQUANTIZE-same-sizes", dmlops_same_Sizes, 0, 201, {3, 0}, 0, 0},
+    {"DML-DEQUANTIZE-same-sizes", dmlops_same_Sizes, 0, 201, {4, 0}, 0, 0},
     {"DML-DEQUANTIZE-scale-type", dmlops_by_program, 211, 206, {6, 0}, 0, 0},
     {"DML-DEQUANTIZE-zero-point-type", dmlops_by_program, 237, 230, {7, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_resample3_members[] = {
-    {"InputTensor", offsetof(DML_RESAMPLE3_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 482, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_RESAMPLE3_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 482, DMLOPS_TENSOR, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_RESAMPLE3_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, 0, 0, 0},
-    {"RoundingDirection", offsetof(DML_RESAMPLE3_OPERATOR_DESC, RoundingDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, 0, 0, 0},
-    {"Scales", offsetof(DML_RESAMPLE3_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"InputPixelOffsets", offsetof(DML_RESAMPLE3_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"OutputPixelOffsets", offsetof(DML_RESAMPLE3_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputTensor", offsetof(DML_RESAMPLE3_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 482, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_RESAMPLE3_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 482, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_RESAMPLE3_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"RoundingDirection", offsetof(DML_RESAMPLE3_OPERATOR_DESC, RoundingDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Scales", offsetof(DML_RESAMPLE3_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputPixelOffsets", offsetof(DML_RESAMPLE3_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"OutputPixelOffsets", offsetof(DML_RESAMPLE3_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"Antialiased", offsetof(DML_RESAMPLE3_OPERATOR_DESC, Antialiased), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample3_code[] = {
@@ -19377,13 +19431,14 @@ static const dmlops_rule dmlops_resample3_rules[] = {
 };
 
 static const dmlops_member dmlops_fold_members[] = {
-    {"InputTensor", offsetof(DML_FOLD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 484, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_FOLD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 486, DMLOPS_TENSOR, 0, 0, 0},
-    {"WindowSizes", offsetof(DML_FOLD_OPERATOR_DESC, WindowSizes), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"Strides", offsetof(DML_FOLD_OPERATOR_DESC, Strides), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"Dilations", offsetof(DML_FOLD_OPERATOR_DESC, Dilations), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"StartPadding", offsetof(DML_FOLD_OPERATOR_DESC, StartPadding), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
-    {"EndPadding", offsetof(DML_FOLD_OPERATOR_DESC, EndPadding), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 0},
+    {"InputTensor", offsetof(DML_FOLD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 484, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_FOLD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 486, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"WindowSizes", offsetof(DML_FOLD_OPERATOR_DESC, WindowSizes), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Strides", offsetof(DML_FOLD_OPERATOR_DESC, Strides), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Dilations", offsetof(DML_FOLD_OPERATOR_DESC, Dilations), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"StartPadding", offsetof(DML_FOLD_OPERATOR_DESC, StartPadding), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"EndPadding", offsetof(DML_FOLD_OPERATOR_DESC, EndPadding), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, member)
 static const uint8_t dmlops_fold_code[] = {
@@ -19518,13 +19573,14 @@ static const dmlops_rule dmlops_fold_rules[] = {
 };
 
 static const dmlops_member dmlops_unfold_members[] = {
-    {"InputTensor", offsetof(DML_UNFOLD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 486, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_UNFOLD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 484, DMLOPS_TENSOR, 0, 0, 0},
-    {"WindowSizes", offsetof(DML_UNFOLD_OPERATOR_DESC, WindowSizes), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"Strides", offsetof(DML_UNFOLD_OPERATOR_DESC, Strides), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"Dilations", offsetof(DML_UNFOLD_OPERATOR_DESC, Dilations), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"StartPadding", offsetof(DML_UNFOLD_OPERATOR_DESC, StartPadding), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
-    {"EndPadding", offsetof(DML_UNFOLD_OPERATOR_DESC, EndPadding), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, 0, 0, 1},
+    {"InputTensor", offsetof(DML_UNFOLD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 486, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_UNFOLD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 484, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"WindowSizes", offsetof(DML_UNFOLD_OPERATOR_DESC, WindowSizes), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"Strides", offsetof(DML_UNFOLD_OPERATOR_DESC, Strides), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"Dilations", offsetof(DML_UNFOLD_OPERATOR_DESC, Dilations), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"StartPadding", offsetof(DML_UNFOLD_OPERATOR_DESC, StartPadding), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"EndPadding", offsetof(DML_UNFOLD_OPERATOR_DESC, EndPadding), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, member)
 static const uint8_t dmlops_unfold_code[] = {
@@ -19670,7 +19726,7 @@ static const dmlops_operator dmlops_operators[] = {
      7, 0x1000, sizeof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_clip_members, dmlops_element_wise_clip_rules, dmlops_element_wise_clip_code,
      NULL, NULL,
-     8, 0x1000, sizeof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
+     8, 0x1000, sizeof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC), 5, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_cos_members, dmlops_element_wise_cos_rules, dmlops_element_wise_cos_code,
      NULL, NULL,
      9, 0x1000, sizeof(DML_ELEMENT_WISE_COS_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
@@ -19724,7 +19780,7 @@ static const dmlops_operator dmlops_operators[] = {
      25, 0x1000, sizeof(DML_ELEMENT_WISE_POW_OPERATOR_DESC), 4, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_constant_pow_members, dmlops_element_wise_constant_pow_rules, dmlops_element_wise_constant_pow_code,
      NULL, NULL,
-     26, 0x1000, sizeof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
+     26, 0x1000, sizeof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_recip_members, dmlops_element_wise_recip_rules, dmlops_element_wise_recip_code,
      NULL, NULL,
      27, 0x1000, sizeof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
@@ -19742,7 +19798,7 @@ static const dmlops_operator dmlops_operators[] = {
      31, 0x1000, sizeof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_threshold_members, dmlops_element_wise_threshold_rules, dmlops_element_wise_threshold_code,
      NULL, NULL,
-     32, 0x1000, sizeof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
+     32, 0x1000, sizeof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_quantize_linear_members, dmlops_element_wise_quantize_linear_rules, dmlops_element_wise_quantize_linear_code,
      dmlops_element_wise_quantize_linear_phrases, NULL,
      33, 0x1000, sizeof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC), 4, {0, 4, 4, 10, 10}},
@@ -19751,22 +19807,22 @@ static const dmlops_operator dmlops_operators[] = {
      34, 0x1000, sizeof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC), 4, {0, 4, 4, 9, 9}},
     {dmlops_activation_elu_members, dmlops_activation_elu_rules, dmlops_activation_elu_code,
      NULL, NULL,
-     35, 0x1000, sizeof(DML_ACTIVATION_ELU_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
+     35, 0x1000, sizeof(DML_ACTIVATION_ELU_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_activation_hardmax_members, dmlops_activation_hardmax_rules, dmlops_activation_hardmax_code,
      dmlops_activation_hardmax_phrases, NULL,
      36, 0x1000, sizeof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC), 2, {0, 1, 1, 4, 4}},
     {dmlops_activation_hard_sigmoid_members, dmlops_activation_hard_sigmoid_rules, dmlops_activation_hard_sigmoid_code,
      NULL, NULL,
-     37, 0x1000, sizeof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
+     37, 0x1000, sizeof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_activation_identity_members, dmlops_activation_identity_rules, dmlops_activation_identity_code,
      NULL, NULL,
      38, 0x1000, sizeof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_leaky_relu_members, dmlops_activation_leaky_relu_rules, dmlops_activation_leaky_relu_code,
      NULL, NULL,
-     39, 0x1000, sizeof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
+     39, 0x1000, sizeof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_activation_linear_members, dmlops_activation_linear_rules, dmlops_activation_linear_code,
      NULL, NULL,
-     40, 0x1000, sizeof(DML_ACTIVATION_LINEAR_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
+     40, 0x1000, sizeof(DML_ACTIVATION_LINEAR_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_activation_log_softmax_members, dmlops_activation_log_softmax_rules, dmlops_activation_log_softmax_code,
      dmlops_activation_log_softmax_phrases, NULL,
      41, 0x1000, sizeof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC), 2, {0, 1, 1, 4, 4}},
@@ -19775,16 +19831,16 @@ static const dmlops_operator dmlops_operators[] = {
      42, 0x1000, sizeof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_activation_parametric_softplus_members, dmlops_activation_parametric_softplus_rules, dmlops_activation_parametric_softplus_code,
      NULL, NULL,
-     43, 0x1000, sizeof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
+     43, 0x1000, sizeof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_activation_relu_members, dmlops_activation_relu_rules, dmlops_activation_relu_code,
      NULL, NULL,
      44, 0x1000, sizeof(DML_ACTIVATION_RELU_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_scaled_elu_members, dmlops_activation_scaled_elu_rules, dmlops_activation_scaled_elu_code,
      NULL, NULL,
-     45, 0x1000, sizeof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
+     45, 0x1000, sizeof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_activation_scaled_tanh_members, dmlops_activation_scaled_tanh_rules, dmlops_activation_scaled_tanh_code,
      NULL, NULL,
-     46, 0x1000, sizeof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
+     46, 0x1000, sizeof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_activation_sigmoid_members, dmlops_activation_sigmoid_rules, dmlops_activation_sigmoid_code,
      NULL, NULL,
      47, 0x1000, sizeof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
@@ -19793,7 +19849,7 @@ static const dmlops_operator dmlops_operators[] = {
      48, 0x1000, sizeof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC), 2, {0, 1, 1, 4, 4}},
     {dmlops_activation_softplus_members, dmlops_activation_softplus_rules, dmlops_activation_softplus_code,
      dmlops_activation_softplus_phrases, NULL,
-     49, 0x1000, sizeof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC), 2, {0, 2, 2, 4, 4}},
+     49, 0x1000, sizeof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC), 3, {0, 2, 2, 4, 4}},
     {dmlops_activation_softsign_members, dmlops_activation_softsign_rules, dmlops_activation_softsign_code,
      NULL, NULL,
      50, 0x1000, sizeof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
@@ -19802,85 +19858,85 @@ static const dmlops_operator dmlops_operators[] = {
      51, 0x1000, sizeof(DML_ACTIVATION_TANH_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_thresholded_relu_members, dmlops_activation_thresholded_relu_rules, dmlops_activation_thresholded_relu_code,
      NULL, NULL,
-     52, 0x1000, sizeof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
+     52, 0x1000, sizeof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_convolution_members, dmlops_convolution_rules, dmlops_convolution_code,
      dmlops_convolution_phrases, NULL,
-     53, 0x1000, sizeof(DML_CONVOLUTION_OPERATOR_DESC), 12, {0, 5, 5, 18, 19}},
+     53, 0x1000, sizeof(DML_CONVOLUTION_OPERATOR_DESC), 14, {0, 5, 5, 18, 19}},
     {dmlops_gemm_members, dmlops_gemm_rules, dmlops_gemm_code,
      dmlops_gemm_phrases, NULL,
-     54, 0x1000, sizeof(DML_GEMM_OPERATOR_DESC), 7, {0, 3, 3, 10, 11}},
+     54, 0x1000, sizeof(DML_GEMM_OPERATOR_DESC), 9, {0, 3, 3, 10, 11}},
     {dmlops_reduce_members, dmlops_reduce_rules, dmlops_reduce_code,
      dmlops_reduce_phrases, dmlops_reduce_conditions,
-     55, 0x1000, sizeof(DML_REDUCE_OPERATOR_DESC), 4, {0, 1, 1, 4, 5}},
+     55, 0x1000, sizeof(DML_REDUCE_OPERATOR_DESC), 5, {0, 1, 1, 4, 5}},
     {dmlops_average_pooling_members, dmlops_average_pooling_rules, dmlops_average_pooling_code,
      dmlops_average_pooling_phrases, NULL,
-     56, 0x1000, sizeof(DML_AVERAGE_POOLING_OPERATOR_DESC), 6, {0, 2, 2, 6, 8}},
+     56, 0x1000, sizeof(DML_AVERAGE_POOLING_OPERATOR_DESC), 8, {0, 2, 2, 6, 8}},
     {dmlops_lp_pooling_members, dmlops_lp_pooling_rules, dmlops_lp_pooling_code,
      dmlops_lp_pooling_phrases, NULL,
-     57, 0x1000, sizeof(DML_LP_POOLING_OPERATOR_DESC), 6, {0, 3, 3, 7, 10}},
+     57, 0x1000, sizeof(DML_LP_POOLING_OPERATOR_DESC), 8, {0, 3, 3, 7, 10}},
     {dmlops_max_pooling_members, dmlops_max_pooling_rules, dmlops_max_pooling_code,
      dmlops_max_pooling_phrases, NULL,
-     58, 0x1000, sizeof(DML_MAX_POOLING_OPERATOR_DESC), 6, {0, 2, 2, 6, 8}},
+     58, 0x1000, sizeof(DML_MAX_POOLING_OPERATOR_DESC), 7, {0, 2, 2, 6, 8}},
     {dmlops_roi_pooling_members, dmlops_roi_pooling_rules, dmlops_roi_pooling_code,
      dmlops_roi_pooling_phrases, NULL,
-     59, 0x1000, sizeof(DML_ROI_POOLING_OPERATOR_DESC), 3, {0, 0, 0, 9, 9}},
+     59, 0x1000, sizeof(DML_ROI_POOLING_OPERATOR_DESC), 5, {0, 0, 0, 9, 9}},
     {dmlops_slice_members, dmlops_slice_rules, dmlops_slice_code,
      dmlops_slice_phrases, NULL,
-     60, 0x1000, sizeof(DML_SLICE_OPERATOR_DESC), 5, {0, 2, 2, 5, 5}},
+     60, 0x1000, sizeof(DML_SLICE_OPERATOR_DESC), 6, {0, 2, 2, 5, 5}},
     {dmlops_cast_members, dmlops_cast_rules, dmlops_cast_code,
      NULL, NULL,
      61, 0x1000, sizeof(DML_CAST_OPERATOR_DESC), 2, {0, 1, 1, 2, 2}},
     {dmlops_split_members, dmlops_split_rules, dmlops_split_code,
      dmlops_split_phrases, NULL,
-     62, 0x1000, sizeof(DML_SPLIT_OPERATOR_DESC), 2, {0, 3, 3, 6, 6}},
+     62, 0x1000, sizeof(DML_SPLIT_OPERATOR_DESC), 4, {0, 3, 3, 6, 6}},
     {dmlops_join_members, dmlops_join_rules, dmlops_join_code,
      dmlops_join_phrases, NULL,
-     63, 0x1000, sizeof(DML_JOIN_OPERATOR_DESC), 2, {0, 3, 3, 7, 7}},
+     63, 0x1000, sizeof(DML_JOIN_OPERATOR_DESC), 4, {0, 3, 3, 7, 7}},
     {dmlops_padding_members, dmlops_padding_rules, dmlops_padding_code,
      dmlops_padding_phrases, NULL,
-     64, 0x1000, sizeof(DML_PADDING_OPERATOR_DESC), 5, {0, 4, 4, 6, 6}},
+     64, 0x1000, sizeof(DML_PADDING_OPERATOR_DESC), 7, {0, 4, 4, 6, 6}},
     {dmlops_value_scale_2d_members, dmlops_value_scale_2d_rules, dmlops_value_scale_2d_code,
      dmlops_value_scale_2d_phrases, NULL,
-     65, 0x1000, sizeof(DML_VALUE_SCALE_2D_OPERATOR_DESC), 3, {0, 1, 1, 4, 4}},
+     65, 0x1000, sizeof(DML_VALUE_SCALE_2D_OPERATOR_DESC), 5, {0, 1, 1, 4, 4}},
     {dmlops_upsample_2d_members, dmlops_upsample_2d_rules, dmlops_upsample_2d_code,
      dmlops_upsample_2d_phrases, NULL,
-     66, 0x1000, sizeof(DML_UPSAMPLE_2D_OPERATOR_DESC), 3, {0, 3, 3, 5, 5}},
+     66, 0x1000, sizeof(DML_UPSAMPLE_2D_OPERATOR_DESC), 4, {0, 3, 3, 5, 5}},
     {dmlops_gather_members, dmlops_gather_rules, dmlops_gather_code,
      dmlops_gather_phrases, NULL,
-     67, 0x1000, sizeof(DML_GATHER_OPERATOR_DESC), 3, {0, 4, 4, 8, 8}},
+     67, 0x1000, sizeof(DML_GATHER_OPERATOR_DESC), 5, {0, 4, 4, 8, 8}},
     {dmlops_space_to_depth_members, dmlops_space_to_depth_rules, dmlops_space_to_depth_code,
      dmlops_space_to_depth_phrases, NULL,
-     68, 0x1000, sizeof(DML_SPACE_TO_DEPTH_OPERATOR_DESC), 2, {0, 1, 1, 4, 4}},
+     68, 0x1000, sizeof(DML_SPACE_TO_DEPTH_OPERATOR_DESC), 3, {0, 1, 1, 4, 4}},
     {dmlops_depth_to_space_members, dmlops_depth_to_space_rules, dmlops_depth_to_space_code,
      dmlops_depth_to_space_phrases, NULL,
-     69, 0x1000, sizeof(DML_DEPTH_TO_SPACE_OPERATOR_DESC), 2, {0, 1, 1, 4, 4}},
+     69, 0x1000, sizeof(DML_DEPTH_TO_SPACE_OPERATOR_DESC), 3, {0, 1, 1, 4, 4}},
     {dmlops_tile_members, dmlops_tile_rules, dmlops_tile_code,
      dmlops_tile_phrases, NULL,
-     70, 0x1000, sizeof(DML_TILE_OPERATOR_DESC), 3, {0, 2, 3, 5, 5}},
+     70, 0x1000, sizeof(DML_TILE_OPERATOR_DESC), 4, {0, 2, 3, 5, 5}},
     {dmlops_top_k_members, dmlops_top_k_rules, dmlops_top_k_code,
      dmlops_top_k_phrases, NULL,
-     71, 0x1000, sizeof(DML_TOP_K_OPERATOR_DESC), 3, {0, 4, 4, 8, 9}},
+     71, 0x1000, sizeof(DML_TOP_K_OPERATOR_DESC), 5, {0, 4, 4, 8, 9}},
     {dmlops_batch_normalization_members, dmlops_batch_normalization_rules, dmlops_batch_normalization_code,
      dmlops_batch_normalization_phrases, NULL,
-     72, 0x1000, sizeof(DML_BATCH_NORMALIZATION_OPERATOR_DESC), 7, {0, 5, 5, 17, 18}},
+     72, 0x1000, sizeof(DML_BATCH_NORMALIZATION_OPERATOR_DESC), 9, {0, 5, 5, 17, 18}},
     {dmlops_mean_variance_normalization_members, dmlops_mean_variance_normalization_rules, dmlops_mean_variance_normalization_code,
      dmlops_mean_variance_normalization_phrases, NULL,
-     73, 0x1000, sizeof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC), 5, {0, 2, 2, 8, 8}},
+     73, 0x1000, sizeof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC), 8, {0, 2, 2, 8, 8}},
     {dmlops_local_response_normalization_members, dmlops_local_response_normalization_rules, dmlops_local_response_normalization_code,
      dmlops_local_response_normalization_phrases, NULL,
-     74, 0x1000, sizeof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
+     74, 0x1000, sizeof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC), 7, {0, 1, 1, 3, 3}},
     {dmlops_lp_normalization_members, dmlops_lp_normalization_rules, dmlops_lp_normalization_code,
      dmlops_lp_normalization_phrases, NULL,
-     75, 0x1000, sizeof(DML_LP_NORMALIZATION_OPERATOR_DESC), 2, {0, 3, 3, 5, 5}},
+     75, 0x1000, sizeof(DML_LP_NORMALIZATION_OPERATOR_DESC), 5, {0, 3, 3, 5, 5}},
     {dmlops_rnn_members, dmlops_rnn_rules, dmlops_rnn_code,
      dmlops_rnn_phrases, NULL,
-     76, 0x1000, sizeof(DML_RNN_OPERATOR_DESC), 10, {0, 2, 2, 43, 44}},
+     76, 0x1000, sizeof(DML_RNN_OPERATOR_DESC), 11, {0, 2, 2, 43, 44}},
     {dmlops_lstm_members, dmlops_lstm_rules, dmlops_lstm_code,
      dmlops_lstm_phrases, NULL,
-     77, 0x1000, sizeof(DML_LSTM_OPERATOR_DESC), 13, {0, 2, 2, 60, 62}},
+     77, 0x1000, sizeof(DML_LSTM_OPERATOR_DESC), 17, {0, 2, 2, 60, 62}},
     {dmlops_gru_members, dmlops_gru_rules, dmlops_gru_code,
      dmlops_gru_phrases, NULL,
-     78, 0x1000, sizeof(DML_GRU_OPERATOR_DESC), 10, {0, 2, 2, 43, 44}},
+     78, 0x1000, sizeof(DML_GRU_OPERATOR_DESC), 12, {0, 2, 2, 43, 44}},
     {dmlops_element_wise_sign_members, dmlops_element_wise_sign_rules, dmlops_element_wise_sign_code,
      NULL, NULL,
      79, 0x2000, sizeof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
@@ -19916,25 +19972,25 @@ static const dmlops_operator dmlops_operators[] = {
      89, 0x2000, sizeof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC), 4, {0, 2, 2, 6, 6}},
     {dmlops_activation_shrink_members, dmlops_activation_shrink_rules, dmlops_activation_shrink_code,
      NULL, NULL,
-     90, 0x2000, sizeof(DML_ACTIVATION_SHRINK_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
+     90, 0x2000, sizeof(DML_ACTIVATION_SHRINK_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_max_pooling1_members, dmlops_max_pooling1_rules, dmlops_max_pooling1_code,
      dmlops_max_pooling1_phrases, NULL,
-     91, 0x2000, sizeof(DML_MAX_POOLING1_OPERATOR_DESC), 7, {0, 3, 3, 8, 10}},
+     91, 0x2000, sizeof(DML_MAX_POOLING1_OPERATOR_DESC), 8, {0, 3, 3, 8, 10}},
     {dmlops_max_unpooling_members, dmlops_max_unpooling_rules, dmlops_max_unpooling_code,
      NULL, NULL,
      92, 0x2000, sizeof(DML_MAX_UNPOOLING_OPERATOR_DESC), 3, {0, 0, 0, 2, 2}},
     {dmlops_diagonal_matrix_members, NULL, NULL,
      NULL, NULL,
-     93, 0x2000, sizeof(DML_DIAGONAL_MATRIX_OPERATOR_DESC), 1, {0, 0, 0, 0, 0}},
+     93, 0x2000, sizeof(DML_DIAGONAL_MATRIX_OPERATOR_DESC), 3, {0, 0, 0, 0, 0}},
     {dmlops_scatter_elements_members, dmlops_scatter_elements_rules, dmlops_scatter_elements_code,
      dmlops_scatter_elements_phrases, NULL,
-     94, 0x2000, sizeof(DML_SCATTER_ELEMENTS_OPERATOR_DESC), 4, {0, 4, 4, 9, 10}},
+     94, 0x2000, sizeof(DML_SCATTER_ELEMENTS_OPERATOR_DESC), 5, {0, 4, 4, 9, 10}},
     {dmlops_one_hot_members, dmlops_one_hot_rules, dmlops_one_hot_code,
      dmlops_one_hot_phrases, NULL,
-     95, 0x2000, sizeof(DML_ONE_HOT_OPERATOR_DESC), 3, {0, 3, 3, 6, 6}},
+     95, 0x2000, sizeof(DML_ONE_HOT_OPERATOR_DESC), 4, {0, 3, 3, 6, 6}},
     {dmlops_resample_members, dmlops_resample_rules, dmlops_resample_code,
      dmlops_resample_phrases, NULL,
-     96, 0x2000, sizeof(DML_RESAMPLE_OPERATOR_DESC), 4, {0, 2, 2, 4, 5}},
+     96, 0x2000, sizeof(DML_RESAMPLE_OPERATOR_DESC), 5, {0, 2, 2, 4, 5}},
     {dmlops_element_wise_bit_shift_left_members, dmlops_element_wise_bit_shift_left_rules, dmlops_element_wise_bit_shift_left_code,
      NULL, NULL,
      97, 0x2100, sizeof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
@@ -19955,46 +20011,46 @@ static const dmlops_operator dmlops_operators[] = {
      102, 0x2100, sizeof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_fill_value_constant_members, dmlops_fill_value_constant_rules, dmlops_fill_value_constant_code,
      dmlops_fill_value_constant_phrases, NULL,
-     103, 0x2100, sizeof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC), 2, {0, 0, 0, 1, 1}},
+     103, 0x2100, sizeof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC), 3, {0, 0, 0, 1, 1}},
     {dmlops_fill_value_sequence_members, dmlops_fill_value_sequence_rules, dmlops_fill_value_sequence_code,
      dmlops_fill_value_sequence_phrases, NULL,
-     104, 0x2100, sizeof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC), 2, {0, 0, 0, 1, 1}},
+     104, 0x2100, sizeof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC), 4, {0, 0, 0, 1, 1}},
     {dmlops_cumulative_summation_members, dmlops_cumulative_summation_rules, dmlops_cumulative_summation_code,
      dmlops_cumulative_summation_phrases, NULL,
-     105, 0x2100, sizeof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC), 3, {0, 2, 2, 4, 4}},
+     105, 0x2100, sizeof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC), 5, {0, 2, 2, 4, 4}},
     {dmlops_reverse_subsequences_members, dmlops_reverse_subsequences_rules, dmlops_reverse_subsequences_code,
      dmlops_reverse_subsequences_phrases, NULL,
-     106, 0x2100, sizeof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC), 3, {0, 3, 3, 7, 7}},
+     106, 0x2100, sizeof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC), 4, {0, 3, 3, 7, 7}},
     {dmlops_gather_elements_members, dmlops_gather_elements_rules, dmlops_gather_elements_code,
      dmlops_gather_elements_phrases, NULL,
-     107, 0x2100, sizeof(DML_GATHER_ELEMENTS_OPERATOR_DESC), 3, {0, 3, 3, 6, 6}},
+     107, 0x2100, sizeof(DML_GATHER_ELEMENTS_OPERATOR_DESC), 4, {0, 3, 3, 6, 6}},
     {dmlops_gather_nd_members, dmlops_gather_nd_rules, dmlops_gather_nd_code,
      dmlops_gather_nd_phrases, NULL,
-     108, 0x2100, sizeof(DML_GATHER_ND_OPERATOR_DESC), 3, {0, 6, 6, 12, 12}},
+     108, 0x2100, sizeof(DML_GATHER_ND_OPERATOR_DESC), 5, {0, 6, 6, 12, 12}},
     {dmlops_scatter_nd_members, dmlops_scatter_nd_rules, dmlops_scatter_nd_code,
      dmlops_scatter_nd_phrases, NULL,
-     109, 0x2100, sizeof(DML_SCATTER_ND_OPERATOR_DESC), 4, {0, 7, 7, 15, 15}},
+     109, 0x2100, sizeof(DML_SCATTER_ND_OPERATOR_DESC), 6, {0, 7, 7, 15, 15}},
     {dmlops_max_pooling2_members, dmlops_max_pooling2_rules, dmlops_max_pooling2_code,
      dmlops_max_pooling2_phrases, NULL,
-     110, 0x2100, sizeof(DML_MAX_POOLING2_OPERATOR_DESC), 8, {0, 3, 3, 9, 11}},
+     110, 0x2100, sizeof(DML_MAX_POOLING2_OPERATOR_DESC), 9, {0, 3, 3, 9, 11}},
     {dmlops_slice1_members, dmlops_slice1_rules, dmlops_slice1_code,
      dmlops_slice1_phrases, NULL,
-     111, 0x2100, sizeof(DML_SLICE1_OPERATOR_DESC), 5, {0, 2, 3, 7, 7}},
+     111, 0x2100, sizeof(DML_SLICE1_OPERATOR_DESC), 6, {0, 2, 3, 7, 7}},
     {dmlops_top_k1_members, dmlops_top_k1_rules, dmlops_top_k1_code,
      dmlops_top_k1_phrases, NULL,
-     112, 0x2100, sizeof(DML_TOP_K1_OPERATOR_DESC), 4, {0, 4, 4, 8, 9}},
+     112, 0x2100, sizeof(DML_TOP_K1_OPERATOR_DESC), 6, {0, 4, 4, 8, 9}},
     {dmlops_depth_to_space1_members, dmlops_depth_to_space1_rules, dmlops_depth_to_space1_code,
      dmlops_depth_to_space1_phrases, NULL,
-     113, 0x2100, sizeof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC), 3, {0, 1, 1, 4, 4}},
+     113, 0x2100, sizeof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC), 4, {0, 1, 1, 4, 4}},
     {dmlops_space_to_depth1_members, dmlops_space_to_depth1_rules, dmlops_space_to_depth1_code,
      dmlops_space_to_depth1_phrases, NULL,
-     114, 0x2100, sizeof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC), 3, {0, 1, 1, 4, 4}},
+     114, 0x2100, sizeof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC), 4, {0, 1, 1, 4, 4}},
     {dmlops_mean_variance_normalization1_members, dmlops_mean_variance_normalization1_rules, dmlops_mean_variance_normalization1_code,
      dmlops_mean_variance_normalization1_phrases, NULL,
-     115, 0x2100, sizeof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC), 6, {0, 5, 5, 14, 16}},
+     115, 0x2100, sizeof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC), 9, {0, 5, 5, 14, 16}},
     {dmlops_resample1_members, dmlops_resample1_rules, dmlops_resample1_code,
      dmlops_resample1_phrases, NULL,
-     116, 0x2100, sizeof(DML_RESAMPLE1_OPERATOR_DESC), 6, {0, 2, 2, 4, 5}},
+     116, 0x2100, sizeof(DML_RESAMPLE1_OPERATOR_DESC), 7, {0, 2, 2, 4, 5}},
     {dmlops_matrix_multiply_integer_members, dmlops_matrix_multiply_integer_rules, dmlops_matrix_multiply_integer_code,
      dmlops_matrix_multiply_integer_phrases, NULL,
      117, 0x2100, sizeof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC), 5, {0, 2, 2, 11, 11}},
@@ -20003,10 +20059,10 @@ static const dmlops_operator dmlops_operators[] = {
      118, 0x2100, sizeof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC), 9, {0, 7, 7, 25, 25}},
     {dmlops_convolution_integer_members, dmlops_convolution_integer_rules, dmlops_convolution_integer_code,
      dmlops_convolution_integer_phrases, NULL,
-     119, 0x2100, sizeof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC), 9, {0, 5, 5, 17, 18}},
+     119, 0x2100, sizeof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC), 11, {0, 5, 5, 17, 18}},
     {dmlops_quantized_linear_convolution_members, dmlops_quantized_linear_convolution_rules, dmlops_quantized_linear_convolution_code,
      dmlops_quantized_linear_convolution_phrases, NULL,
-     120, 0x2100, sizeof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC), 14, {0, 5, 5, 24, 25}},
+     120, 0x2100, sizeof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC), 16, {0, 5, 5, 24, 25}},
     {dmlops_element_wise_bit_and_members, dmlops_element_wise_bit_and_rules, dmlops_element_wise_bit_and_code,
      NULL, NULL,
      121, 0x3000, sizeof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
@@ -20030,16 +20086,16 @@ static const dmlops_operator dmlops_operators[] = {
      127, 0x3000, sizeof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC), 3, {0, 2, 2, 5, 5}},
     {dmlops_activation_celu_members, dmlops_activation_celu_rules, dmlops_activation_celu_code,
      NULL, NULL,
-     128, 0x3000, sizeof(DML_ACTIVATION_CELU_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
+     128, 0x3000, sizeof(DML_ACTIVATION_CELU_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_activation_relu_grad_members, dmlops_activation_relu_grad_rules, dmlops_activation_relu_grad_code,
      NULL, NULL,
      129, 0x3000, sizeof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_average_pooling_grad_members, dmlops_average_pooling_grad_rules, dmlops_average_pooling_grad_code,
      dmlops_average_pooling_grad_phrases, NULL,
-     130, 0x3000, sizeof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC), 6, {0, 2, 2, 6, 8}},
+     130, 0x3000, sizeof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC), 8, {0, 2, 2, 6, 8}},
     {dmlops_max_pooling_grad_members, dmlops_max_pooling_grad_rules, dmlops_max_pooling_grad_code,
      dmlops_max_pooling_grad_phrases, NULL,
-     131, 0x3000, sizeof(DML_MAX_POOLING_GRAD_OPERATOR_DESC), 8, {0, 3, 3, 10, 12}},
+     131, 0x3000, sizeof(DML_MAX_POOLING_GRAD_OPERATOR_DESC), 9, {0, 3, 3, 10, 12}},
     {dmlops_random_generator_members, dmlops_random_generator_rules, dmlops_random_generator_code,
      dmlops_random_generator_phrases, NULL,
      132, 0x3000, sizeof(DML_RANDOM_GENERATOR_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
@@ -20048,43 +20104,43 @@ static const dmlops_operator dmlops_operators[] = {
      133, 0x3000, sizeof(DML_NONZERO_COORDINATES_OPERATOR_DESC), 3, {0, 0, 0, 5, 5}},
     {dmlops_resample_grad_members, dmlops_resample_grad_rules, dmlops_resample_grad_code,
      dmlops_resample_grad_phrases, NULL,
-     134, 0x3000, sizeof(DML_RESAMPLE_GRAD_OPERATOR_DESC), 6, {0, 2, 2, 4, 5}},
+     134, 0x3000, sizeof(DML_RESAMPLE_GRAD_OPERATOR_DESC), 7, {0, 2, 2, 4, 5}},
     {dmlops_slice_grad_members, dmlops_slice_grad_rules, dmlops_slice_grad_code,
      dmlops_slice_grad_phrases, NULL,
-     135, 0x3000, sizeof(DML_SLICE_GRAD_OPERATOR_DESC), 5, {0, 2, 2, 7, 7}},
+     135, 0x3000, sizeof(DML_SLICE_GRAD_OPERATOR_DESC), 6, {0, 2, 2, 7, 7}},
     {dmlops_adam_optimizer_members, dmlops_adam_optimizer_rules, dmlops_adam_optimizer_code,
      dmlops_adam_optimizer_phrases, NULL,
-     136, 0x3000, sizeof(DML_ADAM_OPTIMIZER_OPERATOR_DESC), 8, {0, 0, 0, 13, 13}},
+     136, 0x3000, sizeof(DML_ADAM_OPTIMIZER_OPERATOR_DESC), 12, {0, 0, 0, 13, 13}},
     {dmlops_argmin_members, dmlops_argmin_rules, dmlops_argmin_code,
      dmlops_argmin_phrases, NULL,
-     137, 0x3000, sizeof(DML_ARGMIN_OPERATOR_DESC), 4, {0, 1, 1, 3, 4}},
+     137, 0x3000, sizeof(DML_ARGMIN_OPERATOR_DESC), 5, {0, 1, 1, 3, 4}},
     {dmlops_argmax_members, dmlops_argmax_rules, dmlops_argmax_code,
      dmlops_argmax_phrases, NULL,
-     138, 0x3000, sizeof(DML_ARGMAX_OPERATOR_DESC), 4, {0, 1, 1, 3, 4}},
+     138, 0x3000, sizeof(DML_ARGMAX_OPERATOR_DESC), 5, {0, 1, 1, 3, 4}},
     {dmlops_roi_align_members, dmlops_roi_align_rules, dmlops_roi_align_code,
      dmlops_roi_align_phrases, NULL,
-     139, 0x3000, sizeof(DML_ROI_ALIGN_OPERATOR_DESC), 6, {0, 2, 2, 8, 9}},
+     139, 0x3000, sizeof(DML_ROI_ALIGN_OPERATOR_DESC), 11, {0, 2, 2, 8, 9}},
     {dmlops_gather_nd1_members, dmlops_gather_nd1_rules, dmlops_gather_nd1_code,
      dmlops_gather_nd1_phrases, NULL,
-     140, 0x3000, sizeof(DML_GATHER_ND1_OPERATOR_DESC), 3, {0, 8, 8, 15, 15}},
+     140, 0x3000, sizeof(DML_GATHER_ND1_OPERATOR_DESC), 6, {0, 8, 8, 15, 15}},
     {dmlops_element_wise_atan_yx_members, dmlops_element_wise_atan_yx_rules, dmlops_element_wise_atan_yx_code,
      NULL, NULL,
      141, 0x3100, sizeof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_clip_grad_members, dmlops_element_wise_clip_grad_rules, dmlops_element_wise_clip_grad_code,
      NULL, NULL,
-     142, 0x3100, sizeof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
+     142, 0x3100, sizeof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC), 5, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_difference_square_members, dmlops_element_wise_difference_square_rules, dmlops_element_wise_difference_square_code,
      NULL, NULL,
      143, 0x3100, sizeof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_local_response_normalization_grad_members, dmlops_local_response_normalization_grad_rules, dmlops_local_response_normalization_grad_code,
      dmlops_local_response_normalization_grad_phrases, NULL,
-     144, 0x3100, sizeof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC), 3, {0, 1, 1, 5, 5}},
+     144, 0x3100, sizeof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC), 8, {0, 1, 1, 5, 5}},
     {dmlops_cumulative_product_members, dmlops_cumulative_product_rules, dmlops_cumulative_product_code,
      dmlops_cumulative_product_phrases, NULL,
-     145, 0x3100, sizeof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC), 3, {0, 2, 2, 4, 4}},
+     145, 0x3100, sizeof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC), 5, {0, 2, 2, 4, 4}},
     {dmlops_batch_normalization_grad_members, dmlops_batch_normalization_grad_rules, dmlops_batch_normalization_grad_code,
      dmlops_batch_normalization_grad_phrases, NULL,
-     146, 0x3100, sizeof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC), 8, {0, 7, 7, 21, 21}},
+     146, 0x3100, sizeof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC), 9, {0, 7, 7, 21, 21}},
     {dmlops_element_wise_quantized_linear_add_members, dmlops_element_wise_quantized_linear_add_rules, dmlops_element_wise_quantized_linear_add_code,
      dmlops_element_wise_quantized_linear_add_phrases, NULL,
      147, 0x4000, sizeof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC), 9, {0, 8, 8, 19, 19}},
@@ -20093,25 +20149,25 @@ static const dmlops_operator dmlops_operators[] = {
      148, 0x4000, sizeof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC), 4, {0, 3, 3, 7, 7}},
     {dmlops_roi_align1_members, dmlops_roi_align1_rules, dmlops_roi_align1_code,
      dmlops_roi_align1_phrases, NULL,
-     149, 0x4000, sizeof(DML_ROI_ALIGN1_OPERATOR_DESC), 6, {0, 2, 2, 8, 9}},
+     149, 0x4000, sizeof(DML_ROI_ALIGN1_OPERATOR_DESC), 14, {0, 2, 2, 8, 9}},
     {dmlops_roi_align_grad_members, dmlops_roi_align_grad_rules, dmlops_roi_align_grad_code,
      dmlops_roi_align_grad_phrases, NULL,
-     150, 0x4100, sizeof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC), 8, {0, 5, 5, 16, 17}},
+     150, 0x4100, sizeof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC), 15, {0, 5, 5, 16, 17}},
     {dmlops_batch_normalization_training_members, dmlops_batch_normalization_training_rules, dmlops_batch_normalization_training_code,
      dmlops_batch_normalization_training_phrases, NULL,
-     151, 0x4100, sizeof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC), 8, {0, 6, 6, 18, 19}},
+     151, 0x4100, sizeof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC), 9, {0, 6, 6, 18, 19}},
     {dmlops_batch_normalization_training_grad_members, dmlops_batch_normalization_training_grad_rules, dmlops_batch_normalization_training_grad_code,
      dmlops_batch_normalization_training_grad_phrases, NULL,
-     152, 0x4100, sizeof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC), 8, {0, 7, 7, 21, 21}},
+     152, 0x4100, sizeof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC), 9, {0, 7, 7, 21, 21}},
     {dmlops_element_wise_clip1_members, dmlops_element_wise_clip1_rules, dmlops_element_wise_clip1_code,
      dmlops_element_wise_clip1_phrases, NULL,
-     153, 0x5000, sizeof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC), 4, {0, 1, 1, 4, 4}},
+     153, 0x5000, sizeof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC), 6, {0, 1, 1, 4, 4}},
     {dmlops_element_wise_clip_grad1_members, dmlops_element_wise_clip_grad1_rules, dmlops_element_wise_clip_grad1_code,
      dmlops_element_wise_clip_grad1_phrases, NULL,
-     154, 0x5000, sizeof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC), 4, {0, 2, 2, 7, 7}},
+     154, 0x5000, sizeof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC), 6, {0, 2, 2, 7, 7}},
     {dmlops_padding1_members, dmlops_padding1_rules, dmlops_padding1_code,
      dmlops_padding1_phrases, NULL,
-     155, 0x5000, sizeof(DML_PADDING1_OPERATOR_DESC), 6, {0, 3, 3, 6, 6}},
+     155, 0x5000, sizeof(DML_PADDING1_OPERATOR_DESC), 8, {0, 3, 3, 6, 6}},
     {dmlops_element_wise_negate_members, dmlops_element_wise_negate_rules, dmlops_element_wise_negate_code,
      NULL, NULL,
      156, 0x5000, sizeof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
@@ -20120,69 +20176,74 @@ static const dmlops_operator dmlops_operators[] = {
      157, 0x5100, sizeof(DML_ACTIVATION_GELU_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_softmax1_members, dmlops_activation_softmax1_rules, dmlops_activation_softmax1_code,
      dmlops_activation_softmax1_phrases, NULL,
-     158, 0x5100, sizeof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC), 3, {0, 1, 1, 4, 5}},
+     158, 0x5100, sizeof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC), 4, {0, 1, 1, 4, 5}},
     {dmlops_activation_log_softmax1_members, dmlops_activation_log_softmax1_rules, dmlops_activation_log_softmax1_code,
      dmlops_activation_log_softmax1_phrases, NULL,
-     159, 0x5100, sizeof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC), 3, {0, 1, 1, 4, 5}},
+     159, 0x5100, sizeof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC), 4, {0, 1, 1, 4, 5}},
     {dmlops_activation_hardmax1_members, dmlops_activation_hardmax1_rules, dmlops_activation_hardmax1_code,
      dmlops_activation_hardmax1_phrases, NULL,
-     160, 0x5100, sizeof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC), 3, {0, 1, 1, 4, 5}},
+     160, 0x5100, sizeof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC), 4, {0, 1, 1, 4, 5}},
     {dmlops_resample2_members, dmlops_resample2_rules, dmlops_resample2_code,
      dmlops_resample2_phrases, NULL,
-     161, 0x5100, sizeof(DML_RESAMPLE2_OPERATOR_DESC), 7, {0, 2, 2, 4, 5}},
+     161, 0x5100, sizeof(DML_RESAMPLE2_OPERATOR_DESC), 8, {0, 2, 2, 4, 5}},
     {dmlops_resample_grad1_members, dmlops_resample_grad1_rules, dmlops_resample_grad1_code,
      dmlops_resample_grad1_phrases, NULL,
-     162, 0x5100, sizeof(DML_RESAMPLE_GRAD1_OPERATOR_DESC), 7, {0, 2, 2, 4, 5}},
+     162, 0x5100, sizeof(DML_RESAMPLE_GRAD1_OPERATOR_DESC), 8, {0, 2, 2, 4, 5}},
     {dmlops_diagonal_matrix1_members, dmlops_diagonal_matrix1_rules, dmlops_diagonal_matrix1_code,
      dmlops_diagonal_matrix1_phrases, NULL,
-     163, 0x5100, sizeof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC), 3, {0, 1, 1, 4, 4}},
+     163, 0x5100, sizeof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC), 6, {0, 1, 1, 4, 4}},
     {dmlops_multihead_attention_members, dmlops_multihead_attention_rules, dmlops_multihead_attention_code,
      dmlops_multihead_attention_phrases, NULL,
-     164, 0x6100, sizeof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC), 15, {0, 13, 13, 45, 45}},
+     164, 0x6100, sizeof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC), 18, {0, 13, 13, 45, 45}},
     {dmlops_lp_pooling1_members, dmlops_lp_pooling1_rules, dmlops_lp_pooling1_code,
      dmlops_lp_pooling1_phrases, NULL,
-     165, 0x6200, sizeof(DML_LP_POOLING1_OPERATOR_DESC), 7, {0, 3, 3, 8, 11}},
+     165, 0x6200, sizeof(DML_LP_POOLING1_OPERATOR_DESC), 9, {0, 3, 3, 8, 11}},
     {dmlops_average_pooling1_members, dmlops_average_pooling1_rules, dmlops_average_pooling1_code,
      dmlops_average_pooling1_phrases, NULL,
-     166, 0x6200, sizeof(DML_AVERAGE_POOLING1_OPERATOR_DESC), 7, {0, 2, 2, 7, 9}},
+     166, 0x6200, sizeof(DML_AVERAGE_POOLING1_OPERATOR_DESC), 9, {0, 2, 2, 7, 9}},
     {dmlops_activation_swish_members, dmlops_activation_swish_rules, dmlops_activation_swish_code,
      NULL, NULL,
-     167, 0x6200, sizeof(DML_ACTIVATION_SWISH_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
+     167, 0x6200, sizeof(DML_ACTIVATION_SWISH_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_activation_hard_swish_members, dmlops_activation_hard_swish_rules, dmlops_activation_hard_swish_code,
      NULL, NULL,
-     168, 0x6200, sizeof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
+     168, 0x6200, sizeof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_quantized_linear_average_pooling_members, dmlops_quantized_linear_average_pooling_rules, dmlops_quantized_linear_average_pooling_code,
      dmlops_quantized_linear_average_pooling_phrases, NULL,
-     169, 0x6200, sizeof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC), 11, {0, 2, 2, 16, 18}},
+     169, 0x6200, sizeof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC), 13, {0, 2, 2, 16, 18}},
     {dmlops_matrix_multiply_integer_to_float_members, dmlops_matrix_multiply_integer_to_float_rules, dmlops_matrix_multiply_integer_to_float_code,
      dmlops_matrix_multiply_integer_to_float_phrases, NULL,
      170, 0x6200, sizeof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC), 8, {0, 5, 5, 22, 23}},
     {dmlops_mean_variance_normalization2_members, dmlops_mean_variance_normalization2_rules, dmlops_mean_variance_normalization2_code,
      dmlops_mean_variance_normalization2_phrases, NULL,
-     171, 0x6300, sizeof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC), 6, {0, 3, 3, 10, 11}},
+     171, 0x6300, sizeof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC), 10, {0, 3, 3, 10, 11}},
     {dmlops_multihead_attention1_members, dmlops_multihead_attention1_rules, dmlops_multihead_attention1_code,
      dmlops_multihead_attention1_phrases, NULL,
-     172, 0x6300, sizeof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC), 16, {0, 16, 16, 48, 50}},
+     172, 0x6300, sizeof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC), 20, {0, 16, 16, 48, 50}},
     {dmlops_quantize_members, dmlops_quantize_rules, dmlops_quantize_code,
      dmlops_quantize_phrases, NULL,
-     173, 0x6300, sizeof(DML_QUANTIZE_OPERATOR_DESC), 4, {0, 5, 5, 10, 10}},
+     173, 0x6300, sizeof(DML_QUANTIZE_OPERATOR_DESC), 5, {0, 5, 5, 10, 10}},
     {dmlops_dequantize_members, dmlops_dequantize_rules, dmlops_dequantize_code,
      dmlops_dequantize_phrases, NULL,
-     174, 0x6300, sizeof(DML_DEQUANTIZE_OPERATOR_DESC), 4, {0, 5, 5, 10, 10}},
+     174, 0x6300, sizeof(DML_DEQUANTIZE_OPERATOR_DESC), 5, {0, 5, 5, 10, 10}},
     {dmlops_resample3_members, dmlops_resample3_rules, dmlops_resample3_code,
      dmlops_resample3_phrases, NULL,
-     175, 0x6400, sizeof(DML_RESAMPLE3_OPERATOR_DESC), 7, {0, 2, 2, 4, 5}},
+     175, 0x6400, sizeof(DML_RESAMPLE3_OPERATOR_DESC), 9, {0, 2, 2, 4, 5}},
     {dmlops_fold_members, dmlops_fold_rules, dmlops_fold_code,
      dmlops_fold_phrases, NULL,
-     176, 0x6400, sizeof(DML_FOLD_OPERATOR_DESC), 7, {0, 1, 3, 9, 9}},
+     176, 0x6400, sizeof(DML_FOLD_OPERATOR_DESC), 8, {0, 1, 3, 9, 9}},
     {dmlops_unfold_members, dmlops_unfold_rules, dmlops_unfold_code,
      dmlops_unfold_phrases, NULL,
-     177, 0x6400, sizeof(DML_UNFOLD_OPERATOR_DESC), 7, {0, 1, 3, 7, 7}},
+     177, 0x6400, sizeof(DML_UNFOLD_OPERATOR_DESC), 8, {0, 1, 3, 7, 7}},
 };
 
 static inline const dmlops_operator* dmlops_find(int64_t type) {
     const int64_t position = dmlops_position(type);
     return position < 0 ? NULL : &dmlops_operators[position];
+}
+
+static inline const char* dmlops_member_name(int64_t type, size_t index) {
+    const dmlops_operator* op = dmlops_find(type);
+    return op != NULL && index < op->member_count ? op->members[index].name : NULL;
 }
 
 static inline void dmlops_judge_stage(dmlops_run* run, dmlops_stage stage) {
@@ -21487,9 +21548,9 @@ static const dmlops_output dmlops_outputs[] = {
     /* CAST */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0, 0, 0},
     /* SPLIT */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* JOIN */
-    {DMLOPS_NO_PROGRAM, 269, 1, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 269, 2, 1, DMLOPS_NOTHING, 0, 0},
     /* PADDING */
     {DMLOPS_NO_PROGRAM, 129, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* VALUE_SCALE_2D */
@@ -21734,9 +21795,9 @@ static const dmlops_output dmlops_outputs[] = {
     {2078, DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     {2092, DMLOPS_NO_PROGRAM, 14, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* QUANTIZE */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 4, DMLOPS_NOTHING, 0, 0, 0},
     /* DEQUANTIZE */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 4, DMLOPS_NOTHING, 0, 0, 0},
     /* RESAMPLE3 */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* FOLD */
@@ -21959,6 +22020,31 @@ static inline int dmlops_readable(const void* description, const dmlops_member* 
     return readable;
 }
 
+/* Reports why outputs cannot be inferred from a member. A tensor that cannot be read breaks a rule. */
+DMLOPS_CALLED void dmlops_report_unusable(
+    dmlops_run* why, const DML_OPERATOR_DESC* desc, const dmlops_member* member) {
+    const size_t length = strlen(member->name);
+    dmlops_violation found[16];
+    size_t count;
+    if (dmlops_address(desc->Desc, member) == NULL) {
+        dmlops_report(
+            why, "", NULL, member->name, "%m is absent; the outputs of %s do not follow without it",
+            dmlops_operator_name(dmlops_enum(&desc->Type)));
+        return;
+    }
+    count = dmlops_validate(desc, (DML_FEATURE_LEVEL)why->level, found, sizeof found / sizeof *found);
+    for (size_t i = 0; i < count && i < sizeof found / sizeof *found; ++i) {
+        if (strncmp(found[i].path, member->name, length) == 0 && strchr(".[", found[i].path[length]) != NULL) {
+            if (why->count++ < why->capacity) {
+                *why->out = found[i];
+                why->out->member = why->out->path;
+            }
+            return;
+        }
+    }
+    dmlops_report(why, "", NULL, member->name, "%m has more entries than are read");
+}
+
 /* Whether outputs can be inferred from a member: it is present if required, and can be read. */
 static inline int dmlops_inferable(const void* description, const dmlops_member* member) {
     UINT count = 1;
@@ -21974,28 +22060,24 @@ static inline int dmlops_inferable(const void* description, const dmlops_member*
     return member->kind != DMLOPS_TENSOR || !member->is_input || dmlops_readable(description, member);
 }
 
-/* Whether every array has the count that the inputs require, so that its entries can be read. */
-static inline int dmlops_counts_hold(const void* description, const dmlops_operator* op) {
-    dmlops_run run;
-    dmlops_begin(&run, dmlops_names_FEATURE_LEVEL[0].value, NULL, 0); /* the newest */
-    run.description = description;
-    run.op = op;
-    for (size_t i = 0; i < op->firsts[DMLOPS_STAGE_COUNTS + 1]; ++i) {
-        if (op->rules[i].limits) {
-            op->rules[i].judge(&run, op, &op->rules[i], description);
-        }
-    }
-    return run.count == 0;
-}
-
-/* Whether outputs can be inferred from what is given. */
-static inline int dmlops_can_infer(const void* description, const dmlops_operator* op) {
+/* Whether outputs can be inferred from what is given: each member can be read, and every array has the count that the
+   inputs require. If not, `why` is told. */
+static inline int dmlops_can_infer(const DML_OPERATOR_DESC* desc, const dmlops_operator* op, dmlops_run* why) {
     for (size_t i = 0; i < op->member_count; ++i) {
-        if (!dmlops_inferable(description, &op->members[i])) {
+        const dmlops_member* member = &op->members[i];
+        if (!dmlops_inferable(desc->Desc, member)) {
+            dmlops_report_unusable(why, desc, member);
             return 0;
         }
     }
-    return dmlops_counts_hold(description, op);
+    why->description = desc->Desc;
+    why->op = op;
+    for (size_t i = 0; i < op->firsts[DMLOPS_STAGE_COUNTS + 1]; ++i) {
+        if (op->rules[i].limits) {
+            op->rules[i].judge(why, op, &op->rules[i], desc->Desc);
+        }
+    }
+    return why->count == 0;
 }
 
 /* The data type of an output, which can be any number, replacing the given one. */
@@ -22049,22 +22131,37 @@ static inline int dmlops_are_sizes(const dmlops_list* list) {
     return are;
 }
 
-/* An output as far as it can be inferred, whether or not the description breaks rules. */
+/* Reports sizes that no tensor can have. */
+DMLOPS_CALLED void dmlops_report_sizes(dmlops_run* why, const dmlops_place* place, const dmlops_list* list) {
+    char sizes[DMLOPS_MESSAGE_SIZE];
+    dmlops_text text;
+    text.first = sizes;
+    text.size = sizeof sizes;
+    text.length = 0;
+    dmlops_put(&text, "[");
+    for (int64_t i = 0; i < list->count; ++i) {
+        dmlops_put(&text, i > 0 ? ", " : "");
+        dmlops_put_integer(&text, list->values[i]);
+    }
+    dmlops_put(&text, "]");
+    dmlops_report(why, "", place, "Sizes", "%m would be %s", (const char*)sizes);
+}
+
+/* An output as far as it can be inferred, whether or not the description breaks rules; else `why` is told. */
 static inline dmlops_inference dmlops_work_out(
-    const DML_OPERATOR_DESC* desc, size_t number, DML_BUFFER_TENSOR_DESC* tensor, UINT* sizes) {
-    const int64_t position = desc == NULL ? -1 : dmlops_position(dmlops_enum(&desc->Type));
+    const DML_OPERATOR_DESC* desc, size_t number, DML_BUFFER_TENSOR_DESC* tensor, UINT* sizes, dmlops_run* why) {
+    const int64_t position = dmlops_position(dmlops_enum(&desc->Type));
     const dmlops_output* output = dmlops_output_of(position, number);
     const DML_BUFFER_TENSOR_DESC* given = &dmlops_absent;
     const dmlops_operator* op;
     const dmlops_member* member;
     DML_BUFFER_TENSOR_DESC made;
     dmlops_list list;
-    if (output == NULL) {
-        return DMLOPS_NO_OUTPUT;
-    }
+    dmlops_place place = {NULL, NULL, -1};
     op = &dmlops_operators[position];
     member = &op->members[output->member];
-    if (desc->Desc == NULL || !dmlops_can_infer(desc->Desc, op)) {
+    place.name = member->name;
+    if (!dmlops_can_infer(desc, op, why)) {
         return DMLOPS_NEEDS_INPUT;
     }
     if (member->count == DMLOPS_ALONE && dmlops_readable(desc->Desc, member)) {
@@ -22076,12 +22173,22 @@ static inline dmlops_inference dmlops_work_out(
     }
     dmlops_infer_sizes(desc->Desc, op, output, given, &list);
     if (dmlops_bits(dmlops_enum(&made.DataType)) == 0) {
-        return output->type_from == DMLOPS_NOTHING ? DMLOPS_NEEDS_CHOICE : DMLOPS_NEEDS_INPUT;
+        if (output->type_from == DMLOPS_NOTHING) {
+            dmlops_report(why, "", &place, "DataType", "%m does not follow from the inputs and must be given");
+            return DMLOPS_NEEDS_CHOICE;
+        }
+        place.name = op->members[output->type_from].name;
+        dmlops_report(
+            why, "", &place, "DataType", "%m is %e; the data type of %s does not follow from it",
+            dmlops_names_TENSOR_DATA_TYPE, dmlops_enum(&made.DataType), member->name);
+        return DMLOPS_NEEDS_INPUT;
     }
     if (list.count == 0 && output->sizes_start == DMLOPS_NO_PROGRAM && output->sizes_from == DMLOPS_NOTHING) {
+        dmlops_report(why, "", &place, "Sizes", "%m does not follow from the inputs and must be given");
         return DMLOPS_NEEDS_CHOICE;
     }
     if (!dmlops_are_sizes(&list)) {
+        dmlops_report_sizes(why, &place, &list);
         return DMLOPS_NO_SIZES;
     }
     for (int64_t i = 0; i < list.count; ++i) {
@@ -22100,8 +22207,9 @@ static inline dmlops_inference dmlops_work_out(
     return DMLOPS_INFERRED;
 }
 
-static inline dmlops_inference dmlops_infer_output(
-    const DML_OPERATOR_DESC* desc, size_t number, DML_BUFFER_TENSOR_DESC* tensor, UINT* sizes) {
+static inline dmlops_inference dmlops_infer_output_or_reason(
+    const DML_OPERATOR_DESC* desc, size_t number, DML_BUFFER_TENSOR_DESC* tensor, UINT* sizes,
+    dmlops_violation* reason) {
     union {
         void* alignment;
         unsigned char bytes[DMLOPS_DESC_SIZE];
@@ -22111,10 +22219,21 @@ static inline dmlops_inference dmlops_infer_output(
     DML_BUFFER_TENSOR_DESC tensors[DMLOPS_MAX_OUTPUTS];
     UINT arrays[DMLOPS_MAX_OUTPUTS][DML_TENSOR_DIMENSION_COUNT_MAX1];
     const int64_t position = desc == NULL ? -1 : dmlops_position(dmlops_enum(&desc->Type));
+    const DML_FEATURE_LEVEL newest = (DML_FEATURE_LEVEL)dmlops_names_FEATURE_LEVEL[0].value;
+    dmlops_run why;
+    dmlops_begin(&why, dmlops_enum(&newest), reason, reason != NULL);
     if (dmlops_output_of(position, number) == NULL) {
+        if (position < 0) {
+            dmlops_validate(desc, newest, reason, reason != NULL);
+        } else {
+            dmlops_report(
+                &why, "", NULL, NULL, "%s has no output %i", dmlops_operator_name(dmlops_enum(&desc->Type)),
+                (int64_t)(number & INT32_MAX));
+        }
         return DMLOPS_NO_OUTPUT;
     }
     if (desc->Desc == NULL) {
+        dmlops_validate(desc, newest, reason, reason != NULL);
         return DMLOPS_NEEDS_INPUT;
     }
     memcpy(copy.bytes, desc->Desc, dmlops_inferences[position].size);
@@ -22123,7 +22242,7 @@ static inline dmlops_inference dmlops_infer_output(
         const int is_left_out = member->optional && dmlops_address(desc->Desc, member) == NULL;
         if (i == number || (member->count == DMLOPS_ALONE && !is_left_out)) {
             const void* place = &places[i];
-            const dmlops_inference ended = dmlops_work_out(desc, i, &tensors[i], arrays[i]);
+            const dmlops_inference ended = dmlops_work_out(desc, i, &tensors[i], arrays[i], &why);
             if (ended != DMLOPS_INFERRED) {
                 return ended;
             }
@@ -22134,13 +22253,18 @@ static inline dmlops_inference dmlops_infer_output(
     }
     completed.Type = desc->Type;
     completed.Desc = copy.bytes;
-    if (dmlops_validate(&completed, (DML_FEATURE_LEVEL)dmlops_names_FEATURE_LEVEL[0].value, NULL, 0) > 0) {
+    if (dmlops_validate(&completed, newest, reason, reason != NULL) > 0) {
         return DMLOPS_NO_SIZES;
     }
     *tensor = tensors[number];
     memcpy(sizes, arrays[number], tensor->DimensionCount * sizeof *sizes);
     tensor->Sizes = sizes;
     return DMLOPS_INFERRED;
+}
+
+static inline dmlops_inference dmlops_infer_output(
+    const DML_OPERATOR_DESC* desc, size_t number, DML_BUFFER_TENSOR_DESC* tensor, UINT* sizes) {
+    return dmlops_infer_output_or_reason(desc, number, tensor, sizes, NULL);
 }
 
 /* Copies. */
@@ -22194,9 +22318,9 @@ static inline void* dmlops_copy_members(dmlops_block* block, const DML_OPERATOR_
     char* copy = op == NULL ? NULL : (char*)dmlops_copy_bytes(block, desc->Desc, op->size);
     for (size_t i = 0; op != NULL && i < op->member_count; ++i) {
         const dmlops_member* member = &op->members[i];
-        const void* source = member->kind == DMLOPS_ENUM ? NULL : dmlops_address(desc->Desc, member);
+        const void* source = dmlops_is_pointer(member) ? dmlops_address(desc->Desc, member) : NULL;
         void* target = NULL;
-        if (member->kind == DMLOPS_ENUM) {
+        if (!dmlops_is_pointer(member)) {
             continue;
         }
         if (source != NULL) {
@@ -23110,6 +23234,505 @@ static inline DML_FEATURE_LEVEL dmlops_min_feature_level_of_graph(
         }
     }
     return (DML_FEATURE_LEVEL)0;
+}
+
+/* JSON. */
+
+/* Text that may be longer than the memory for it; its length goes on counting. */
+typedef struct dmlops_json {
+    char* text;
+    size_t size;
+    size_t length;
+} dmlops_json;
+
+DMLOPS_CALLED void dmlops_write(dmlops_json* json, const char* more) {
+    for (; *more != '\0'; ++more, ++json->length) {
+        if (json->length + 1 < json->size) {
+            json->text[json->length] = *more;
+        }
+    }
+}
+
+/* Ends the text, as snprintf does. */
+static inline size_t dmlops_end_json(dmlops_json* json) {
+    if (json->size > 0) {
+        json->text[json->length < json->size ? json->length : json->size - 1] = '\0';
+    }
+    return json->length;
+}
+
+/* The bytes of the UTF-8 character that comes next; 0 if there is none. */
+static inline size_t dmlops_utf8(const unsigned char* next) {
+    const size_t length = next[0] < 0x80 ? 1 : next[0] < 0xc2 ? 0 : next[0] < 0xe0 ? 2 : next[0] < 0xf0 ? 3 : next[0] < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < length; ++i) {
+        if ((next[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    if (length > 2) { /* neither longer than needed, nor a surrogate, nor beyond the last character */
+        const unsigned start = (unsigned)next[0] << 8 | next[1];
+        const int is_wrong = start < 0xe0a0 || (start >= 0xeda0 && start < 0xee80) || (start >= 0xf080 && start < 0xf090) || start >= 0xf490;
+        return is_wrong && start != 0xf090 ? 0 : length;
+    }
+    return length;
+}
+
+/* A string; each byte that is not UTF-8 becomes a question mark. */
+DMLOPS_CALLED void dmlops_write_string(dmlops_json* json, const char* string) {
+    dmlops_write(json, "\"");
+    while (*string != '\0') {
+        char one[8] = "?";
+        size_t length = dmlops_utf8((const unsigned char*)string);
+        const unsigned char first = (unsigned char)*string;
+        if (first < 0x20 || first == '"' || first == '\\') {
+            snprintf(one, sizeof one, "\\u%04x", first);
+        } else if (length > 0) {
+            memcpy(one, string, length);
+        } else {
+            length = 1;
+        }
+        dmlops_write(json, one);
+        string += length;
+    }
+    dmlops_write(json, "\"");
+}
+
+DMLOPS_CALLED void dmlops_write_integer(dmlops_json* json, int is_negative, uint64_t magnitude) {
+    char digits[DMLOPS_MOST_DIGITS];
+    dmlops_write(json, dmlops_digits(digits, is_negative, magnitude));
+}
+
+static inline void dmlops_write_signed(dmlops_json* json, int64_t value) {
+    dmlops_write_integer(json, value < 0, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+/* A number with so many significant digits, and a sign that it is no integer. JSON has no NaN and no infinity: these are
+   strings. */
+DMLOPS_CALLED void dmlops_write_float(dmlops_json* json, double value, int precision) {
+    char memory[DMLOPS_MOST_DIGITS];
+    const char* digits = dmlops_float_digits(memory, value, precision);
+    const int is_finite = value - value == 0;
+    dmlops_write(json, is_finite ? "" : "\"");
+    dmlops_write(json, digits);
+    dmlops_write(json, !is_finite ? "\"" : strpbrk(digits, ".e") == NULL ? ".0" : "");
+}
+
+static inline double dmlops_of_half(uint16_t half) {
+    const uint64_t sign = half >> 15;
+    const uint64_t exponent = half >> 10 & 31;
+    const uint64_t fraction = half & 1023;
+    const uint64_t bits = sign << 63 | (exponent == 31 ? 2047 : exponent + 1008) << 52 | fraction << 42;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return exponent != 0 ? value : (sign != 0 ? -1.0 : 1.0) * (double)fraction / 16777216.0;
+}
+
+/* A number at an address, a struct of numbers, or a union, whose type is `data_type`. */
+DMLOPS_CALLED void dmlops_write_number(dmlops_json* json, dmlops_type type, const char* at, int64_t data_type) {
+    switch (type) {
+    case DMLOPS_TYPE_NONE:
+        break;
+    case DMLOPS_TYPE_SCALE_BIAS:
+        dmlops_write(json, "{\"Scale\": ");
+        dmlops_write_number(json, DMLOPS_TYPE_FLOAT, at + offsetof(DML_SCALE_BIAS, Scale), 0);
+        dmlops_write(json, ", \"Bias\": ");
+        dmlops_write_number(json, DMLOPS_TYPE_FLOAT, at + offsetof(DML_SCALE_BIAS, Bias), 0);
+        dmlops_write(json, "}");
+        break;
+    case DMLOPS_TYPE_FLOAT:
+    {
+        FLOAT value;
+        memcpy(&value, at, sizeof value);
+        dmlops_write_float(json, value, 9);
+        break;
+    }
+    case DMLOPS_TYPE_UINT:
+    {
+        UINT value;
+        memcpy(&value, at, sizeof value);
+        dmlops_write_integer(json, 0, value);
+        break;
+    }
+    case DMLOPS_TYPE_BOOL:
+    {
+        int32_t value;
+        memcpy(&value, at, sizeof value);
+        dmlops_write(json, value != 0 ? "true" : "false");
+        break;
+    }
+    case DMLOPS_TYPE_SIZE_2D:
+        dmlops_write(json, "{\"Width\": ");
+        dmlops_write_number(json, DMLOPS_TYPE_UINT, at + offsetof(DML_SIZE_2D, Width), 0);
+        dmlops_write(json, ", \"Height\": ");
+        dmlops_write_number(json, DMLOPS_TYPE_UINT, at + offsetof(DML_SIZE_2D, Height), 0);
+        dmlops_write(json, "}");
+        break;
+    case DMLOPS_TYPE_INT:
+    {
+        INT value;
+        memcpy(&value, at, sizeof value);
+        dmlops_write_signed(json, value);
+        break;
+    }
+    case DMLOPS_TYPE_SCALAR_UNION:
+        switch (data_type) {
+        case 1: /* FLOAT32 */
+            dmlops_write_number(json, DMLOPS_TYPE_FLOAT, at, 0);
+            break;
+        case 2: /* FLOAT16 */
+            dmlops_write_number(json, DMLOPS_TYPE_HALF, at, 0);
+            break;
+        case 3: /* UINT32 */
+            dmlops_write_number(json, DMLOPS_TYPE_UINT32, at, 0);
+            break;
+        case 4: /* UINT16 */
+            dmlops_write_number(json, DMLOPS_TYPE_UINT16, at, 0);
+            break;
+        case 5: /* UINT8 */
+            dmlops_write_number(json, DMLOPS_TYPE_UINT8, at, 0);
+            break;
+        case 6: /* INT32 */
+            dmlops_write_number(json, DMLOPS_TYPE_INT32, at, 0);
+            break;
+        case 7: /* INT16 */
+            dmlops_write_number(json, DMLOPS_TYPE_INT16, at, 0);
+            break;
+        case 8: /* INT8 */
+            dmlops_write_number(json, DMLOPS_TYPE_INT8, at, 0);
+            break;
+        case 9: /* FLOAT64 */
+            dmlops_write_number(json, DMLOPS_TYPE_DOUBLE, at, 0);
+            break;
+        case 10: /* UINT64 */
+            dmlops_write_number(json, DMLOPS_TYPE_UINT64, at, 0);
+            break;
+        case 11: /* INT64 */
+            dmlops_write_number(json, DMLOPS_TYPE_INT64, at, 0);
+            break;
+        case 12: /* UINT4 */
+            dmlops_write_number(json, DMLOPS_TYPE_UINT8, at, 0);
+            break;
+        case 13: /* INT4 */
+            dmlops_write_number(json, DMLOPS_TYPE_INT8, at, 0);
+            break;
+        default:
+            dmlops_write(json, "0");
+        }
+        break;
+    case DMLOPS_TYPE_BYTE:
+    {
+        BYTE value;
+        memcpy(&value, at, sizeof value);
+        dmlops_write_integer(json, 0, value);
+        break;
+    }
+    case DMLOPS_TYPE_INT8:
+    {
+        INT8 value;
+        memcpy(&value, at, sizeof value);
+        dmlops_write_signed(json, value);
+        break;
+    }
+    case DMLOPS_TYPE_UINT8:
+    {
+        UINT8 value;
+        memcpy(&value, at, sizeof value);
+        dmlops_write_integer(json, 0, value);
+        break;
+    }
+    case DMLOPS_TYPE_INT16:
+    {
+        INT16 value;
+        memcpy(&value, at, sizeof value);
+        dmlops_write_signed(json, value);
+        break;
+    }
+    case DMLOPS_TYPE_UINT16:
+    {
+        UINT16 value;
+        memcpy(&value, at, sizeof value);
+        dmlops_write_integer(json, 0, value);
+        break;
+    }
+    case DMLOPS_TYPE_INT32:
+    {
+        INT32 value;
+        memcpy(&value, at, sizeof value);
+        dmlops_write_signed(json, value);
+        break;
+    }
+    case DMLOPS_TYPE_UINT32:
+    {
+        UINT32 value;
+        memcpy(&value, at, sizeof value);
+        dmlops_write_integer(json, 0, value);
+        break;
+    }
+    case DMLOPS_TYPE_INT64:
+    {
+        INT64 value;
+        memcpy(&value, at, sizeof value);
+        dmlops_write_signed(json, value);
+        break;
+    }
+    case DMLOPS_TYPE_UINT64:
+    {
+        UINT64 value;
+        memcpy(&value, at, sizeof value);
+        dmlops_write_integer(json, 0, value);
+        break;
+    }
+    case DMLOPS_TYPE_DOUBLE:
+    {
+        DOUBLE value;
+        memcpy(&value, at, sizeof value);
+        dmlops_write_float(json, value, 17);
+        break;
+    }
+    case DMLOPS_TYPE_HALF:
+    {
+        uint16_t value;
+        memcpy(&value, at, sizeof value);
+        dmlops_write_float(json, dmlops_of_half(value), 9);
+        break;
+    }
+    }
+}
+
+static const dmlops_member dmlops_tensor_members[] = {
+    {"DataType", offsetof(DML_BUFFER_TENSOR_DESC, DataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"Flags", offsetof(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_BUFFER_TENSOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Sizes", offsetof(DML_BUFFER_TENSOR_DESC, Sizes), offsetof(DML_BUFFER_TENSOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"Strides", offsetof(DML_BUFFER_TENSOR_DESC, Strides), offsetof(DML_BUFFER_TENSOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 1, 0, 0},
+    {"TotalTensorSizeInBytes", offsetof(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT64, 0, 0, 0},
+    {"GuaranteedBaseOffsetAlignment", offsetof(DML_BUFFER_TENSOR_DESC, GuaranteedBaseOffsetAlignment), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+};
+
+static inline void dmlops_write_operator(dmlops_json* json, const DML_OPERATOR_DESC* desc, int is_activation);
+DMLOPS_CALLED void dmlops_write_members(
+    dmlops_json* json, const dmlops_member* members, size_t count, const void* description, int is_activation);
+
+/* A tensor; of another type than BUFFER only the type, for nothing else is known of it. */
+static inline void dmlops_write_tensor(dmlops_json* json, const DML_TENSOR_DESC* tensor) {
+    if (dmlops_is_buffer(tensor) && tensor->Desc != NULL) {
+        dmlops_write_members(
+            json, dmlops_tensor_members, sizeof dmlops_tensor_members / sizeof *dmlops_tensor_members, tensor->Desc, 0);
+    } else {
+        dmlops_write(json, "{\"Type\": ");
+        dmlops_write_signed(json, dmlops_enum(&tensor->Type));
+        dmlops_write(json, ", \"Desc\": null}");
+    }
+}
+
+/* An entry of a member that is an address. */
+static inline void dmlops_write_entry(
+    dmlops_json* json, const dmlops_member* member, const void* entries, int64_t at, int is_activation) {
+    switch ((dmlops_kind)member->kind) {
+    case DMLOPS_TENSOR:
+        dmlops_write_tensor(json, (const DML_TENSOR_DESC*)entries + at);
+        break;
+    case DMLOPS_ACTIVATION:
+        if (is_activation) { /* activations have none of their own */
+            dmlops_write(json, "null");
+        } else {
+            dmlops_write_operator(json, (const DML_OPERATOR_DESC*)entries + at, 1);
+        }
+        break;
+    default:
+        dmlops_write_number(json, (dmlops_type)member->type, (const char*)entries + at * member->detail, 0);
+    }
+}
+
+static inline void dmlops_write_member(
+    dmlops_json* json, const dmlops_member* member, const void* description, int is_activation) {
+    const char* at = (const char*)description + member->offset;
+    if (member->kind == DMLOPS_ENUM) {
+        const int64_t value = dmlops_enum(at);
+        const char* name = dmlops_name(dmlops_enumerations[member->detail].values, value);
+        if (name != NULL) {
+            dmlops_write_string(json, name);
+        } else {
+            dmlops_write_signed(json, value);
+        }
+    } else if (member->kind == DMLOPS_BY_VALUE) {
+        dmlops_write_number(
+            json, (dmlops_type)member->type, at, dmlops_enum((const char*)description + member->detail));
+    } else if (member->count == DMLOPS_ALONE && dmlops_address(description, member) == NULL) {
+        dmlops_write(json, "null");
+    } else if (member->count == DMLOPS_ALONE) {
+        dmlops_write_entry(json, member, dmlops_address(description, member), 0, is_activation);
+    } else {
+        const int64_t count = dmlops_count(description, member);
+        UINT whole;
+        memcpy(&whole, (const char*)description + member->count, sizeof whole);
+        if (count < whole) {
+            dmlops_write(json, "null");
+            return;
+        }
+        dmlops_write(json, "[");
+        for (int64_t i = 0; i < count; ++i) {
+            dmlops_write(json, i > 0 ? ", " : "");
+            dmlops_write_entry(json, member, dmlops_address(description, member), i, is_activation);
+        }
+        dmlops_write(json, "]");
+    }
+}
+
+/* The members of a struct, without optional ones that are absent. */
+DMLOPS_CALLED void dmlops_write_members(
+    dmlops_json* json, const dmlops_member* members, size_t count, const void* description, int is_activation) {
+    const char* separator = "{";
+    for (size_t i = 0; i < count; ++i) {
+        const int is_absent = dmlops_is_pointer(&members[i]) && dmlops_address(description, &members[i]) == NULL;
+        if (!is_absent || !members[i].optional) {
+            dmlops_write(json, separator);
+            dmlops_write_string(json, members[i].name);
+            dmlops_write(json, ": ");
+            dmlops_write_member(json, &members[i], description, is_activation);
+            separator = ", ";
+        }
+    }
+    dmlops_write(json, *separator == '{' ? "{}" : "}");
+}
+
+/* The type and the members of a description, within an object. */
+static inline void dmlops_write_described(dmlops_json* json, const DML_OPERATOR_DESC* desc, int is_activation) {
+    const int64_t type = dmlops_enum(&desc->Type);
+    const dmlops_operator* op = dmlops_find(type);
+    dmlops_write(json, "\"type\": ");
+    if (op != NULL) {
+        dmlops_write(json, "\"DML_OPERATOR_");
+        dmlops_write(json, dmlops_operator_name(type));
+        dmlops_write(json, "\"");
+    } else {
+        dmlops_write_signed(json, type);
+    }
+    dmlops_write(json, ", \"desc\": ");
+    if (op != NULL && desc->Desc != NULL) {
+        dmlops_write_members(json, op->members, op->member_count, desc->Desc, is_activation);
+    } else {
+        dmlops_write(json, "null");
+    }
+}
+
+static inline void dmlops_write_operator(dmlops_json* json, const DML_OPERATOR_DESC* desc, int is_activation) {
+    dmlops_write(json, "{");
+    dmlops_write_described(json, desc, is_activation);
+    dmlops_write(json, "}");
+}
+
+static inline size_t dmlops_to_json(const DML_OPERATOR_DESC* desc, char* text, size_t size) {
+    dmlops_json json = {text, size, 0};
+    if (desc == NULL) {
+        dmlops_write(&json, "null");
+    } else {
+        dmlops_write_operator(&json, desc, 0);
+    }
+    return dmlops_end_json(&json);
+}
+
+/* Graphs. */
+
+static inline void dmlops_write_edges(dmlops_json* json, const DML_GRAPH_DESC* graph, int64_t type) {
+    const dmlops_edge_list* list = &dmlops_edge_lists[type - 1];
+    UINT count;
+    const DML_GRAPH_EDGE_DESC* edges = dmlops_edges_of(graph, type, &count);
+    dmlops_write(json, ", ");
+    dmlops_write_string(json, list->name);
+    dmlops_write(json, edges == NULL && count > 0 ? ": null" : ": [");
+    for (UINT i = 0; edges != NULL && i < count; ++i) {
+        dmlops_write(json, i > 0 ? ", " : "");
+        if (edges[i].Desc != NULL && dmlops_enum(&edges[i].Type) == type) {
+            const dmlops_edge edge = dmlops_edge_of(&edges[i], type);
+            const UINT indices[] = {edge.from_node, edge.from_slot, edge.to_node, edge.to_slot};
+            const char* separator = "{";
+            for (int j = 0; j < 4; ++j) {
+                if (list->members[j] != NULL) {
+                    dmlops_write(json, separator);
+                    dmlops_write_string(json, list->members[j]);
+                    dmlops_write(json, ": ");
+                    dmlops_write_integer(json, 0, indices[j]);
+                    separator = ", ";
+                }
+            }
+            dmlops_write(json, "}");
+        } else {
+            dmlops_write(json, "null");
+        }
+    }
+    dmlops_write(json, edges == NULL && count > 0 ? "" : "]");
+}
+
+/* Bytes as base64. */
+static inline void dmlops_write_bytes(dmlops_json* json, const unsigned char* bytes, size_t size) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    dmlops_write(json, "\"");
+    for (size_t i = 0; i < size; i += 3) {
+        const size_t left = size - i;
+        const unsigned word = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) | (left > 2 ? bytes[i + 2] : 0);
+        const char four[] = {
+            digits[word >> 18], digits[word >> 12 & 63], left > 1 ? digits[word >> 6 & 63] : '=',
+            left > 2 ? digits[word & 63] : '=', '\0'};
+        dmlops_write(json, four);
+    }
+    dmlops_write(json, "\"");
+}
+
+/* A node; null for one whose type is unknown. */
+static inline void dmlops_write_node(
+    dmlops_json* json, const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, size_t at) {
+    const int64_t type = dmlops_node_type(graph, at);
+    const char* name = dmlops_node_name(graph, at);
+    if (type != 1 && type != 2) {
+        dmlops_write(json, "null");
+        return;
+    }
+    dmlops_write(json, "{");
+    if (name != NULL) {
+        dmlops_write(json, "\"name\": ");
+        dmlops_write_string(json, name);
+        dmlops_write(json, ", ");
+    }
+    if (type == 2) {
+        const DML_CONSTANT_DATA_GRAPH_NODE_DESC* desc =
+            (const DML_CONSTANT_DATA_GRAPH_NODE_DESC*)graph->Nodes[at].Desc;
+        dmlops_write(json, "\"constant\": ");
+        if (desc->Data != NULL && desc->DataSize <= DMLOPS_CONSTANT_SIZE) {
+            dmlops_write_bytes(json, (const unsigned char*)desc->Data, desc->DataSize);
+        } else {
+            dmlops_write_integer(json, 0, desc->DataSize);
+        }
+    } else if (operators != NULL && operators[at] != NULL) {
+        dmlops_write_described(json, operators[at], 0);
+    } else {
+        dmlops_write(json, "\"type\": null");
+    }
+    dmlops_write(json, "}");
+}
+
+static inline size_t dmlops_graph_to_json(
+    const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, char* text, size_t size) {
+    dmlops_json json = {text, size, 0};
+    if (graph == NULL) {
+        dmlops_write(&json, "null");
+        return dmlops_end_json(&json);
+    }
+    dmlops_write(&json, "{\"InputCount\": ");
+    dmlops_write_integer(&json, 0, graph->InputCount);
+    dmlops_write(&json, ", \"OutputCount\": ");
+    dmlops_write_integer(&json, 0, graph->OutputCount);
+    dmlops_write(&json, ", \"Nodes\": [");
+    for (UINT at = 0; graph->Nodes != NULL && at < graph->NodeCount; ++at) {
+        dmlops_write(&json, at > 0 ? ", " : "");
+        dmlops_write_node(&json, graph, operators, at);
+    }
+    dmlops_write(&json, "]");
+    for (int64_t type = 1; type <= 3; ++type) {
+        dmlops_write_edges(&json, graph, type);
+    }
+    dmlops_write(&json, "}");
+    return dmlops_end_json(&json);
 }
 
 #ifdef DMLOPS_DISPATCH
@@ -45508,13 +46131,9 @@ static inline void dmlops_refuse_unread(dmlops_planning* planning, int64_t type,
     for (size_t i = 0; i < rules->member_count; ++i) {
         const dmlops_member* member = &rules->members[i];
         if (dmlops_is_unread(description, member)) {
-            uint32_t place = 0; /* among all members; rules leave out numbers */
             UINT count;
-            while (strcmp(dmlops_member_name(type, place), member->name) != 0) {
-                ++place;
-            }
             memcpy(&count, (const char*)description + member->count, sizeof count);
-            dmlops_out_refuse(planning, DMLOPS_REASON_LONG_LIST, place, count);
+            dmlops_out_refuse(planning, DMLOPS_REASON_LONG_LIST, (int64_t)i, count);
         }
     }
 }

@@ -107,15 +107,25 @@ static void validate(const DML_OPERATOR_DESC* desc, DML_FEATURE_LEVEL level) {
 
 static void infer(const DML_OPERATOR_DESC* desc) {
     dmlops_inference ended = DMLOPS_INFERRED;
+    dmlops_violation reason;
     for (size_t number = 0; ended != DMLOPS_NO_OUTPUT; ++number) {
         DML_BUFFER_TENSOR_DESC* tensor = (DML_BUFFER_TENSOR_DESC*)block(sizeof *tensor);
         UINT* sizes = (UINT*)block(DML_TENSOR_DIMENSION_COUNT_MAX1 * sizeof *sizes);
-        ended = dmlops_infer_output(desc, number, tensor, sizes);
+        ended = dmlops_infer_output_or_reason(desc, number, tensor, sizes, &reason);
+        check(dmlops_infer_output(desc, number, tensor, sizes) == ended);
+        check(ended == DMLOPS_INFERRED || *reason.message != '\0');
         if (ended == DMLOPS_INFERRED) {
             check(tensor->Sizes == sizes);
             check(tensor->DimensionCount >= 1 && tensor->DimensionCount <= DML_TENSOR_DIMENSION_COUNT_MAX1);
         }
     }
+}
+
+static void write(const DML_OPERATOR_DESC* desc) {
+    const size_t length = dmlops_to_json(desc, NULL, 0);
+    const size_t size = length / 2 + 1;
+    char* text = (char*)block(size);
+    check(dmlops_to_json(desc, text, size) == length && memchr(text, 0, size) == text + size - 1);
 }
 
 static void plan(const DML_OPERATOR_DESC* desc) {
@@ -155,6 +165,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     desc = (const DML_OPERATOR_DESC*)read_shape(&from, &shapes[OPERATOR_DESC], 1);
     validate(desc, level);
     infer(desc);
+    write(desc);
     plan(desc);
     while (block_count > 0) {
         free(blocks[--block_count]);

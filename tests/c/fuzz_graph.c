@@ -41,6 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     DML_GRAPH_EDGE_DESC edges[3][EDGES];
     DML_GRAPH_DESC graph;
     dmlops_violation found[4];
+    char text[512];
     unsigned char* work;
     size_t bytes_needed;
     memset(&graph, 0, sizeof graph);
@@ -88,6 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         dmlops_validate_graph(&graph, operators, DML_FEATURE_LEVEL_6_4, work, found, 4);
         dmlops_advise_on_graph(&graph, operators, DML_FEATURE_LEVEL_6_4, work, found, 4);
         dmlops_min_feature_level_of_graph(&graph, operators, work);
+        dmlops_graph_to_json(&graph, operators, text, sizeof text);
     }
     free(work);
     return 0;

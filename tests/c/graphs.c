@@ -90,6 +90,12 @@ DML_OPERATOR_DESC* copy_of(const DML_OPERATOR_DESC* desc) {
     return (DML_OPERATOR_DESC*)(void*)copy;
 }
 
+/* A graph as JSON; null if it is longer than `text`. */
+const char* json_of(const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, char* text, size_t size) {
+    const size_t length = dmlops_graph_to_json(graph, operators, NULL, 0);
+    return length < size && dmlops_graph_to_json(graph, operators, text, size) == length ? text : NULL;
+}
+
 void free_copy(DML_OPERATOR_DESC* copy) {
     free(copy);
 }

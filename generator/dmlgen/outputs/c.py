@@ -8,6 +8,7 @@ from itertools import accumulate
 
 from dmlgen.message import SHOWN
 from dmlgen.outputs import c_dispatch, c_graphs
+from dmlgen.outputs.c_json import json_view
 from dmlgen.outputs.c_layout import POINTER_SIZES, layout
 from dmlgen.outputs.c_program import (
     ENTRY,
@@ -84,6 +85,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         enums=enums_in_order(registry),
         names=names(registry),
         enum_names=list(registry.enums),
+        json=json_view(registry),
         data_types=registry.data_types,
         signed_types=sum(1 << value for value in registry.signed),
         interfaces=interfaces(registry),

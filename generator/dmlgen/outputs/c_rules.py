@@ -112,11 +112,12 @@ class SupportView:
 
 @dataclass(frozen=True)
 class MemberView:
-    """A member to check, with what it can be, depending on its kind.
+    """A member, with what it can be, depending on its kind.
 
     That is the lines of a table, newest level first, or the names and levels of activations; `enum` is the
-    name of its enumeration; `entry` is the C type of what an address is of. `infers` is true for a member
-    that must be given for outputs to be inferred.
+    name of its enumeration; `type` is that of a number or of what an address leads to, `entry` the latter in
+    C, `typed_by` the member that says the type. `infers` is true for a member that must be given for outputs
+    to be inferred.
     """
 
     name: str
@@ -128,7 +129,9 @@ class MemberView:
     support: tuple[SupportView, ...] = ()
     activations: tuple[tuple[str, int], ...] = ()
     enum: str = ""
+    type: str = ""
     entry: str = ""
+    typed_by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -185,8 +188,9 @@ class Tables:
         """The tables with the index of the first line of each; each ends with a line without a level."""
         return [(start, lines) for lines, start in self._starts.items()]
 
-    def detail(self, member: MemberView) -> str:
-        """The start of a member's table, its activations, its enumeration, or the size of an entry, as C."""
+    def detail(self, member: MemberView, struct: str) -> str:
+        """The start of a member's table, its activations, its enumeration, the size of an entry, or the
+        offset of the member of `struct` that says its type, as C."""
         match member.kind:
             case "TENSOR":
                 return str(self._starts[member.support])
@@ -194,7 +198,9 @@ class Tables:
                 return str(self.activations[member.activations])
             case "ENUM":
                 return f"DMLOPS_ENUM_{member.enum}"
-        return f"sizeof({member.entry})"
+            case "ADDRESS":
+                return f"sizeof({member.entry})"
+        return f"offsetof({struct}, {member.typed_by})" if member.typed_by else "0"
 
     def type_lists(self, registry: Registry) -> list[TypeListView]:
         lists = [tuple(registry.data_type[name].value for name in names) for names in self.types]
@@ -370,39 +376,50 @@ def longest_list(rules: Iterable[Rule]) -> int:
 
 
 def _members(registry: Registry, operator: Operator) -> tuple[tuple[MemberView, ...], dict[ir.Expr, int]]:
-    """The members to check, and the conditions of support tables with their numbers."""
+    """The members in struct order, and the conditions of support tables with their numbers."""
     conditions: dict[ir.Expr, int] = {}
     members: list[MemberView] = []
     inferring = _inferring(operator)
     for member in operator.members:
-        kind = _member_kind(registry, member)
-        if kind is not None:
-            members.append(
-                MemberView(
-                    member.name,
-                    kind,
-                    member.count,
-                    member.optional,
-                    is_input=member.role == "input",
-                    infers=member.pointer and not member.optional and member.name in inferring,
-                    support=_table(registry, operator, member.name, conditions) if kind == "TENSOR" else (),
-                    activations=_taken(registry, operator) if kind == "ACTIVATION" else (),
-                    enum=member.type if kind == "ENUM" else "",
-                    entry=c_type(registry, replace(member, pointer=False)) if kind == "ADDRESS" else "",
-                )
+        view = plain_member(registry, member)
+        members.append(
+            replace(
+                view,
+                is_input=member.role == "input",
+                infers=member.pointer and not member.optional and member.name in inferring,
+                support=_table(registry, operator, member.name, conditions) if member.is_tensor else (),
+                activations=_taken(registry, operator) if view.kind == "ACTIVATION" else (),
             )
+        )
     return tuple(members), conditions
 
 
-def _member_kind(registry: Registry, member: Member) -> str | None:
-    """The kind of check; None for a number, whose type allows any value."""
+def plain_member(registry: Registry, member: Member) -> MemberView:
+    """A member by itself, without what its operator says of it."""
+    kind = _member_kind(registry, member)
+    return MemberView(
+        member.name,
+        kind,
+        member.count,
+        member.optional,
+        is_input=False,
+        infers=False,
+        enum=member.type if kind == "ENUM" else "",
+        type=member.type if kind in ("ADDRESS", "BY_VALUE") else "",
+        entry=c_type(registry, replace(member, pointer=False)) if kind == "ADDRESS" else "",
+        typed_by=member.typed_by,
+    )
+
+
+def _member_kind(registry: Registry, member: Member) -> str:
+    """The kind of check; BY_VALUE has none, since its type allows any value."""
     if member.is_tensor:
         return "TENSOR"
     if member.type == _OPERATOR:
         return "ACTIVATION"
     if member.type in registry.enums:
         return "ENUM"
-    return "ADDRESS" if member.pointer else None
+    return "ADDRESS" if member.pointer else "BY_VALUE"
 
 
 def _table(

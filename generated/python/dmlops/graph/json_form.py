@@ -5,8 +5,9 @@
 By names, `{"inputs": ["x"], "outputs": ["y"], "nodes": [...]}`: each node is a description as DxDispatch
 reads it, `{"name": ..., "type": ..., "desc": ..., "bindings": {"InputTensor": "x", "OutputTensor": "y"}}`.
 Bindings give each tensor the name of a value; an array has a list of them, with null for none. An output of
-the description that is left out is inferred. A constant is `{"constant": 4, "bindings": {"Data": "k"}}`: its
-size in bytes, or its contents in base64, or a list of elements of the type that its first reader has.
+the description that is left out is inferred; one that is null stays absent. A constant is
+`{"constant": 4, "bindings": {"Data": "k"}}`: its size in bytes, or its contents in base64, or a list of
+elements of the type that its first reader has.
 
 By indices, as in the ABI: `{"InputCount": 1, "OutputCount": 1, "Nodes": [...], "InputEdges": [...], ...}`;
 nodes are the same, without bindings.
@@ -66,13 +67,14 @@ def _nodes(value: Any, path: str) -> Iterator[tuple[Node, dict[str, Any]]]:
                 desc = read_description({key: part for key, part in given.items() if key != "name"})
             except JsonError as error:
                 raise JsonError(f"{where}.{error.path}" if error.path else where, error.reason) from None
-            yield Node(_with_outputs(desc), name), bindings
+            yield Node(_with_outputs(desc, given), name), bindings
 
 
-def _with_outputs(desc: Description) -> Description:
-    """The description with the outputs that it lacks, as far as they can be inferred."""
+def _with_outputs(desc: Description, given: Mapping[str, Any]) -> Description:
+    """The description with the outputs that are left out, as far as they can be inferred."""
+    members = given.get("desc", given.get("Desc", given))
     needed = [one.name for one in desc.MEMBERS if one.role == "output" and not one.optional]
-    if all(getattr(desc, name) is not None for name in needed):
+    if all(name in members for name in needed):
         return desc
     try:
         return desc.infer()

@@ -1,0 +1,100 @@
+"""The part of the C header that writes JSON: how each type of a member is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dmlgen.outputs.c_program import TENSOR
+from dmlgen.outputs.c_rules import MemberView, plain_member
+from dmlgen.outputs.c_types import STANDARD
+from dmlgen.registry import Member, Registry, Struct
+
+_HALF = "HALF"  # how a union holds a FLOAT16, for which C has no type
+_DESC = "OPERATOR_DESC"
+
+
+@dataclass(frozen=True)
+class CaseView:
+    """What a union holds beside a data type: a number of this type."""
+
+    value: int
+    data_type: str
+    type: str
+
+
+@dataclass(frozen=True)
+class ValueView:
+    """A type: a number, a `truth` value, a `half`, a `struct` of fields, or a `union` by data type."""
+
+    name: str
+    kind: str
+    c_type: str
+    bits: int = 0
+    fields: tuple[Member, ...] = ()
+    cases: tuple[CaseView, ...] = ()
+
+
+@dataclass(frozen=True)
+class JsonView:
+    """What the template needs: all types, the tensor's struct, and the prefix of the names of operators."""
+
+    values: tuple[ValueView, ...]
+    tensor: Struct
+    fields: tuple[MemberView, ...]
+    prefix: str
+
+    @property
+    def types(self) -> list[str]:
+        return [one.name for one in self.values]
+
+
+def json_view(registry: Registry) -> JsonView:
+    tensor = registry.structs[TENSOR]
+    return JsonView(
+        tuple(_value(registry, name) for name in _types(registry)),
+        tensor,
+        tuple(plain_member(registry, member) for member in tensor.members),
+        next(enum.prefix for enum in registry.declared_enums if enum.name == "OPERATOR_TYPE"),
+    )
+
+
+def _types(registry: Registry) -> list[str]:
+    """The types of numbers among the members, and of the fields of structs and unions among them."""
+    members = [member for one in registry.operators for member in one.members]
+    members += [*registry.structs[TENSOR].members]
+    found: dict[str, None] = {}
+    for member in members:
+        if member.type != _DESC:
+            found |= dict.fromkeys(_with_fields(registry, member.type))
+    return [*found, _HALF]
+
+
+def _with_fields(registry: Registry, name: str) -> Iterator[str]:
+    if name in registry.types:
+        yield name
+    elif name in registry.structs:
+        yield name
+        for field in registry.structs[name].members:
+            yield from _with_fields(registry, field.type)
+
+
+def _value(registry: Registry, name: str) -> ValueView:
+    if name == _HALF:
+        return ValueView(name, "half", "uint16_t")
+    if name in registry.types:
+        number = registry.types[name]
+        kind = "truth" if name == "BOOL" else number.kind
+        return ValueView(name, kind, STANDARD.get(name, name), number.bits)
+    struct = registry.structs[name]
+    if not struct.union:
+        return ValueView(name, "struct", struct.c_name, fields=struct.members)
+    cases = []
+    for entry in registry.data_types:
+        for field in struct.members:
+            number = registry.types[field.type]
+            if field.length is None and (number.kind, number.bits) == (entry.kind, max(8, entry.bits)):
+                cases.append(CaseView(entry.value, entry.name, field.type))
+        if (entry.kind, entry.bits) == ("float", 16):
+            cases.append(CaseView(entry.value, entry.name, _HALF))
+    return ValueView(name, "union", struct.c_name, cases=tuple(cases))
