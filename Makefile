@@ -13,7 +13,7 @@ SEED ?= 0
 # Shader compilers allocate so much that they take twice as long with glibc's own allocator; with jemalloc, DXC crashes.
 # Each process gets consecutive tests, so that their shared fixtures are created once.
 PYTEST := LD_PRELOAD=$$(ls /usr/lib/*/libmimalloc.so 2>/dev/null) $(BIN)/pytest -n $$(nproc) --dist worksteal
-.PHONY: generate check docs lint test mutate debian-packages pytest bench bench-gpu install dist fuzz sweep sweep-gpu shaders clean
+.PHONY: generate check docs lint test mutate debian-packages pytest bench bench-gpu install dist fuzz sweep sweep-gpu sweep-webnn shaders clean
 
 generate: $(CORE)           ## specs/ -> generated/
 	@$(BIN)/dmlgen generate
@@ -70,6 +70,9 @@ sweep: $(READY)             ## compare C with Python on SWEEP_COUNT random descr
 
 sweep-gpu: $(READY)         ## compare shaders with the reference on random descriptions for SWEEP_SECONDS
 	$(BIN)/python tests/gpu_sweep.py $(SWEEP_SECONDS) $$(nproc)
+
+sweep-webnn: $(READY)       ## run W3C's conformance cases of WebNN as graphs on the GPU
+	$(BIN)/python tests/webnn_gpu.py
 
 shaders: $(READY)           ## compile every variant of every shader, run every small case of the matrices
 	scripts/install-debian-packages

@@ -6,7 +6,7 @@ Needs the packages of the extra `gpu` (Vulkan bindings, a shader compiler) and a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 from ..arrays import checked, of_tensor
 from ..compute import computation
 from ..description import Description
+from ..enums import FeatureLevel
 from ..errors import InvalidDescription
+from ..graph import Graph
 from ..plain import is_a
 from ..quoting import shown
 from . import compiler
-from .errors import GpuUnavailable, Unsupported
+from .errors import GpuUnavailable, OutOfMemory, Unsupported
 from .memory import array_of, buffer_size, overlaps, tensor_bytes
 from .plans.capabilities import NO_CAPABILITIES, Capability
 from .programs import Program
@@ -29,13 +31,17 @@ from .work import Dispatch, Work, tensor_names, work_of
 
 if TYPE_CHECKING:
     from .device import Device
+    from .graphs.execute import Compiled
+    from .graphs.traced import CompiledModel
     from .session import Session as Session
 
 __all__ = [
     "Capability",
     "GpuUnavailable",
+    "OutOfMemory",
     "Session",
     "Unsupported",
+    "compile",
     "contents",
     "devices",
     "is_signed",
@@ -92,6 +98,35 @@ def run(
     results = target.run(program, uploads, shared)
     found = {name: array_of(tensor, results[name]) for name, tensor in program.outputs.items()}
     return by_member(desc, found)
+
+
+def compile(
+    source: Any,
+    device: Device | str | int | None = None,
+    level: FeatureLevel | str | None = None,
+    dims: Mapping[str, int] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Compiled | CompiledModel:
+    """A graph or a model, ready to run on a device: calling the result with arrays by name gives arrays.
+
+    `source` is a dmlops.Graph, an ONNX model (a file's path or an `onnx.ModelProto`), or a WebNN graph in the
+    form of W3C's cases. A graph is compiled at once, a model on the first call with inputs of new shapes.
+    `level` and `dims` are as for `dmlops.onnx.run`; `device` is as for `run`. `progress` is called with the
+    number of shaders that are compiled, and of all. `close` frees the device's memory.
+
+    Raises ValueError for an invalid graph, Unsupported for what the shaders cannot do, OutOfMemory,
+    GpuUnavailable, and what `dmlops.onnx.read` or `dmlops.webnn.read` raises.
+    """
+    from .device import Device
+    from .graphs.execute import compile_graph
+    from .graphs.traced import CompiledModel, OnnxModel, WebnnModel
+
+    target = Device.open(device)
+    if is_a(source, Graph):
+        return compile_graph(source, target, progress)
+    is_webnn = isinstance(source, Mapping)
+    model = WebnnModel(source, level) if is_webnn else OnnxModel(source, level, dims)
+    return CompiledModel(model, target, progress)
 
 
 def checked_description(desc: Description) -> None:

@@ -10,6 +10,10 @@ class GpuUnavailable(RuntimeError):
     do."""
 
 
+class OutOfMemory(RuntimeError):
+    """The device has no room for a graph; the message says how many bytes it takes."""
+
+
 class Unsupported(ValueError):
     """The shaders cannot run the operator, or tensors of this shape or size.
 

@@ -44,7 +44,7 @@ class Programs:
 
     def get(self, desc: Description) -> Program | None:
         """The program of a description, if it is cached."""
-        key = _key(desc)
+        key = key_of(desc)
         with self._lock:
             found = self._found.get(key)
             if found is not None:
@@ -53,7 +53,7 @@ class Programs:
 
     def keep(self, desc: Description, program: Program) -> None:
         """Caches a program, unless it is too large, and evicts those least recently used."""
-        key, weight = _key(desc), _weight(program)
+        key, weight = key_of(desc), _weight(program)
         if weight > MOST_DISPATCHES:
             return
         with self._lock:
@@ -68,7 +68,7 @@ def _weight(program: Program) -> int:
     return max(len(program.compiled), 1)  # a program without dispatches also takes space
 
 
-def _key(desc: Description) -> Hashable:
+def key_of(desc: Description) -> Hashable:
     """The cache key: equal descriptions may differ in the sign of a zero, which their text shows."""
     return desc, *(repr(getattr(desc, name)) for name in _with_floats(desc.OPERATOR))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
+from ..description import Description
 from ..enums import TensorFlags
 from ..tensor import TensorDesc
 from .model import Graph, InputEdge, IntermediateEdge, Node, OutputEdge
@@ -73,27 +74,40 @@ class Builder:
     ) -> Any:
         given = signature(function).bind(*inputs, **members).arguments
         desc = function(**{member: _tensors(value) for member, value in given.items()})
+
+        def value(member: str, entry: int | None) -> Any:
+            return given[member] if entry is None else given[member][entry]
+
+        outputs = self.add(desc, value, name)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def add(
+        self, desc: Description, value: Callable[[str, int | None], Any], name: str = ""
+    ) -> tuple[Value, ...]:
+        """Adds a node for a valid description, and returns the values of the outputs that are present.
+
+        `value` gives that of each input that is present: of a member, and of an entry if it is an array.
+        """
         at = len(self._nodes)
         node = Node(desc, name)
         of_node = slots(node, at)
-        assert of_node is not None, "what `make` returns is valid"
+        assert of_node is not None, "the description is valid"
         self._nodes.append(node)
         for number, slot in enumerate(of_node.inputs):
             if slot.tensor is None:
                 continue
-            value = given[slot.member] if slot.entry is None else given[slot.member][slot.entry]
-            if not isinstance(value, Value) or value.builder is not self:
+            read = value(slot.member, slot.entry)
+            if not isinstance(read, Value) or read.builder is not self:
                 raise TypeError(f"{slot.name} is not a value of this graph")
-            if value.source[0] == _GRAPH:
-                self._input_edges.append(InputEdge(value.source[1], at, number))
+            if read.source[0] == _GRAPH:
+                self._input_edges.append(InputEdge(read.source[1], at, number))
             else:
-                self._edges.append(IntermediateEdge(*value.source, at, number))
-        outputs = [
+                self._edges.append(IntermediateEdge(*read.source, at, number))
+        return tuple(
             Value(self, replace(slot.tensor, Flags=TensorFlags.NONE), (at, number))
             for number, slot in enumerate(of_node.outputs)
             if slot.tensor is not None
-        ]
-        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+        )
 
     def build(self, **outputs: Value) -> Graph:
         """The graph with these outputs, by name. Raises ValueError for an input of the graph among them."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import reference
 from ..counterparts import Signature, operation
-from ..counterparts.describe import Execute, inferred
+from ..counterparts.describe import Execute, Plan, inferred
 from ..counterparts.node import Node, Nodes, planned
 from ..counterparts.tensors import Impossible, Tensor, Undecided, View
 from ..enums import FeatureLevel, TensorDataType, feature_level
@@ -80,21 +80,26 @@ def run(
     for name in model.inputs:
         if name not in known:
             raise ValueError(f"the input {name} has no array")
-        known[name] = _checked(model.tensors[name], known[name])
+        check(model.tensors[name], known[name])
+        known[name] = known[name].reshape(model.tensors[name].decided_sizes)
     for node in model.nodes:
-        if node.plan is None or not node.fits(model.asked):
-            raise NotRunnable(f"{node.operator}: {node.reason or f'it needs feature level {node.level}'}")
-        known |= node.plan.run(known, execute)
+        known |= runnable(node, model.asked).run(known, execute)
     return {name: known[name].reshape(model.tensors[name].shape) for name in model.outputs}
 
 
-def _checked(tensor: Tensor, array: np.ndarray) -> np.ndarray:
-    """The array of an input as descriptions have it. Raises ValueError if it is not one of the tensor."""
+def runnable(node: Node, at: FeatureLevel | None) -> Plan:
+    """The descriptions of an operation. Raises NotRunnable if there are none that the level accepts."""
+    if node.plan is None or not node.fits(at):
+        raise NotRunnable(f"{node.operator}: {node.reason or f'it needs feature level {node.level}'}")
+    return node.plan
+
+
+def check(tensor: Tensor, array: Any) -> None:
+    """Raises ValueError if an array is not one of the tensor."""
     wanted = TensorDataType[tensor.decided_type].numpy
     if array.dtype != wanted or array.shape != tensor.shape:
         found, shape = f"{array.dtype} of shape {list(array.shape)}", list(tensor.shape)
         raise ValueError(f"{tensor.name} is {found}; the graph has {wanted} of shape {shape}")
-    return array.reshape(tensor.decided_sizes)
 
 
 def _node(given: Any, tensors: dict[str, Tensor], at: FeatureLevel | None) -> Node:

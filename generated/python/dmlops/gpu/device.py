@@ -239,6 +239,20 @@ class Device:
         )
         return vk.vkAllocateCommandBuffers(self.handle, allocate)[0]
 
+    @property
+    def alignment(self) -> int:
+        """Bytes of which the offset of any piece of a buffer must be a multiple; shaders load up to 16."""
+        limits = self.limits
+        return int(max(limits.minStorageBufferOffsetAlignment, limits.minUniformBufferOffsetAlignment, 16))
+
+    @property
+    def memory_size(self) -> int:
+        """The bytes of the heap that buffers in device-local memory come from."""
+        every = (1 << self._memory.memoryTypeCount) - 1
+        kind = self.memory_type(every, vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
+        heap = self._memory.memoryHeaps[self._memory.memoryTypes[kind].heapIndex]
+        return int(heap.size)
+
     def layout(self, lengths: Sequence[int]) -> list[int]:
         """The offset of each piece in a buffer that holds all of them, followed by that of a next one."""
         step = max(self.limits.minStorageBufferOffsetAlignment, self.limits.minUniformBufferOffsetAlignment)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import reference
-from ..counterparts.describe import Execute
+from ..counterparts.describe import Execute, Plan
 from ..counterparts.tensors import LARGEST, Tensor
 from ..enums import FeatureLevel, feature_level
 from .graph import Graph, attribute, branches, constant, is_op, load, read_names, subgraph
@@ -50,11 +50,11 @@ def run(
     for one in model.graph.input:
         if one.name not in arrays and one.name not in given:
             raise ValueError(f"the input {one.name} has no array")
-    results = _Runner(model, at, execute).block(model.graph, None, {}, arrays)
+    results = Runner(model, at, execute).block(model.graph, None, {}, arrays)
     return {one.name: array for one, array in zip(model.graph.output, results, strict=True)}
 
 
-class _Runner:
+class Runner:
     """Runs the nodes of a model's graphs; arrays are kept as descriptions have them."""
 
     def __init__(self, model: Any, at: FeatureLevel | None, execute: Execute) -> None:
@@ -75,7 +75,7 @@ class _Runner:
         arrays |= {one.name: plain(onnx.numpy_helper.to_array(one)) for one in block.initializer}
         for name, array in inputs.items():
             graph.put(name, array)
-            arrays[name] = plain(array)
+            arrays[name] = plain(self.given(array))
         kept = {*around, *(one.name for one in block.output)}
         left = Counter(name for node in block.node for name in read_names(node))
         for node in block.node:
@@ -88,6 +88,14 @@ class _Runner:
             if one.name not in arrays:
                 raise NotRunnable(f"{one.name} is written by no operator: its size depends on the data")
         return [shaped(graph.tensor(one.name), arrays[one.name]) for one in block.output]
+
+    def given(self, array: Any) -> Any:
+        """An input of a graph or subgraph."""
+        return array
+
+    def compute(self, plan: Plan, arrays: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+        """The outputs of a node, by tensor."""
+        return plan.run(arrays, self.execute)
 
     def node(self, graph: Graph, node: Any, arrays: dict[str, np.ndarray]) -> None:
         """Computes one node; its outputs are added to the arrays and to what the graph knows."""
@@ -119,9 +127,9 @@ class _Runner:
         if made.status != "host" and not made.fits(self.at) and self.reveal(graph, node, arrays):
             graph.enter(node)
             made = describe(graph, node, self.at)
-        found: dict[str, np.ndarray] = {}
+        found: Mapping[str, np.ndarray] = {}
         if made.plan is not None and made.fits(self.at):
-            found = made.plan.run(arrays, self.execute)
+            found = self.compute(made.plan, arrays)
         elif any(name and graph.value(name) is None for name in node.output):
             reason = made.reason or f"it needs feature level {made.level}"
             raise NotRunnable(f"{made.operator} {made.name}: {reason}")
@@ -138,7 +146,7 @@ class _Runner:
             if array is None or graph.values[name].array is not None:
                 continue
             if array.size <= (LARGEST if array.dtype.kind in "iu" else FEW):
-                graph.values[name].array = shaped(graph.tensor(name), array)
+                graph.values[name].array = shaped(graph.tensor(name), np.asarray(array))
                 found = True
         return found
 
@@ -194,7 +202,7 @@ def _stacked(rows: Sequence[np.ndarray], axis: int = 0) -> np.ndarray:
 
 def plain(array: np.ndarray) -> np.ndarray:
     """An array as descriptions have it: booleans and 4-bit integers in 8 bits, at least one dimension."""
-    array = np.asarray(array)
+    array = array if hasattr(array, "dtype") else np.asarray(array)
     other = {"bool": np.uint8, "uint4": np.uint8, "int4": np.int8}.get(array.dtype.name)
     array = array if other is None else array.astype(other)
     return array.reshape(1) if array.ndim == 0 else array

@@ -1,0 +1,13 @@
+"""Graphs on a GPU, compiled once for a device and run any number of times.
+
+From a graph to a device, each module knows only those before it:
+
+    net        the operators in order, and what each tensor is read from
+    fusing     activations go into the operator in front of them
+    views      copies whose readers can take strides are left out
+    arena      offsets in one piece of memory, from lifetimes
+    program    dispatches, regions, barriers and constants, as pure data
+    execute    programs recorded as one command buffer, and replayed
+    traced     ONNX models and WebNN graphs, with host nodes between such programs
+    checking, profiling, exporting   what else can be done with a program
+"""

@@ -1,0 +1,164 @@
+"""Activations that the operator in front of them applies itself.
+
+Which operators can take which activations is data of the registry (`fused_into`), and so is the member that
+holds them. Nothing here knows an operator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any, NamedTuple
+
+from ...computations.map import Map
+from ...compute import computation
+from ...description import Description
+from ...registry import OPERATORS, operator
+from .. import planned
+from ..errors import Unsupported
+from ..plans.capabilities import NO_CAPABILITIES, Capability
+from .net import Net, Source
+
+ACTIVATION = "OPERATOR_DESC"  # the type of members that hold a fused activation
+
+
+def fuse(net: Net, capabilities: Capability = NO_CAPABILITIES) -> None:
+    """Gives activations to the operators in front of them, where nothing else reads the result in between.
+
+    An operator takes at most one, so that one pass is enough.
+    """
+    readers = net.readers()
+    kept = {source[:2] for source, _ in net.ends}
+    for at in list(net.order):
+        sources = [source for *_, source in net.inputs(at)]
+        if len(sources) != 1:
+            continue
+        (source,) = sources
+        if source[:2] in kept or source.node not in net.descs or len(readers[source[:2]]) > 1:
+            continue
+        fused = together(net.descs[source.node], net.descs[at])
+        if fused is not None and _has_plan(fused, capabilities):
+            _merge(net, source.node, at, fused)
+
+
+def _merge(net: Net, first: int, activation: int, fused: Description) -> None:
+    """Puts the operator with the activation in place of the two."""
+    net.descs[first] = fused
+    net.order.remove(activation)
+    (written,), (result,) = ([number for number, *_ in net.outputs(at)] for at in (first, activation))
+
+    def moved(source: Source) -> Source:
+        return Source(first, written, source.offset) if source[:2] == (activation, result) else source
+
+    net.reads = {key: moved(source) for key, source in net.reads.items()}
+    net.ends = [(moved(source), tensor) for source, tensor in net.ends]
+
+
+def together(first: Description, activation: Description) -> Description | None:
+    """The operator with the activation in it, provided that the registry allows it and the tensor in between
+    has one layout."""
+    found = with_activation(first)
+    if found is None or activation.OPERATOR not in found[0].FUSABLE:
+        return None
+    first, holder = found
+    written = [member.name for member in first.MEMBERS if member.role == "output"]
+    tensors = {member.role: member.name for member in activation.MEMBERS if member.role != "attribute"}
+    if len(written) != 1 or len(tensors) != 2:
+        return None
+    between, read, result = (
+        getattr(first, written[0]),
+        *(getattr(activation, tensors[r]) for r in ("input", "output")),
+    )
+    layouts = [(one.DataType, one.Sizes, one.element_strides) for one in (between, read)]
+    if layouts[0] != layouts[1] or (result.DataType, result.Sizes) != layouts[0][:2]:
+        return None
+    given: Any = activation
+    without = replace(given, **dict.fromkeys(tensors.values()))
+    target: Any = first
+    fused: Description = replace(target, **{holder: without, written[0]: result})
+    return None if fused.validate() else fused
+
+
+def with_activation(desc: Description) -> tuple[Description, str] | None:
+    """The operator in a form that can take an activation, and the member for that; None if it has no such
+    form, or an activation already.
+
+    Another operator with the same members and one for an activation is such a form if its definition,
+    without an activation, is the same expression.
+    """
+    holders = _holders(desc.OPERATOR)
+    if holders:
+        return (desc, holders[0]) if getattr(desc, holders[0]) is None else None
+    other = _like(desc.OPERATOR)
+    if other is None:
+        return None
+    members = {member.name: getattr(desc, member.name) for member in desc.MEMBERS}
+    made: Description = other(**members)
+    expression = _expression(desc)
+    same = expression is not None and _expression(made) == expression
+    return (made, _holders(other.OPERATOR)[0]) if same else None
+
+
+@cache
+def _like(name: str) -> type[Description] | None:
+    """The operator whose members are those of another one and one for an activation, with equal roles."""
+    own = {(member.name, member.role, member.type) for member in operator(name).MEMBERS}
+    for name in OPERATORS:
+        other = operator(name)
+        theirs = {(member.name, member.role, member.type) for member in other.MEMBERS}
+        if own < theirs and [(one, kind_) for one, _, kind_ in theirs - own] == [
+            (holder, ACTIVATION) for holder in _holders(other.OPERATOR)
+        ]:
+            return other
+    return None
+
+
+@cache
+def _holders(name: str) -> list[str]:
+    """The members of an operator that hold one activation."""
+    return [
+        member.name for member in operator(name).MEMBERS if member.type == ACTIVATION and not member.count
+    ]
+
+
+class _Term(NamedTuple):
+    """An expression of a definition, for comparison; whatever it has no operation for raises TypeError."""
+
+    function: str
+    operands: tuple[Any, ...]
+
+    def __add__(self, other: Any) -> _Term:
+        return _Term("+", (self, other))
+
+    def __sub__(self, other: Any) -> _Term:
+        return _Term("-", (self, other))
+
+    def __mul__(self, other: Any) -> _Term:
+        return _Term("*", (self, other))
+
+    def __truediv__(self, other: Any) -> _Term:
+        return _Term("/", (self, other))
+
+
+def _expression(desc: Description) -> _Term | None:
+    """What an element-wise operator computes for the element at a coordinate; None for any other."""
+    work = computation(desc)
+    if not isinstance(work, Map) or work.place is not None:
+        return None
+
+    def load(name: str, at: Any) -> _Term:
+        return _Term(name, (at,))
+
+    try:
+        found = work.element(desc, ("at",), load)
+    except (AttributeError, TypeError):
+        return None
+    return found if isinstance(found, _Term) else None
+
+
+def _has_plan(desc: Description, capabilities: Capability) -> bool:
+    try:
+        planned(desc, capabilities)
+    except Unsupported:
+        return False
+    return True

@@ -1,0 +1,184 @@
+"""A graph as it is compiled: its operators in order, and where each tensor that they read comes from.
+
+Passes replace operators and redirect reads; indices of nodes stay those of the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
+from math import prod
+from typing import Any, NamedTuple
+
+from ...description import Description
+from ...graph import Graph, Node
+from ...graph.ordering import writers_of
+from ...graph.slots import Slot, Slots, slots
+from ...tensor import TensorDesc
+from ..memory import buffer_size
+
+INPUTS = -1  # the node to which the inputs of the graph belong
+
+
+class Port(NamedTuple):
+    """An input of the graph in the layout in which some of its readers see it; its bytes as they are if
+    `tensor` is None."""
+
+    name: str
+    tensor: TensorDesc | None
+    size: int
+
+
+class Source(NamedTuple):
+    """What a node wrote, or a port if the node is INPUTS, from `offset` bytes on."""
+
+    node: int
+    slot: int
+    offset: int = 0
+
+
+@dataclass
+class Net:
+    """`order` are the operators that lead to an output, each after those that it reads from.
+
+    `reads` has the source of each input slot of a node, and `ends` the source of each output of the graph,
+    with its layout. `labels` name the nodes.
+    """
+
+    graph: Graph
+    ports: list[Port]
+    order: list[int]
+    descs: dict[int, Description]
+    labels: list[str]
+    reads: dict[tuple[int, int], Source]
+    ends: list[tuple[Source, TensorDesc]]
+
+    @classmethod
+    def of(cls, graph: Graph, packed: bool = False) -> Net:
+        """The operators of a graph. Raises ValueError if it is invalid at the newest level.
+
+        An input is an array in the layout of the tensor that reads it, and an output in that of the tensor
+        that was written, as for `dmlops.reference.run`; `packed`: both are elements as they lie in memory,
+        whatever strides the tensors have.
+        """
+        violations = graph.validate()
+        if violations:
+            raise ValueError(f"invalid graph: {'; '.join(map(str, violations))}")
+        reads = {
+            (edge.ToNodeIndex, edge.ToNodeInputIndex): Source(*edge[:2]) for edge in graph.intermediate_edges
+        }
+        ports: dict[tuple[int, TensorDesc | None], Port] = {}
+        for number, at, slot in graph.input_edges:
+            of_node = graph.slots[at]
+            assert of_node is not None, "the graph is valid"
+            tensor = of_node.inputs[slot].given
+            is_plain = tensor.DataType.bits >= 8 and (
+                packed or tensor.element_strides == replace(tensor, Strides=None).element_strides
+            )
+            key = number, None if is_plain else tensor
+            name = graph.inputs[number] or f"input{number}"
+            size = max(buffer_size(tensor), ports[key].size if key in ports else 0)
+            ports[key] = Port(name, key[1], size)
+            reads[at, slot] = Source(INPUTS, list(ports).index(key))
+        ends: dict[int, tuple[Source, TensorDesc]] = {}
+        for at, slot, number in graph.output_edges:
+            of_node = graph.slots[at]
+            assert of_node is not None, "the graph is valid"
+            ends[number] = Source(at, slot), _end(of_node.outputs[slot], packed)
+        descs = {at: node.desc for at, node in enumerate(graph.nodes) if node.desc is not None}
+        labels = [
+            node.name or (node.desc.OPERATOR if node.desc else "") + f" {at}"
+            for at, node in enumerate(graph.nodes)
+        ]
+        order = [at for at in _alive(graph) if at in descs]
+        return cls(
+            graph,
+            list(ports.values()),
+            order,
+            descs,
+            labels,
+            reads,
+            [ends[number] for number in sorted(ends)],
+        )
+
+    def slots(self, at: int) -> Slots:
+        """The tensors of a node, which passes may have replaced."""
+        found = slots(Node(self.descs[at], self.labels[at]), at)
+        assert found is not None, "descriptions are valid"
+        return found
+
+    def inputs(self, at: int) -> Iterator[tuple[int, str, TensorDesc, Source]]:
+        """The tensors that a node reads: slot, name, layout and source."""
+        for number, slot in enumerate(self.slots(at).inputs):
+            if slot.tensor is not None:
+                yield number, slot.name, slot.tensor, self.reads[at, number]
+
+    def outputs(self, at: int) -> Iterator[tuple[int, str, TensorDesc]]:
+        """The tensors that a node writes: slot, name and layout."""
+        for number, slot in enumerate(self.slots(at).outputs):
+            if slot.tensor is not None:
+                yield number, slot.name, slot.tensor
+
+    def readers(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
+        """For each tensor that nodes write, the nodes and slots that read it."""
+        found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for at in self.order:
+            for number, _, _, source in self.inputs(at):
+                found.setdefault(source[:2], []).append((at, number))
+        return found
+
+
+def _end(slot: Slot, packed: bool) -> TensorDesc:
+    """How the elements of an output of the graph are read."""
+    tensor = slot.given
+    if slot.is_constant:
+        return TensorDesc("UINT8", (slot.node.size,))
+    return TensorDesc(tensor.DataType, (prod(tensor.Sizes),)) if packed and tensor.Strides else tensor
+
+
+def with_tensors(desc: Description, tensors: Mapping[str, TensorDesc]) -> Description:
+    """The description with other tensors, by their names, such as "InputTensors[1]"."""
+    changes: dict[str, Any] = {}
+    for name, tensor in tensors.items():
+        member, bracket, place = name.partition("[")
+        if not bracket:
+            changes[member] = tensor
+            continue
+        entries = list(changes.get(member) or getattr(desc, member))
+        entries[int(place.rstrip("]"))] = tensor
+        changes[member] = tuple(entries)
+    old: Any = desc
+    changed: Description = replace(old, **changes)
+    return changed
+
+
+def _alive(graph: Graph) -> list[int]:
+    """The nodes that lead to an output, in the graph's own order as far as edges allow, since that is how a
+    model's author keeps few tensors alive. (Kahn's algorithm with a heap of the nodes that are ready: each
+    edge is removed once, and the graph has no cycle.)
+    """
+    writers = writers_of(graph)
+    alive: set[int] = set()
+    waiting = [edge.FromNodeIndex for edge in graph.output_edges]
+    while waiting:
+        at = waiting.pop()
+        if at not in alive:
+            alive.add(at)
+            waiting += writers[at]
+    left = {at: len(writers[at]) for at in alive}
+    followers: dict[int, list[int]] = {at: [] for at in alive}
+    for at in alive:
+        for writer in writers[at]:
+            followers[writer].append(at)
+    ready = [at for at in alive if not left[at]]
+    heapify(ready)
+    found: list[int] = []
+    while ready:
+        at = heappop(ready)
+        found.append(at)
+        for follower in followers[at]:
+            left[follower] -= 1
+            if not left[follower]:
+                heappush(ready, follower)
+    return found

@@ -1,0 +1,328 @@
+"""A compiled graph as pure data: the bytes that it needs, and dispatches over them in order.
+
+Everything that depends on a description is decided here. What runs a program, or ships one, needs to know
+nothing about operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from ...graph import Graph
+from ...tensor import TensorDesc
+from .. import planned
+from ..errors import Unsupported
+from ..memory import buffer_size, overlaps
+from ..plans.capabilities import NO_CAPABILITIES, Capability
+from ..work import Work
+from .arena import Arena, Lifetime, assign
+from .fusing import fuse
+from .net import INPUTS, Net, Source
+from .views import alias
+
+Memory = Literal["arena", "weights", "constants"]
+
+
+class Region(NamedTuple):
+    """`size` bytes of one of the three memories, from `offset` on.
+
+    The arena has inputs, outputs and everything in between; weights are the contents of constants of the
+    graph; constants are the constant buffers of dispatches.
+    """
+
+    memory: Memory
+    offset: int
+    size: int
+
+    def intersects(self, other: Region) -> bool:
+        return (
+            self.memory == other.memory
+            and self.offset < other.offset + other.size
+            and other.offset < self.offset + self.size
+        )
+
+
+class Shader(NamedTuple):
+    """A shader to compile: the operator whose HLSL it is, its macros, and how many buffers it has."""
+
+    operator: str
+    defines: tuple[tuple[str, int | str], ...]
+    buffers: int
+
+
+class Step(NamedTuple):
+    """A dispatch of `groups` thread groups, or, without a shader, the clearing of its only region to zeros.
+
+    `regions` are bound in the order of the shader's resources: the first `reads` are read, the others
+    written; `constants` are bound after them. `waits`: a barrier comes first. `node` is the position in
+    `Program.nodes`.
+    """
+
+    node: int
+    shader: int | None
+    groups: tuple[int, int]
+    regions: tuple[Region, ...]
+    reads: int
+    constants: Region | None
+    waits: bool
+
+
+class End(NamedTuple):
+    """An input or output: the layout of its elements, or its bytes as they are if `tensor` is None."""
+
+    name: str
+    tensor: TensorDesc | None
+    region: Region
+
+
+class Label(NamedTuple):
+    """A node of the graph that takes dispatches, and what it computes."""
+
+    name: str
+    desc: Any
+    tensors: Mapping[str, Region]
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Steps over an arena of `arena.size` bytes."""
+
+    inputs: tuple[End, ...]
+    outputs: tuple[End, ...]
+    nodes: tuple[Label, ...]
+    shaders: tuple[Shader, ...]
+    steps: tuple[Step, ...]
+    arena: Arena
+    weights: bytes = field(repr=False)
+    constants: bytes = field(repr=False)
+
+
+def program(
+    graph: Graph,
+    alignment: int,
+    capabilities: Capability = NO_CAPABILITIES,
+    packed: bool = False,
+    keep: bool = False,
+    constants: Mapping[str, Any] | None = None,
+) -> Program:
+    """The program of a graph, for regions at multiples of `alignment` bytes.
+
+    `keep`: nothing is fused or left out, and all results stay until the end, to be compared. `packed` is as
+    for `Net.of`. Raises ValueError for an invalid graph, or a constant whose data is unknown, and Unsupported
+    for what the shaders cannot do.
+    """
+    net = Net.of(graph, packed)
+    if not keep:
+        fuse(net, capabilities)
+        alias(net, alignment, capabilities)
+    return _Layout(net, alignment, capabilities, keep).program()
+
+
+@dataclass
+class _Storage:
+    """Memory of one tensor, or of several of which each replaces the one before."""
+
+    size: int
+    first: int
+    last: int
+    data: bytes | None = None
+
+
+class _Layout:
+    """Gives tensors their memory, and dispatches their regions."""
+
+    def __init__(self, net: Net, alignment: int, capabilities: Capability, keep: bool) -> None:
+        self.net, self.alignment, self.keep = net, alignment, keep
+        self.works: dict[int, Work] = {at: planned(net.descs[at], capabilities) for at in net.order}
+        self.storages: list[_Storage] = []
+        self.of: dict[tuple[int, int], int] = {}  # the storage of what nodes write, and of ports
+        self.scratch: dict[tuple[int, str], int] = {}
+        self._find_storages()
+
+    def _find_storages(self) -> None:
+        """One storage for each tensor; an output takes over that of an input where that is allowed."""
+        net, end = self.net, len(self.net.order)
+        sizes: dict[tuple[int, int], int] = {}
+        last: dict[tuple[int, int], int] = {}
+        for step, at in enumerate(net.order):
+            for _, _, tensor, source in net.inputs(at):
+                key = source[:2]
+                sizes[key] = max(sizes.get(key, 0), source.offset + buffer_size(tensor))
+                last[key] = step
+        for source, tensor in net.ends:
+            sizes[source[:2]] = max(sizes.get(source[:2], 0), source.offset + buffer_size(tensor))
+            last[source[:2]] = end
+        for number, port in enumerate(net.ports):
+            key = INPUTS, number
+            if key in last:
+                self._new(key, max(port.size, sizes[key]), 0, last[key])
+        for key in sorted(last.keys() - self.of.keys()):
+            node = net.graph.nodes[key[0]]
+            if node.desc is None:
+                if node.data is None:
+                    raise ValueError(f"the data of the constant {net.labels[key[0]]} is unknown")
+                self._new(key, max(node.size, sizes[key]), 0, end, node.data)
+        for step, at in enumerate(net.order):
+            for number, name, tensor in net.outputs(at):
+                key = at, number
+                if overlaps(tensor):
+                    raise Unsupported(f"{net.labels[at]}: {name} has elements that share memory")
+                until = end if self.keep else last.get(key, step)
+                shared = (
+                    None if self.keep else self._in_place(at, step, name, tensor, sizes.get(key, 0), last)
+                )
+                if shared is None:
+                    self._new(key, max(buffer_size(tensor), sizes.get(key, 0)), step, until)
+                else:
+                    self.of[key] = shared
+                    self.storages[shared].last = until
+            for name, size in self.works[at].scratch.items():
+                self.scratch[at, name] = len(self.storages)
+                self.storages.append(_Storage(size, step, step))
+
+    def _new(self, key: tuple[int, int], size: int, first: int, last: int, data: bytes | None = None) -> None:
+        self.of[key] = len(self.storages)
+        self.storages.append(_Storage(-(-size // 8) * 8, first, last, data))
+
+    def _in_place(
+        self,
+        at: int,
+        step: int,
+        name: str,
+        tensor: TensorDesc,
+        size: int,
+        last: Mapping[tuple[int, int], int],
+    ) -> int | None:
+        """The storage of an input that dies here and that the output may overwrite; None if there is none."""
+        desc, net = self.net.descs[at], self.net
+        if not desc.IN_PLACE or name in self.works[at].cleared or self.works[at].scratch:
+            return None
+        inputs = list(net.inputs(at))
+        taken = {self.of[at, number] for number, *_ in net.outputs(at) if (at, number) in self.of}
+        for _, label, given, source in inputs:
+            storage = self.storages[self.of[source[:2]]]
+            alike = (given.DataType, given.Sizes, given.element_strides) == (
+                tensor.DataType,
+                tensor.Sizes,
+                tensor.element_strides,
+            )
+            users = [other for other in inputs if self.of[other[3][:2]] == self.of[source[:2]]]
+            if (
+                label in desc.IN_PLACE
+                and alike
+                and source.offset == 0
+                and storage.data is None
+                and storage.last == step
+                and storage.size >= max(size, buffer_size(tensor))
+                and len(users) == 1
+                and self.of[source[:2]] not in taken
+            ):
+                return self.of[source[:2]]
+        return None
+
+    def program(self) -> Program:
+        """Offsets, and steps with the barriers that they need."""
+        net = self.net
+        inside = [at for at, one in enumerate(self.storages) if one.data is None]
+        arena = assign([Lifetime(*_lifetime(self.storages[at])) for at in inside], self.alignment)
+        offsets = dict(zip(inside, arena.offsets, strict=True))
+        weights = bytearray()
+        for at, one in enumerate(self.storages):
+            if one.data is not None:
+                offsets[at] = len(weights)
+                weights += one.data + bytes(-len(one.data) % self.alignment)
+                weights += bytes(max(0, offsets[at] + one.size - len(weights)))
+                weights += bytes(-len(weights) % self.alignment)
+
+        def region(storage: int, offset: int, size: int) -> Region:
+            memory: Memory = "arena" if self.storages[storage].data is None else "weights"
+            return Region(memory, offsets[storage] + offset, size)
+
+        def end(name: str, tensor: TensorDesc | None, source: Source, size: int) -> End:
+            return End(name, tensor, region(self.of[source[:2]], source.offset, size))
+
+        ports = [(number, port) for number, port in enumerate(net.ports) if (INPUTS, number) in self.of]
+        names = [name or f"output{at}" for at, name in enumerate(net.graph.outputs)]
+        steps = _Steps(self.alignment)
+        nodes: list[Label] = []
+        for at in net.order:
+            regions = {
+                name: region(self.of[source[:2]], source.offset, buffer_size(tensor))
+                for _, name, tensor, source in net.inputs(at)
+            }
+            regions |= {
+                name: region(self.of[at, number], 0, buffer_size(tensor))
+                for number, name, tensor in net.outputs(at)
+            }
+            nodes.append(Label(net.labels[at], net.descs[at], regions))
+            work = self.works[at]
+            scratch = {name: region(self.scratch[at, name], 0, size) for name, size in work.scratch.items()}
+            steps.add(len(nodes) - 1, net.descs[at].OPERATOR, work, {**regions, **scratch})
+        return Program(
+            tuple(end(one.name, one.tensor, Source(INPUTS, number), one.size) for number, one in ports),
+            tuple(
+                end(name, tensor, source, buffer_size(tensor))
+                for name, (source, tensor) in zip(names, net.ends, strict=True)
+            ),
+            tuple(nodes),
+            tuple(steps.shaders),
+            tuple(steps.steps),
+            arena,
+            bytes(weights),
+            bytes(steps.constants),
+        )
+
+
+def _lifetime(one: _Storage) -> tuple[int, int, int]:
+    return one.size, one.first, one.last
+
+
+class _Steps:
+    """Steps in order. One waits if it reads what an earlier one has written since the last barrier, or writes
+    what an earlier one has read or written; a plan says which of its own dispatches wait for each other."""
+
+    def __init__(self, alignment: int) -> None:
+        self.shaders: dict[Shader, int] = {}
+        self.steps: list[Step] = []
+        self.constants = bytearray()
+        self._alignment = alignment
+        self._places: dict[bytes, Region] = {}
+        self._read: list[tuple[int, Region]] = []  # since the last barrier, with their nodes
+        self._written: list[tuple[int, Region]] = []
+
+    def add(self, node: int, operator: str, work: Work, regions: Mapping[str, Region]) -> None:
+        for name in work.cleared:
+            self._step(Step(node, None, (0, 0), (regions[name],), 0, None, False))
+        waits = bool(work.cleared)
+        for dispatch in work.dispatches:
+            key = Shader(dispatch.shader or operator, tuple(dispatch.defines.items()), len(dispatch.buffers))
+            number = self.shaders.setdefault(key, len(self.shaders))
+            bound = tuple(regions[name] for name in dispatch.buffers)
+            constants = self._constants(dispatch.constants)
+            waits = waits or dispatch.waits
+            self._step(Step(node, number, dispatch.groups, bound, dispatch.reads, constants, waits))
+            waits = False
+
+    def _step(self, step: Step) -> None:
+        read, written = step.regions[: step.reads], step.regions[step.reads :]
+        if (
+            step.waits
+            or self._conflicts(step.node, read, self._written)
+            or self._conflicts(step.node, written, [*self._read, *self._written])
+        ):
+            self._read, self._written = [], []
+            step = step._replace(waits=bool(self.steps))
+        self._read += [(step.node, one) for one in read]
+        self._written += [(step.node, one) for one in written]
+        self.steps.append(step)
+
+    def _conflicts(self, node: int, used: Sequence[Region], before: Sequence[tuple[int, Region]]) -> bool:
+        return any(node != other and one.intersects(was) for other, was in before for one in used)
+
+    def _constants(self, data: bytes) -> Region:
+        if data not in self._places:
+            self._places[data] = Region("constants", len(self.constants), len(data))
+            self.constants += data + bytes(-len(data) % self._alignment)
+        return self._places[data]

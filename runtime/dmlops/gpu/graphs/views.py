@@ -1,0 +1,170 @@
+"""Tensors that need no operator, since their readers can find the elements where they are.
+
+An operator is a view if its definition copies elements, and the place of each is a sum of coordinates times
+strides: that is seen by calling the definition with symbols in place of coordinates. Its readers then get the
+strides and the offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from ...computations.map import Map
+from ...compute import computation
+from ...coordinates import Coordinates
+from ...description import Description
+from ...tensor import TensorDesc
+from .. import movement, planned
+from ..errors import Unsupported
+from ..plans.capabilities import NO_CAPABILITIES, Capability
+from .net import Net, Source, with_tensors
+
+
+class View(NamedTuple):
+    """Where an output's elements are: in an input, `offset` and `strides` in elements."""
+
+    input: str
+    offset: int
+    strides: tuple[int, ...]
+
+
+def alias(net: Net, alignment: int, capabilities: Capability = NO_CAPABILITIES) -> None:
+    """Leaves out views whose readers can all take the strides and the offset.
+
+    Offsets must be multiples of `alignment`, in bytes. An operator with several outputs stays unless all of
+    them can be left out.
+    """
+    for at in list(net.order):
+        found = _redirected(net, at, alignment, capabilities)
+        if found is not None:
+            descs, reads, ends = found
+            net.descs |= descs
+            net.reads |= reads
+            net.ends = [ends.get(number, end) for number, end in enumerate(net.ends)]
+            net.order.remove(at)
+
+
+def _redirected(net: Net, at: int, alignment: int, capabilities: Capability) -> Any:
+    """What changes if a view is left out: descriptions of its readers, their sources, and outputs of the
+    graph; None if it has to stay."""
+    sources = {name: (tensor, source) for _, name, tensor, source in net.inputs(at)}
+    readers = net.readers()
+    tensors: dict[int, dict[str, TensorDesc]] = {}
+    reads: dict[tuple[int, int], Source] = {}
+    ends: dict[int, tuple[Source, TensorDesc]] = {}
+    for order, (number, name, written) in enumerate(net.outputs(at)):
+        seen = view(net.descs[at], name, order)
+        if seen is None:
+            return None
+        base, source = sources[seen.input]
+        offset = source.offset + seen.offset * base.DataType.bits // 8
+        if offset % alignment or written.DataType != base.DataType:
+            return None
+        moved = source._replace(offset=offset)
+        for reader, slot in readers.get((at, number), []):
+            _, label, tensor, _ = next(one for one in net.inputs(reader) if one[0] == slot)
+            strides = recast(written, seen.strides, tensor)
+            if strides is None or tensor.DataType != written.DataType or net.reads[reader, slot].offset:
+                return None
+            tensors.setdefault(reader, {})[label] = _with_strides(tensor, strides)
+            reads[reader, slot] = moved
+        for place, (end, tensor) in enumerate(net.ends):
+            if end[:2] == (at, number):
+                if written.Strides is not None or moved.node < 0:
+                    return None  # callers get what is packed, and not an input
+                ends[place] = moved, _with_strides(tensor, seen.strides)
+    descs = {reader: with_tensors(net.descs[reader], changed) for reader, changed in tensors.items()}
+    if all(_is_as_fast(net.descs[reader], desc, capabilities) for reader, desc in descs.items()):
+        return descs, reads, ends
+    return None
+
+
+def view(desc: Description, output: str, number: int = 0) -> View | None:
+    """The view that an output of an operator is, the `number`th of an array; None if it is none."""
+    work = computation(desc)
+    if not isinstance(work, Map) or work.place is not None:
+        return None
+    tensor = _tensor(desc, output)
+
+    def load(name: str, at: Coordinates, entry: int | None = None) -> movement.Read:
+        label = name if entry is None else f"{name}[{entry}]"
+        return movement.Read(label, movement.offset_of(at, _tensor(desc, label).element_strides))
+
+    several = (number,) if isinstance(getattr(desc, work.over), tuple) else ()
+    try:
+        read = work.element(desc, movement.coordinates(len(tensor.Sizes)), load, *several)
+    except (AttributeError, TypeError, ValueError):  # not a sum of coordinates
+        return None
+    if not isinstance(read, movement.Read) or read.offset.lookups or tensor.DataType.bits < 8:
+        return None
+    strides = tuple(read.offset.coordinates.get(axis, 0) for axis in range(len(tensor.Sizes)))
+    if read.offset.constant < 0 or min(strides, default=0) < 0:
+        return None
+    return View(read.tensor, read.offset.constant, strides)
+
+
+def recast(written: TensorDesc, strides: Sequence[int], read: TensorDesc) -> tuple[int, ...] | None:
+    """The strides with which `read`, a tensor over the bytes of `written`, finds its elements if those of
+    `written` are at `strides` instead; None if no strides do.
+
+    Dimensions of `written` that lie within each other in both layouts are one. A step of `read` must stay
+    within one dimension, and all steps together must not leave it.
+    """
+    if read.Sizes == written.Sizes and read.element_strides == written.element_strides:
+        return tuple(strides)
+    merged: list[list[int]] = []  # size, stride as written, stride in place; outermost first
+    for size, own, other in zip(written.Sizes, written.element_strides, strides, strict=True):
+        if size == 1:
+            continue
+        if merged and merged[-1][1] == size * own and merged[-1][2] == size * other:
+            merged[-1] = [merged[-1][0] * size, own, other]
+        else:
+            merged.append([size, own, other])
+    reached = [0] * len(merged)
+    found: list[int] = []
+    for size, step in zip(read.Sizes, read.element_strides, strict=True):
+        if size == 1 or step == 0:
+            found.append(0)
+            continue
+        for place, (most, own, other) in enumerate(merged):
+            if step % own == 0 and reached[place] + step // own * (size - 1) < most:
+                reached[place] += step // own * (size - 1)
+                found.append(step // own * other)
+                break
+        else:
+            return None
+    return tuple(found)
+
+
+def _is_as_fast(old: Description, new: Description, capabilities: Capability) -> bool:
+    """Whether an operator takes other strides without losing its shader; one that is element-wise may lose
+    it, since it replaces a copy that would read the same strides."""
+    if new.validate():
+        return False
+    try:
+        now = planned(new, capabilities)
+        return isinstance(computation(new), Map) or [_variant(one) for one in now.dispatches] == [
+            _variant(one) for one in planned(old, capabilities).dispatches
+        ]
+    except Unsupported:
+        return False
+
+
+def _variant(dispatch: Any) -> Any:
+    return dispatch.shader, dict(dispatch.defines)
+
+
+def _with_strides(tensor: TensorDesc, strides: tuple[int, ...]) -> TensorDesc:
+    changed = replace(tensor, Strides=strides, TotalTensorSizeInBytes=None)
+    packed = replace(changed, Strides=None)
+    kept = zip(tensor.Sizes, strides, packed.element_strides, strict=True)
+    return packed if all(size == 1 or one == other for size, one, other in kept) else changed
+
+
+def _tensor(desc: Description, name: str) -> TensorDesc:
+    member, bracket, place = name.partition("[")
+    found = getattr(desc, member)
+    tensor: TensorDesc = found[int(place.rstrip("]"))] if bracket else found
+    return tensor
