@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dmlops import gpu
+from dmlops.__main__ import main
 from dmlops.gpu import compiler, signing
 
 DATA = json.loads(Path(__file__).with_name("data").joinpath("signed_containers.json").read_text())
@@ -67,3 +68,23 @@ def test_what_the_package_compiles_is_signed(tmp_path: Path, monkeypatch: pytest
         code = compiler.compile(source, {"VALUE": 5}, "dxil")
         assert gpu.is_signed(code)
         assert "rawBufferStore" in compiler.find().disassemble(code)
+
+
+def test_the_command_says_what_is_signed_and_what_it_needs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    container = next(content for content in CONTAINERS.values() if b"DXIL" in content)
+    good, bad, other = (tmp_path / name for name in ("good.cso", "bad.cso", "other.spv"))
+    good.write_bytes(container)
+    bad.write_bytes(container[:4] + NO_DIGEST + container[20:])
+    other.write_bytes(b"\x03\x02\x23\x07" + bytes(60))
+    assert main(["container", "--json", str(good), str(bad)]) == 1
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["file"], row["signed"]) for row in rows] == [(str(good), True), (str(bad), False)]
+    assert main(["container", str(good)]) == 0
+    assert capsys.readouterr().out.startswith(f"{good}: signed; needs ")
+    assert main(["container", str(other)]) == 2
+    assert "no container" in capsys.readouterr().err
+    other.write_bytes(container[:40])
+    assert main(["container", str(other)]) == 2
+    assert "cut off" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any, BinaryIO, NoReturn
 
-from . import __version__, onnx_command, overview, registry, verify_command
+from . import __version__, container_command, onnx_command, overview, registry, verify_command
 from .answers import explained, inferred, judged
 from .arguments import known_level
 from .completion import SHELLS, Words, script, words_of
@@ -33,6 +33,7 @@ examples:
   dmlops validate --level 5.0 all.jsonl        one JSON result per description
   dmlops infer --json part.json                the description with its outputs filled in
   dmlops shader desc.json > desc.hlsl          HLSL that computes it, and how to dispatch it
+  dmlops container gemm.cso                    whether Windows accepts compiled shaders, what they need
   dmlops show gather elements                  an operator; names work in any spelling
   dmlops support GEMM --build 22621            what a Windows build supports
   dmlops diff-levels 5.0 6.4                   what the levels above 5.0 added
@@ -144,6 +145,7 @@ def _parser() -> argparse.ArgumentParser:
     graph_command.add(command)
     onnx_command.add(command)
     verify_command.add(command)
+    container_command.add(command)
     one = command("schema", _schema, "Print a JSON Schema of descriptions, or of graphs, for editors")
     one.add_argument("--graph", action="store_true", help="that of graphs")
     one = command("completion", _completion, "Print a shell completion script")

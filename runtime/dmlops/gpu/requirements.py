@@ -17,10 +17,14 @@ _COUNT, _FIRST = 28, 32  # where a container has the number of its parts, and th
 
 
 def required_options(container: bytes) -> tuple[str, ...]:
-    """The options that a device must have to create a pipeline of this shader."""
-    (count,) = struct.unpack_from("<I", container, _COUNT)
+    """The options that a device must have to create a pipeline of this shader. Raises ValueError for a
+    container that is cut off."""
     flags = 0
-    for at in struct.unpack_from(f"<{count}I", container, _FIRST):
-        if container[at : at + 4] == b"SFI0":
-            (flags,) = struct.unpack_from("<Q", container, at + 8)
+    try:
+        (count,) = struct.unpack_from("<I", container, _COUNT)
+        for at in struct.unpack_from(f"<{count}I", container, _FIRST):
+            if container[at : at + 4] == b"SFI0":
+                (flags,) = struct.unpack_from("<Q", container, at + 8)
+    except struct.error:
+        raise ValueError("The container is cut off.") from None
     return tuple(name for bit, name in OPTIONS.items() if flags & bit)
