@@ -277,7 +277,7 @@ def test_null_addresses(runner: Path, registry: Registry, gather: Operator) -> N
         "OutputTensor": tensor(Sizes=None, DimensionCount=2),
     }
     assert found(runner, registry, gather, **changes) == [
-        ("DML-OPERATOR-required", member, f"{member} is absent; GATHER_ELEMENTS needs it")
+        ("DML-OPERATOR-required", member, f"{member} is missing; GATHER_ELEMENTS requires it")
         for member in ("InputTensor", "IndicesTensor.Desc", "OutputTensor.Sizes")
     ]
 
@@ -293,7 +293,11 @@ def test_an_unknown_tensor_type_is_not_looked_into(
 ) -> None:
     violations = found(runner, registry, gather, InputTensor=Bare(7), OutputTensor=tensor(Type=9))
     assert violations == [
-        ("DML-OPERATOR-required", "InputTensor.Desc", "InputTensor.Desc is absent; GATHER_ELEMENTS needs it"),
+        (
+            "DML-OPERATOR-required",
+            "InputTensor.Desc",
+            "InputTensor.Desc is missing; GATHER_ELEMENTS requires it",
+        ),
         ("DML-TENSOR-type", "OutputTensor.Type", "OutputTensor.Type is 9; it must be BUFFER"),
     ]
 
@@ -302,8 +306,8 @@ def test_no_description(runner: Path, registry: Registry, gather: Operator) -> N
     without_desc, nothing = case(registry, gather, LEVEL, None), f"judge {LEVEL} -1 32\n"
     (one, first), (other, second) = run(runner, [without_desc, nothing])
     assert (one, other) == (1, 1)
-    assert first == [("DML-OPERATOR-required", "Desc", "Desc is absent; GATHER_ELEMENTS needs it")]
-    assert second == [("DML-OPERATOR-required", "desc", "desc is absent; dmlops_validate needs it")]
+    assert first == [("DML-OPERATOR-required", "Desc", "Desc is missing; GATHER_ELEMENTS requires it")]
+    assert second == [("DML-OPERATOR-required", "desc", "desc is missing; dmlops_validate requires it")]
 
 
 def test_unknown_types_and_levels(runner: Path, registry: Registry, gather: Operator) -> None:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -179,16 +180,18 @@ def test_a_message_shows_the_values_and_what_would_be_right() -> None:
 def test_messages_of_support_tables() -> None:
     desc = gather_elements(InputTensor=tensor(4, 5, type=TensorDataType.INT64))
     assert desc.validate("2.1")[0].message == (
-        "InputTensor.DimensionCount is 2; feature level 2.1 takes 4; 2 needs feature level 3.0"
+        "InputTensor.DimensionCount is 2; feature level 2.1 supports 4; 2 needs feature level 3.0"
     )
     assert desc.validate("3.0")[0].message == (
-        "InputTensor.DataType is INT64; feature level 3.0 takes FLOAT32, FLOAT16, INT32, INT16, INT8, "
-        "UINT32, UINT16 or UINT8; INT64 needs feature level 4.1"
+        "InputTensor.DataType is INT64; feature level 3.0 supports FLOAT32, FLOAT16, INT32, INT16, INT8, "
+        "UINT32, UINT16 and UINT8; INT64 needs feature level 4.1"
     )
     unknown = gather_elements(InputTensor=tensor(4, 5, type=TensorDataType.UINT4))
-    assert unknown.validate("6.4")[0].message.endswith("UINT16 or UINT8")
+    assert unknown.validate("6.4")[0].message.endswith("INT32, INT16 and 5 more")
     number = gather_elements(InputTensor=TensorDesc(99, (4, 5)))  # type: ignore[arg-type]
-    assert number.validate("6.4")[0].message.startswith("InputTensor.DataType is 99; feature level 6.4 takes")
+    assert number.validate("6.4")[0].message.startswith(
+        "InputTensor.DataType is 99; feature level 6.4 supports"
+    )
 
 
 def test_saturated_values_are_shown_as_counted() -> None:
@@ -227,7 +230,15 @@ def test_levels_before_the_operator() -> None:
     assert violation.message == "GATHER_ELEMENTS needs feature level 2.1; the requested level is 2.0"
 
 
-@pytest.mark.parametrize("level", ["6.5", "", "64", "6_4", 7, None, "6.4 "])
+@pytest.mark.parametrize("level", [6.4, np.float64(6.4), 2.1])
+def test_a_level_as_a_number(level: float) -> None:
+    desc = gather_elements(InputTensor=tensor(4, 5, type=TensorDataType.INT64))
+    for method in (desc.validate, desc.advice):
+        assert method(level) == method(str(level))
+    assert dmlops.registry.operators(level) == dmlops.registry.operators(str(level))
+
+
+@pytest.mark.parametrize("level", ["6.5", "", "64", "6_4", 7, 1, True, False, 6.5, 6, None, "6.4 "])
 def test_levels_that_do_not_exist_are_refused(level: Any) -> None:
     with pytest.raises(ValueError, match="there is no feature level"):
         gather_elements().validate(level)

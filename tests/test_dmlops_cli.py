@@ -340,7 +340,7 @@ def test_what_a_level_brings() -> None:
     assert "DML-PADDING-padding-mode-wrap" in found["PADDING"]["rules_removed"]
     _, out, _ = run("diff-levels", "2.1", "3.0")
     gather = out.partition("\n  GATHER\n")[2]
-    assert gather.splitlines()[1] == "    + IndicesTensor  1 to 3 or 5 to 8  INT64 INT32 UINT64"
+    assert gather.splitlines()[1] == "    + IndicesTensor  1 to 3 and 5 to 8  INT64 INT32 UINT64"
     assert run("diff-levels", "6.3", "9.9")[0] == 2
 
 

@@ -344,7 +344,7 @@ def test_support_that_depends_on_an_enumeration() -> None:
     assert broken(reduce("SUM", FLOAT32), "3.0") == broken(reduce("ARGMAX", INT32), "3.0") == []
     assert broken(reduce("ARGMAX", FLOAT32), "3.0") == [("OPERATOR-data-type", "OutputTensor.DataType")]
     (violation,) = reduce("ARGMAX", INT64).validate("2.1")
-    assert violation.message.endswith("takes UINT32; INT64 needs feature level 3.0")
+    assert violation.message.endswith("supports UINT32; INT64 needs feature level 3.0")
     assert reduce("ARGMAX", INT64).min_feature_level() == FeatureLevel.LEVEL_3_0
 
 
@@ -353,7 +353,9 @@ def test_rules_of_some_levels() -> None:
     assert broken(desc, "6.3") == [("ACTIVATION_SOFTPLUS-steepness-range", "Steepness")]
     assert broken(desc, "6.4") == []
     assert desc.min_feature_level() == FeatureLevel.LEVEL_6_4
-    assert "Steepness is 0.5; it must be at least 1" in desc.validate("6.3")[0].message
+    assert (
+        "Steepness is 0.5; below feature level 6.4 it must be at least 1" in desc.validate("6.3")[0].message
+    )
 
 
 def gemm(activation: Description | None) -> Description:

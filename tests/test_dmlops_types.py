@@ -218,7 +218,7 @@ def test_a_name_that_comes_close_is_suggested() -> None:
 @pytest.mark.parametrize(
     ("level", "suggestion"),
     [
-        (6.4, '"6.4"'),
+        (6.6, '"6.4"'),
         (6, '"6.0"'),
         ("4.2", '"4.1" or "5.0"'),
         ("7.0", '"6.4"'),

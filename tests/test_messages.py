@@ -102,6 +102,19 @@ def join(*inputs: TensorDesc, output: TensorDesc, axis: int) -> Description:
     return dmlops.Join(InputTensors=inputs, OutputTensor=output, Axis=axis)
 
 
+def rnn(**changes: Any) -> Description:
+    """Seven steps of two sequences, three features in, five out."""
+    members: dict[str, Any] = {
+        "InputTensor": f32(1, 7, 2, 3),
+        "WeightTensor": f32(1, 1, 5, 3),
+        "RecurrenceTensor": f32(1, 1, 5, 5),
+        "OutputSingleTensor": f32(1, 1, 2, 5),
+        "ActivationDescs": (dmlops.ActivationTanh(),),
+        "Direction": "FORWARD",
+    }
+    return dmlops.Rnn(**members | changes)
+
+
 def only(desc: Description, level: str = "6.4") -> Violation:
     """The one violation of a description that has one mistake."""
     (violation,) = desc.validate(level)
@@ -183,6 +196,14 @@ def test_what_reads_nothing_broken_is_told() -> None:
     ]
 
 
+def test_what_a_feature_level_lifts_is_named_with_it() -> None:
+    """SYMMETRIC came with 3.0 and WRAP with 6.4, by the page on feature levels."""
+    padded = {"PaddingValue": 0.0, "StartPadding": (0, 0, 1, 1), "EndPadding": (0, 0, 0, 0)}
+    desc = dmlops.Padding(InputTensor=f32(1, 1, 2, 2), PaddingMode="WRAP", **padded).infer()
+    assert desc.validate() == []
+    assert only(desc, "6.3").message == "PaddingMode must not be WRAP below feature level 6.4"
+
+
 @pytest.mark.parametrize(
     ("desc", "message"),
     [
@@ -217,13 +238,28 @@ def test_what_reads_nothing_broken_is_told() -> None:
         ),
         (
             convolution(BiasTensor=f32(8)),
-            "BiasTensor.DimensionCount is 1; feature level 6.4 takes 3 to 5; DirectML adds no dimensions, so "
-            "those of size 1 must be given too",
+            "BiasTensor.DimensionCount is 1; feature level 6.4 supports 3 to 5; DirectML adds no dimensions, "
+            "so those of size 1 must be given too",
         ),
         (
             convolution(BiasTensor=f32(1, 1, 1, 8)),
             "BiasTensor.Sizes is [1, 1, 1, 8]; it must be [1, 8, 1, 1] (one value for each output channel); "
             "a bias lies along dimension 1",
+        ),
+        (
+            rnn(BiasTensor=f32(1, 1, 1, 12)),
+            "BiasTensor.Sizes is [1, 1, 1, 12]; it must be [1, 1, direction count, 2 x hidden size], that is "
+            "[1, 1, 1, 10]",
+        ),
+        (
+            rnn(InputTensor=f32(1, 7, 2, 3, Flags="OWNED_BY_DML")),
+            "InputTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)",
+        ),
+        (
+            gemm(FusedActivation=add(f32(1), f32(1), f32(1))),
+            "FusedActivation is ELEMENT_WISE_ADD, which GEMM cannot fuse; it supports ELEMENT_WISE_CLIP, "
+            "ACTIVATION_ELU, ACTIVATION_HARD_SIGMOID, ACTIVATION_IDENTITY, ACTIVATION_LEAKY_RELU, "
+            "ACTIVATION_LINEAR and 14 more",
         ),
         (
             dmlops.Gather(

@@ -84,7 +84,7 @@ QUERIES = {
     "it must equal InputTensor.Sizes[1], 3 (only the axis may differ)": (
         "operators/gather_elements.html#DML-GATHER_ELEMENTS-indices-sizes"
     ),
-    "InputTensor.DataType is INT64; feature level 4.0 takes FLOAT32; INT64 needs feature level 4.1": (
+    "InputTensor.DataType is INT64; feature level 4.0 supports FLOAT32; INT64 needs feature level 4.1": (
         "general.html#DML-OPERATOR-data-type"
     ),
 }

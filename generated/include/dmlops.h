@@ -5899,7 +5899,7 @@ static inline void dmlops_put_place(dmlops_text* text, const dmlops_place* place
     }
 }
 
-/* "1, 2 or 4 to 8", from a bit mask of dimension counts. */
+/* "1, 2 and 4 to 8", from a bit mask of dimension counts. */
 DMLOPS_CALLED void dmlops_put_ranks(dmlops_text* text, uint32_t ranks) {
     int first = 0;
     const char* before = "";
@@ -5913,7 +5913,7 @@ DMLOPS_CALLED void dmlops_put_ranks(dmlops_text* text, uint32_t ranks) {
             continue;
         }
         length = length < 3 ? 1 : length;
-        dmlops_put(text, *before != '\0' && ranks >> (first + length) == 0 ? " or " : before);
+        dmlops_put(text, *before != '\0' && ranks >> (first + length) == 0 ? " and " : before);
         dmlops_put_integer(text, first);
         if (length > 1) {
             dmlops_put(text, " to ");
@@ -5924,20 +5924,30 @@ DMLOPS_CALLED void dmlops_put_ranks(dmlops_text* text, uint32_t ranks) {
     }
 }
 
-static inline const char* dmlops_separator(int position, int last) {
-    return position == 0 ? "" : last ? " or " : ", ";
+/* Puts what precedes an entry of a list. Of a long one only the first entries are put, and how many there are beyond
+   them: 0 if the entry is one of those. */
+DMLOPS_CALLED int dmlops_put_separator(dmlops_text* text, int position, int count) {
+    const int shown = count > 8 ? 6 : count;
+    dmlops_put(text, position == 0 ? "" : position + 1 == count || position == shown ? " and " : ", ");
+    if (position == shown) {
+        dmlops_put_integer(text, count - shown);
+        dmlops_put(text, " more");
+    }
+    return position < shown;
 }
 
 DMLOPS_CALLED void dmlops_put_types(dmlops_text* text, const dmlops_types* types) {
-    for (int i = 0; i < types->count; ++i) {
-        dmlops_put(text, dmlops_separator(i, i + 1 == types->count));
+    for (int i = 0; i < types->count && dmlops_put_separator(text, i, types->count); ++i) {
         dmlops_put_enum(text, dmlops_names_TENSOR_DATA_TYPE, types->values[i]);
     }
 }
 
 DMLOPS_CALLED void dmlops_put_activations(dmlops_text* text, const dmlops_activation* taken) {
-    for (int i = 0; taken[i].type != 0; ++i) {
-        dmlops_put(text, dmlops_separator(i, taken[i + 1].type == 0));
+    int count = 0;
+    while (taken[count].type != 0) {
+        ++count;
+    }
+    for (int i = 0; i < count && dmlops_put_separator(text, i, count); ++i) {
         dmlops_put(text, dmlops_operator_name(taken[i].type));
     }
 }
@@ -6931,14 +6941,13 @@ static const uint8_t dmlops_tensor_code[] = {
     /* DML-TENSOR-flags-owned: Flags != OWNED_BY_DML */
     DMLOPS_WHEN, DMLOPS_NOT, DMLOPS_SLOT(0) /* is_input */,
     DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_UINT, DMLOPS_AT(Flags),
     /* bytes of a tensor: ImpliedSize */
     DMLOPS_NEED, 0, DMLOPS_PLACE(80) /* ImpliedSize */,
     DMLOPS_SLOT(16) /* ImpliedSize */,
 };
 #undef DMLOPS_AT
 
-#define DMLOPS_TENSOR_SIZE_START 209 /* where the program for a tensor's size in bytes starts */
+#define DMLOPS_TENSOR_SIZE_START 205 /* where the program for a tensor's size in bytes starts */
 #define DMLOPS_STRUCTURE_RULES 3 /* the number of these, which come first */
 static const dmlops_tensor_rule dmlops_tensor_rules[] = {
     {"DML-TENSOR-rank", "DimensionCount", "%p.DimensionCount is %v; it must be at least 1", 0,
@@ -6949,7 +6958,7 @@ static const dmlops_tensor_rule dmlops_tensor_rules[] = {
      DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes},
     {"DML-TENSOR-element-count", "Sizes", "the product of %p.Sizes is %v; it must be at most 4294967295", 34,
      DMLOPS_BIT_Sizes},
-    {"DML-TENSOR-total-size", "TotalTensorSizeInBytes", "%p.TotalTensorSizeInBytes is %v; it must be at least %v (the last element's end, in whole 4-byte words)", 97,
+    {"DML-TENSOR-total-size", "TotalTensorSizeInBytes", "%p.TotalTensorSizeInBytes is %v; it must be at least %v (the end of the last element, rounded up to 4 bytes)", 97,
      DMLOPS_BIT_DataType | DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes | DMLOPS_BIT_Strides | DMLOPS_BIT_TotalTensorSizeInBytes},
     {"DML-TENSOR-total-size-limit", "TotalTensorSizeInBytes", "%p.TotalTensorSizeInBytes is %v; it must be at most %v (a buffer tensor holds at most 4294967295 elements)", 131,
      DMLOPS_BIT_DataType | DMLOPS_BIT_TotalTensorSizeInBytes},
@@ -6959,7 +6968,7 @@ static const dmlops_tensor_rule dmlops_tensor_rules[] = {
      DMLOPS_BIT_DataType | DMLOPS_BIT_GuaranteedBaseOffsetAlignment},
     {"DML-TENSOR-flags", "Flags", "%p.Flags is %v; it must be NONE or OWNED_BY_DML", 188,
      DMLOPS_BIT_Flags},
-    {"DML-TENSOR-flags-owned", "Flags", "%p.Flags is %v; it must differ from OWNED_BY_DML (only an input can be owned by DirectML)", 198,
+    {"DML-TENSOR-flags-owned", "Flags", "%p.Flags must not be OWNED_BY_DML (only an input can be owned by DirectML)", 198,
      DMLOPS_BIT_Flags | DMLOPS_BIT_MEMBER},
 };
 
@@ -7068,7 +7077,7 @@ static inline void dmlops_tensor_required(dmlops_run* run, const dmlops_place* p
         field = buffer->Sizes == NULL && buffer->DimensionCount != 0 ? "Sizes" : NULL;
     }
     if (field != NULL) {
-        dmlops_report(run, "DML-OPERATOR-required", place, field, "%m is absent; %s needs it", dmlops_operator_name(run->op->type));
+        dmlops_report(run, "DML-OPERATOR-required", place, field, "%m is missing; %s requires it", dmlops_operator_name(run->op->type));
     }
 }
 
@@ -7165,15 +7174,15 @@ static inline void dmlops_supported(
     dmlops_choices(run, first, &ranks, &types);
     if (of_types) {
         if (needed != 0) {
-            dmlops_report(run, "DML-OPERATOR-data-type", place, "DataType", "%m is %e; feature level %s takes %t; %e needs feature level %s", dmlops_names_TENSOR_DATA_TYPE, value, dmlops_name(dmlops_names_FEATURE_LEVEL, run->level), &types, dmlops_names_TENSOR_DATA_TYPE, value, dmlops_name(dmlops_names_FEATURE_LEVEL, needed));
+            dmlops_report(run, "DML-OPERATOR-data-type", place, "DataType", "%m is %e; feature level %s supports %t; %e needs feature level %s", dmlops_names_TENSOR_DATA_TYPE, value, dmlops_name(dmlops_names_FEATURE_LEVEL, run->level), &types, dmlops_names_TENSOR_DATA_TYPE, value, dmlops_name(dmlops_names_FEATURE_LEVEL, needed));
         } else {
-            dmlops_report(run, "DML-OPERATOR-data-type", place, "DataType", "%m is %e; feature level %s takes %t", dmlops_names_TENSOR_DATA_TYPE, value, dmlops_name(dmlops_names_FEATURE_LEVEL, run->level), &types);
+            dmlops_report(run, "DML-OPERATOR-data-type", place, "DataType", "%m is %e; feature level %s supports %t", dmlops_names_TENSOR_DATA_TYPE, value, dmlops_name(dmlops_names_FEATURE_LEVEL, run->level), &types);
         }
     } else {
         if (needed != 0) {
-            dmlops_report(run, "DML-OPERATOR-dimension-count", place, "DimensionCount", "%m is %i; feature level %s takes %r; %i needs feature level %s", value, dmlops_name(dmlops_names_FEATURE_LEVEL, run->level), ranks, value, dmlops_name(dmlops_names_FEATURE_LEVEL, needed));
+            dmlops_report(run, "DML-OPERATOR-dimension-count", place, "DimensionCount", "%m is %i; feature level %s supports %r; %i needs feature level %s", value, dmlops_name(dmlops_names_FEATURE_LEVEL, run->level), ranks, value, dmlops_name(dmlops_names_FEATURE_LEVEL, needed));
         } else {
-            dmlops_report(run, "DML-OPERATOR-dimension-count", place, "DimensionCount", "%m is %i; feature level %s takes %r%\?; DirectML adds no dimensions, so those of size 1 must be given too", value, dmlops_name(dmlops_names_FEATURE_LEVEL, run->level), ranks, (int64_t)(ranks << (31 - value) == 0));
+            dmlops_report(run, "DML-OPERATOR-dimension-count", place, "DimensionCount", "%m is %i; feature level %s supports %r%\?; DirectML adds no dimensions, so those of size 1 must be given too", value, dmlops_name(dmlops_names_FEATURE_LEVEL, run->level), ranks, (int64_t)(ranks << (31 - value) == 0));
         }
     }
 }
@@ -7232,7 +7241,7 @@ static inline void dmlops_required(dmlops_run* run, const dmlops_member* member)
     }
     if (dmlops_address(run->description, member) == NULL) {
         if (!member->optional && count > 0) {
-            dmlops_report(run, "DML-OPERATOR-required", run->outer, member->name, "%m is absent; %s needs it", dmlops_operator_name(run->op->type));
+            dmlops_report(run, "DML-OPERATOR-required", run->outer, member->name, "%m is missing; %s requires it", dmlops_operator_name(run->op->type));
         }
     } else if (member->kind == DMLOPS_TENSOR) {
         dmlops_judge_tensors(run, DMLOPS_REQUIRED, member);
@@ -7242,7 +7251,7 @@ static inline void dmlops_required(dmlops_run* run, const dmlops_member* member)
         for (int64_t i = 0; i < readable; ++i) {
             const dmlops_place place = {NULL, member->name, member->count == DMLOPS_ALONE ? -1 : i};
             if (activations[i].Desc == NULL) {
-                dmlops_report(run, "DML-OPERATOR-required", &place, "Desc", "%m is absent; %s needs it", dmlops_operator_name(run->op->type));
+                dmlops_report(run, "DML-OPERATOR-required", &place, "Desc", "%m is missing; %s requires it", dmlops_operator_name(run->op->type));
             }
         }
     }
@@ -7287,7 +7296,7 @@ static inline void dmlops_fused_activation(
     }
     if (taken->type == 0) {
         taken = dmlops_activation_lists[member->detail];
-        dmlops_report(run, "DML-OPERATOR-fused-activation", place, NULL, "%m is %e; %s takes %o", dmlops_names_OPERATOR_TYPE, type, dmlops_operator_name(run->op->type), taken);
+        dmlops_report(run, "DML-OPERATOR-fused-activation", place, NULL, "%m is %e, which %s cannot fuse; it supports %o", dmlops_names_OPERATOR_TYPE, type, dmlops_operator_name(run->op->type), taken);
         return;
     }
     op = dmlops_find(type);
@@ -7304,7 +7313,7 @@ static inline void dmlops_fused_activation(
     for (int i = 0; i < op->member_count; ++i) {
         const dmlops_member* inner = &op->members[i];
         if (inner->kind == DMLOPS_TENSOR && dmlops_address(activation->Desc, inner) != NULL) {
-            dmlops_report(run, "DML-OPERATOR-fused-activation-tensors", place, inner->name, "%m is given; a fused activation takes no tensors of its own");
+            dmlops_report(run, "DML-OPERATOR-fused-activation-tensors", place, inner->name, "%m is given; a fused activation has no tensors of its own");
         }
     }
     run->outer = place;
@@ -7994,7 +8003,7 @@ static const uint8_t dmlops_element_wise_pow_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_element_wise_pow_phrases[] = {
-    {"ExponentTensor.DataType", "ExponentTensor.DataType is %v; it must equal InputTensor.DataType, %v"},
+    {"ExponentTensor.DataType", "ExponentTensor.DataType is %v; below feature level 3.0 it must equal InputTensor.DataType, %v"},
 };
 static const dmlops_rule dmlops_element_wise_pow_rules[] = {
     {"DML-ELEMENT_WISE_POW-same-rank", dmlops_same_DimensionCount, 0, 35, {1, 0}, 0, 0},
@@ -8174,7 +8183,7 @@ static const uint8_t dmlops_element_wise_quantize_linear_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_element_wise_quantize_linear_phrases[] = {
-    {"ZeroPointTensor", "ZeroPointTensor is absent; it must be given (it is optional from feature level 6.2 on)"},
+    {"ZeroPointTensor", "ZeroPointTensor is absent; below feature level 6.2 it must be given"},
     {"ScaleTensor.DataType", "ScaleTensor.DataType is %v; it must equal FLOAT32 (INT32 input has FLOAT32 scales, other input scales of its own type)"},
     {"ScaleTensor.DataType", "ScaleTensor.DataType is %v; it must equal InputTensor.DataType, %v (INT32 input has FLOAT32 scales, other input scales of its own type)"},
 };
@@ -8214,7 +8223,7 @@ static const uint8_t dmlops_element_wise_dequantize_linear_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_element_wise_dequantize_linear_phrases[] = {
-    {"ZeroPointTensor", "ZeroPointTensor is absent; it must be given (it is optional from feature level 6.2 on)"},
+    {"ZeroPointTensor", "ZeroPointTensor is absent; below feature level 6.2 it must be given"},
 };
 static const dmlops_rule dmlops_element_wise_dequantize_linear_rules[] = {
     {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", dmlops_by_program, 3, 0, {0, 0}, 0, 0},
@@ -8540,7 +8549,7 @@ static const uint8_t dmlops_activation_softplus_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_activation_softplus_phrases[] = {
-    {"Steepness", "Steepness is %v; it must be at least 1.0 (smaller values need feature level 6.4)"},
+    {"Steepness", "Steepness is %v; below feature level 6.4 it must be at least 1.0"},
 };
 static const dmlops_rule dmlops_activation_softplus_rules[] = {
     {"DML-ACTIVATION_SOFTPLUS-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -9296,7 +9305,6 @@ static const uint8_t dmlops_lp_pooling_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     /* DML-LP_POOLING-float16-overflow: InputTensor.DataType != FLOAT16 */
     DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
     /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowSize[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 0, DMLOPS_PLACE(92) /* PaddedSizes */,
     DMLOPS_LET_LIST, 1 /* PooledSizes */, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
@@ -9306,7 +9314,7 @@ static const uint8_t dmlops_lp_pooling_code[] = {
         DMLOPS_AT(WindowSize), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY,
         DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(375) /* PooledSizes */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(371) /* PooledSizes */,
     DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
@@ -9318,7 +9326,7 @@ static const dmlops_phrase dmlops_lp_pooling_phrases[] = {
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
     {"P", "P is %v; it must be at least 1 (the result is a P-th root)"},
-    {"InputTensor.DataType", "InputTensor.DataType is %v; it should differ from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite)"},
+    {"InputTensor.DataType", "InputTensor.DataType should not be FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite)"},
 };
 static const dmlops_rule dmlops_lp_pooling_rules[] = {
     {"DML-LP_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -9485,62 +9493,48 @@ static const uint8_t dmlops_roi_pooling_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* ROITensor */, DMLOPS_BIT_DataType, 2 /* OutputTensor */,
         DMLOPS_BIT_DataType, DMLOPS_END,
     1 /* ROITensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-ROI_POOLING-roi-shape: ROITensor.Sizes[0] == 1 */
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SMALL(0),
-    /* DML-ROI_POOLING-roi-shape: ROITensor.Sizes[1] == 1 */
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SMALL(1),
-    /* DML-ROI_POOLING-roi-shape: ROITensor.Sizes[3] == 5 */
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SMALL(3), DMLOPS_SMALL(5),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SMALL(3),
-    0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* ROITensor */, DMLOPS_BIT_Sizes, 2 /* OutputTensor */,
-        DMLOPS_BIT_Sizes, 4 /* PooledSize */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* RoiCount: ROITensor.Sizes[2] */
     DMLOPS_LET, 16 /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
-    /* DML-ROI_POOLING-output-shape: OutputTensor.Sizes[0] == RoiCount */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(46) /* RoiCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0), DMLOPS_SLOT(16) /* RoiCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(16) /* RoiCount */,
-    /* DML-ROI_POOLING-output-shape: OutputTensor.Sizes[1] == InputTensor.Sizes[1] */
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
-    /* DML-ROI_POOLING-output-shape: OutputTensor.Sizes[2] == PooledSize.Height */
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2), DMLOPS_UINT, DMLOPS_AT(PooledSize.Height),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(PooledSize.Height),
-    /* DML-ROI_POOLING-output-shape: OutputTensor.Sizes[3] == PooledSize.Width */
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(3), DMLOPS_UINT, DMLOPS_AT(PooledSize.Width),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(PooledSize.Width),
+    /* DML-ROI_POOLING-roi-shape: ROITensor.Sizes == [1, 1, RoiCount, 5] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(10) /* RoiCount */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(ROITensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SMALL(5),
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(ROITensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(16) /* RoiCount */,
+        DMLOPS_SMALL(5),
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SMALL(1), DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SMALL(5), DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */,
+        DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_TURN(19), DMLOPS_ANY, 2, DMLOPS_EQUAL,
+        DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SMALL(1), DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SMALL(5), DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL,
+        DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(16) /* RoiCount */,
+        DMLOPS_SMALL(5),
+    0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* ROITensor */, DMLOPS_BIT_Sizes, 2 /* OutputTensor */,
+        DMLOPS_BIT_Sizes, 4 /* PooledSize */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* DML-ROI_POOLING-output-shape: OutputTensor.Sizes == [RoiCount, InputTensor.Sizes[1], PooledSize.Height, PooledSize.Width] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(10) /* RoiCount */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* RoiCount */,
+        DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(PooledSize.Height),
+        DMLOPS_UINT, DMLOPS_AT(PooledSize.Width),
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(PooledSize.Height), DMLOPS_UINT, DMLOPS_AT(PooledSize.Width),
     /* OutputTensor.Sizes: [RoiCount, InputTensor.Sizes[1], PooledSize.Height, PooledSize.Width] */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(46) /* RoiCount */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(10) /* RoiCount */,
     DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
         DMLOPS_UINT, DMLOPS_AT(PooledSize.Height), DMLOPS_UINT, DMLOPS_AT(PooledSize.Width),
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_roi_pooling_phrases[] = {
-    {"ROITensor.Sizes", "ROITensor.Sizes[0]%|ROITensor.Sizes[0] is %v; it must equal 1"},
-    {"ROITensor.Sizes", "ROITensor.Sizes[1]%|ROITensor.Sizes[1] is %v; it must equal 1"},
-    {"ROITensor.Sizes", "ROITensor.Sizes[3]%|ROITensor.Sizes[3] is %v; it must equal 5"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[0]%|OutputTensor.Sizes[0] is %v; it must equal ROITensor.Sizes[2], %v"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[1]%|OutputTensor.Sizes[1] is %v; it must equal InputTensor.Sizes[1], %v"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[2]%|OutputTensor.Sizes[2] is %v; it must equal PooledSize.Height, %v"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[3]%|OutputTensor.Sizes[3] is %v; it must equal PooledSize.Width, %v"},
+    {"ROITensor.Sizes", "ROITensor.Sizes is %v; it must be [1, 1, roi count, 5], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be [roi count, InputTensor.Sizes[1], PooledSize.Height, PooledSize.Width], that is %v"},
 };
 static const dmlops_rule dmlops_roi_pooling_rules[] = {
     {"DML-ROI_POOLING-same-type", dmlops_same_DataType, 0, 0, {1, 0}, 0, 0},
     {"DML-ROI_POOLING-same-type", dmlops_same_DataType, 0, 0, {2, 0}, 0, 0},
-    {"DML-ROI_POOLING-roi-shape", dmlops_by_program, 10, 7, {0, 0}, 0, 0},
-    {"DML-ROI_POOLING-roi-shape", dmlops_by_program, 19, 7, {1, 0}, 0, 0},
-    {"DML-ROI_POOLING-roi-shape", dmlops_by_program, 28, 7, {2, 0}, 0, 0},
-    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 51, 37, {3, 0}, 1, 0},
-    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 66, 37, {4, 0}, 1, 0},
-    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 81, 37, {5, 0}, 1, 0},
-    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 94, 37, {6, 0}, 1, 0},
+    {"DML-ROI_POOLING-roi-shape", dmlops_by_program, 15, 7, {0, 0}, 0, 0},
+    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 93, 84, {1, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_slice_members[] = {
@@ -9845,11 +9839,9 @@ static const uint8_t dmlops_padding_code[] = {
     /* DML-PADDING-padding-mode-symmetric: PaddingMode != SYMMETRIC */
     DMLOPS_WHEN, DMLOPS_LESS, DMLOPS_LEVEL, DMLOPS_NUMBER, DMLOPS_BYTES(12288),
     DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode), DMLOPS_SMALL(3) /* SYMMETRIC */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_PADDING_MODE, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
     /* DML-PADDING-padding-mode-wrap: PaddingMode != WRAP */
     DMLOPS_WHEN, DMLOPS_LESS, DMLOPS_LEVEL, DMLOPS_NUMBER, DMLOPS_BYTES(25600),
     DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode), DMLOPS_SMALL(4) /* WRAP */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_PADDING_MODE, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes,
         5 /* StartPadding */, DMLOPS_BIT_MEMBER, 6 /* EndPadding */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-PADDING-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[i] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount)] */
@@ -9872,17 +9864,17 @@ static const uint8_t dmlops_padding_code[] = {
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_padding_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"PaddingMode", "PaddingMode is %v; it must differ from SYMMETRIC (SYMMETRIC needs feature level 3.0)"},
-    {"PaddingMode", "PaddingMode is %v; it must differ from WRAP (WRAP needs feature level 6.4)"},
+    {"PaddingMode", "PaddingMode must not be SYMMETRIC below feature level 3.0"},
+    {"PaddingMode", "PaddingMode must not be WRAP below feature level 6.4"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (each size is that of the input plus StartPadding plus EndPadding)"},
 };
 static const dmlops_rule dmlops_padding_rules[] = {
     {"DML-PADDING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-PADDING-dimension-count", dmlops_by_program, 15, 10, {0, 0}, 1, 1},
     {"DML-PADDING-padding-mode-symmetric", dmlops_by_program, 29, 26, {1, 0}, 1, 0},
-    {"DML-PADDING-padding-mode-wrap", dmlops_by_program, 49, 26, {2, 0}, 1, 0},
+    {"DML-PADDING-padding-mode-wrap", dmlops_by_program, 45, 26, {2, 0}, 1, 0},
     {"DML-PADDING-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-PADDING-output-sizes", dmlops_by_program, 78, 69, {3, 0}, 1, 0},
+    {"DML-PADDING-output-sizes", dmlops_by_program, 70, 61, {3, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_value_scale_2d_members[] = {
@@ -10404,7 +10396,6 @@ static const uint8_t dmlops_batch_normalization_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     /* DML-BATCH_NORMALIZATION-float16-overflow: InputTensor.DataType != FLOAT16 */
     DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_batch_normalization_phrases[] = {
@@ -10412,9 +10403,9 @@ static const dmlops_phrase dmlops_batch_normalization_phrases[] = {
     {"VarianceTensor.Sizes", "VarianceTensor.Sizes[%v]%|VarianceTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
     {"ScaleTensor.Sizes", "ScaleTensor.Sizes[%v]%|ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
     {"BiasTensor.Sizes", "BiasTensor.Sizes[%v]%|BiasTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
-    {"MeanTensor.Sizes", "MeanTensor.Sizes[%v]%|MeanTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (unless Spatial, MeanTensor is not broadcast along height and width)"},
-    {"VarianceTensor.Sizes", "VarianceTensor.Sizes[%v]%|VarianceTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (unless Spatial, VarianceTensor is not broadcast along height and width)"},
-    {"InputTensor.DataType", "InputTensor.DataType is %v; it should differ from FLOAT16 (in FLOAT16 what DirectML computes on the way overflows where it passes 65504)"},
+    {"MeanTensor.Sizes", "MeanTensor.Sizes[%v]%|MeanTensor.Sizes[%v] is %v; below feature level 4.0 it must equal InputTensor.Sizes[%v], %v (unless Spatial, MeanTensor is not broadcast along height and width)"},
+    {"VarianceTensor.Sizes", "VarianceTensor.Sizes[%v]%|VarianceTensor.Sizes[%v] is %v; below feature level 4.0 it must equal InputTensor.Sizes[%v], %v (unless Spatial, VarianceTensor is not broadcast along height and width)"},
+    {"InputTensor.DataType", "InputTensor.DataType should not be FLOAT16 (in FLOAT16 what DirectML computes on the way overflows where it passes 65504)"},
 };
 static const dmlops_rule dmlops_batch_normalization_rules[] = {
     {"DML-BATCH_NORMALIZATION-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -10491,8 +10482,8 @@ static const uint8_t dmlops_mean_variance_normalization_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_mean_variance_normalization_phrases[] = {
-    {"ScaleTensor", "ScaleTensor is absent; it must be given (before feature level 5.2 scale and bias come together)"},
-    {"BiasTensor", "BiasTensor is absent; it must be given (before feature level 5.2 scale and bias come together)"},
+    {"ScaleTensor", "ScaleTensor is absent; below feature level 5.2 it must be given (scale and bias come together)"},
+    {"BiasTensor", "BiasTensor is absent; below feature level 5.2 it must be given (scale and bias come together)"},
     {"ScaleTensor.Sizes", "ScaleTensor.Sizes[%v]%|ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
     {"BiasTensor.Sizes", "BiasTensor.Sizes[%v]%|BiasTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
 };
@@ -10616,279 +10607,244 @@ static const uint8_t dmlops_rnn_code[] = {
     /* DML-RNN-not-owned: InputTensor.Flags != OWNED_BY_DML */
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(InputTensor), DMLOPS_UINT,
         DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(InputTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-RNN-not-owned: WeightTensor.Flags != OWNED_BY_DML */
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(WeightTensor), DMLOPS_UINT,
         DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(WeightTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-RNN-not-owned: RecurrenceTensor.Flags != OWNED_BY_DML */
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(RecurrenceTensor), DMLOPS_UINT,
         DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(RecurrenceTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-RNN-not-owned: BiasTensor.Flags != OWNED_BY_DML */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(BiasTensor), DMLOPS_UINT, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
         DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(BiasTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-RNN-not-owned: HiddenInitTensor.Flags != OWNED_BY_DML */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(HiddenInitTensor), DMLOPS_UINT,
         DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(HiddenInitTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-RNN-not-owned: SequenceLengthsTensor.Flags != OWNED_BY_DML */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(SequenceLengthsTensor),
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_UINT,
         DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-RNN-input-shape: InputTensor.Sizes[0] == 1 */
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
+    /* SequenceLength: InputTensor.Sizes[1] */
+    DMLOPS_LET, 17 /* SequenceLength */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    /* BatchSize: InputTensor.Sizes[2] */
+    DMLOPS_LET, 18 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    /* InputSize: InputTensor.Sizes[3] */
+    DMLOPS_LET, 19 /* InputSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(3),
+    /* DML-RNN-input-shape: InputTensor.Sizes == [1, SequenceLength, BatchSize, InputSize] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(126) /* SequenceLength */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(136) /* InputSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(17) /* SequenceLength */, DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(19) /* InputSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* SequenceLength */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(19) /* InputSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* SequenceLength */, DMLOPS_SLOT(18) /* BatchSize */,
+        DMLOPS_SLOT(19) /* InputSize */, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(19), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(17) /* SequenceLength */, DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(19) /* InputSize */,
+        DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* SequenceLength */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(19) /* InputSize */,
     2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-RNN-recurrence-shape: RecurrenceTensor.Sizes[0] == 1 */
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(0),
-    /* GateCount: 1 */
-    DMLOPS_LET, 17 /* GateCount */, DMLOPS_SMALL(1),
-    /* HiddenSize: RecurrenceTensor.Sizes[3] */
-    DMLOPS_LET, 18 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    /* DML-RNN-recurrence-shape: RecurrenceTensor.Sizes[2] == GateCount * HiddenSize */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* GateCount */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(2), DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
-    2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 10 /* Direction */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DirectionCount: RecurrenceTensor.Sizes[1] */
-    DMLOPS_LET, 19 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
+    DMLOPS_LET, 20 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
+    /* GateCount: 1 */
+    DMLOPS_LET, 21 /* GateCount */, DMLOPS_SMALL(1),
+    /* HiddenSize: RecurrenceTensor.Sizes[3] */
+    DMLOPS_LET, 22 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
+    /* DML-RNN-recurrence-shape: RecurrenceTensor.Sizes == [1, DirectionCount, GateCount * HiddenSize, HiddenSize] */
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(226) /* GateCount */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(RecurrenceTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(RecurrenceTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY,
+        DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(RecurrenceTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_REDUCE, DMLOPS_OVER_ALL,
+        0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(RecurrenceTensor), DMLOPS_TURN(21), DMLOPS_ANY, 2,
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ITEMS,
+        4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL,
+        DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY,
+        DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 10 /* Direction */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-RNN-direction-count: DirectionCount == 2 */
     DMLOPS_WHEN, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(2) /* BIDIRECTIONAL */,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(20) /* DirectionCount */,
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_UINT, DMLOPS_AT(Direction),
     /* DML-RNN-direction-count: DirectionCount == 1 */
     DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(2) /* BIDIRECTIONAL */,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(20) /* DirectionCount */,
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_UINT, DMLOPS_AT(Direction),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* WeightTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */,
         DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-RNN-weight-shape: WeightTensor.Sizes[0] == 1 */
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(0),
-    /* DML-RNN-weight-shape: WeightTensor.Sizes[1] == DirectionCount */
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
-    /* DML-RNN-weight-shape: WeightTensor.Sizes[2] == GateCount * HiddenSize */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* GateCount */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(2), DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
-    /* InputSize: InputTensor.Sizes[3] */
-    DMLOPS_LET, 20 /* InputSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(3),
-    /* DML-RNN-weight-shape: WeightTensor.Sizes[3] == InputSize */
-    DMLOPS_NEED, 4, DMLOPS_PLACE(322) /* InputSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(20) /* InputSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(20) /* InputSize */,
+    /* DML-RNN-weight-shape: WeightTensor.Sizes == [1, DirectionCount, GateCount * HiddenSize, InputSize] */
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(226) /* GateCount */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(136) /* InputSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(WeightTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(19) /* InputSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(WeightTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY,
+        DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(19) /* InputSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(WeightTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(19) /* InputSize */, DMLOPS_REDUCE, DMLOPS_OVER_ALL,
+        0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(WeightTensor), DMLOPS_TURN(21), DMLOPS_ANY, 2,
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(19) /* InputSize */, DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL,
+        DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY,
+        DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(19) /* InputSize */,
     2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 3 /* BiasTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
-    /* DML-RNN-bias-shape: BiasTensor.Sizes[0] == 1 */
+    /* DML-RNN-bias-shape: BiasTensor.Sizes == [1, 1, DirectionCount, GateCount * 2 * HiddenSize] */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(0),
-    /* DML-RNN-bias-shape: BiasTensor.Sizes[1] == 1 */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1),
-    /* DML-RNN-bias-shape: BiasTensor.Sizes[2] == DirectionCount */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(19) /* DirectionCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
-    /* DML-RNN-bias-shape: BiasTensor.Sizes[3] == GateCount * HiddenSize * 2 */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
-    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* GateCount */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(3), DMLOPS_MULTIPLY, DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_MULTIPLY, DMLOPS_SLOT(17) /* GateCount */,
-        DMLOPS_SLOT(18) /* HiddenSize */, DMLOPS_SMALL(2),
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(226) /* GateCount */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(BiasTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SMALL(2), DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(BiasTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_MULTIPLY, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SMALL(2),
+        DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_MULTIPLY,
+        DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SMALL(2), DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_REDUCE,
+        DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_TURN(23),
+        DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY,
+        DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY,
+        DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SMALL(2), DMLOPS_SLOT(22) /* HiddenSize */,
+        DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_MULTIPLY, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SMALL(2),
+        DMLOPS_SLOT(22) /* HiddenSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 4 /* HiddenInitTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-RNN-hidden-init-shape: HiddenInitTensor.Sizes[0] == 1 */
+    /* DML-RNN-hidden-init-shape: HiddenInitTensor.Sizes == [1, DirectionCount, BatchSize, HiddenSize] */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(0),
-    /* DML-RNN-hidden-init-shape: HiddenInitTensor.Sizes[1] == DirectionCount */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
-    /* BatchSize: InputTensor.Sizes[2] */
-    DMLOPS_LET, 21 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-    /* DML-RNN-hidden-init-shape: HiddenInitTensor.Sizes[2] == BatchSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
-    /* DML-RNN-hidden-init-shape: HiddenInitTensor.Sizes[3] == HiddenSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(HiddenInitTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(HiddenInitTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(HiddenInitTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(HiddenInitTensor), DMLOPS_TURN(19), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(HiddenInitTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+        DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 5 /* SequenceLengthsTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
-    /* DML-RNN-sequence-lengths-shape: SequenceLengthsTensor.Sizes[0] == 1 */
+    /* DML-RNN-sequence-lengths-shape: SequenceLengthsTensor.Sizes == [1, 1, 1, BatchSize] */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(SequenceLengthsTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(0),
-    /* DML-RNN-sequence-lengths-shape: SequenceLengthsTensor.Sizes[1] == 1 */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(SequenceLengthsTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(1),
-    /* DML-RNN-sequence-lengths-shape: SequenceLengthsTensor.Sizes[2] == 1 */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(SequenceLengthsTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(2),
-    /* DML-RNN-sequence-lengths-shape: SequenceLengthsTensor.Sizes[3] == BatchSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(SequenceLengthsTensor),
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(21) /* BatchSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+        DMLOPS_SMALL(1), DMLOPS_SLOT(18) /* BatchSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(SequenceLengthsTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(18) /* BatchSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_REDUCE,
+        DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_TURN(19),
+        DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_ENTRY, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(18) /* BatchSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 6 /* OutputSequenceTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* SequenceLength: InputTensor.Sizes[1] */
-    DMLOPS_LET, 22 /* SequenceLength */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
-    /* DML-RNN-output-sequence-shape: OutputSequenceTensor.Sizes[0] == SequenceLength */
+    /* DML-RNN-output-sequence-shape: OutputSequenceTensor.Sizes == [SequenceLength, DirectionCount, BatchSize, HiddenSize] */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
-    DMLOPS_NEED, 6, DMLOPS_PLACE(567) /* SequenceLength */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(0),
-        DMLOPS_SLOT(22) /* SequenceLength */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(0),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(22) /* SequenceLength */,
-    /* DML-RNN-output-sequence-shape: OutputSequenceTensor.Sizes[1] == DirectionCount */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(19) /* DirectionCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
-    /* DML-RNN-output-sequence-shape: OutputSequenceTensor.Sizes[2] == BatchSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
-    /* DML-RNN-output-sequence-shape: OutputSequenceTensor.Sizes[3] == HiddenSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(126) /* SequenceLength */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputSequenceTensor), DMLOPS_ITEMS, 4,
+        DMLOPS_SLOT(17) /* SequenceLength */, DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */,
+        DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputSequenceTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SLOT(17) /* SequenceLength */, DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 7 /* OutputSingleTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-RNN-output-single-shape: OutputSingleTensor.Sizes[0] == 1 */
+    /* DML-RNN-output-single-shape: OutputSingleTensor.Sizes == [1, DirectionCount, BatchSize, HiddenSize] */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(0),
-    /* DML-RNN-output-single-shape: OutputSingleTensor.Sizes[1] == DirectionCount */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
-    /* DML-RNN-output-single-shape: OutputSingleTensor.Sizes[2] == BatchSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
-    /* DML-RNN-output-single-shape: OutputSingleTensor.Sizes[3] == HiddenSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputSingleTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputSingleTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
     6 /* OutputSequenceTensor */, DMLOPS_BIT_MEMBER, 7 /* OutputSingleTensor */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-RNN-output-given: present(OutputSequenceTensor) or present(OutputSingleTensor) */
     DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor), DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
     /* OutputSequenceTensor.Sizes: [SequenceLength, DirectionCount, BatchSize, HiddenSize] */
-    DMLOPS_NEED, 6, DMLOPS_PLACE(567) /* SequenceLength */,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_ITEMS, 4, DMLOPS_SLOT(22) /* SequenceLength */, DMLOPS_SLOT(19) /* DirectionCount */,
-        DMLOPS_SLOT(21) /* BatchSize */, DMLOPS_SLOT(18) /* HiddenSize */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(126) /* SequenceLength */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_ITEMS, 4, DMLOPS_SLOT(17) /* SequenceLength */, DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
     /* OutputSingleTensor.Sizes: [1, DirectionCount, BatchSize, HiddenSize] */
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SLOT(21) /* BatchSize */,
-        DMLOPS_SLOT(18) /* HiddenSize */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */,
+        DMLOPS_SLOT(22) /* HiddenSize */,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_rnn_phrases[] = {
     {"ActivationDescCount", "ActivationDescCount is %v; with Direction %v it must equal 2 (each direction has its own activations)"},
     {"ActivationDescCount", "ActivationDescCount is %v; with Direction %v it must equal 1 (each direction has its own activations)"},
-    {"InputTensor.Flags", "InputTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"WeightTensor.Flags", "WeightTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"RecurrenceTensor.Flags", "RecurrenceTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"BiasTensor.Flags", "BiasTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"HiddenInitTensor.Flags", "HiddenInitTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"SequenceLengthsTensor.Flags", "SequenceLengthsTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[0]%|InputTensor.Sizes[0] is %v; it must equal 1"},
-    {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[0]%|RecurrenceTensor.Sizes[0] is %v; it must equal 1"},
-    {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[2]%|RecurrenceTensor.Sizes[2] is %v; it must equal RecurrenceTensor.Sizes[3] (%v), %v"},
+    {"InputTensor.Flags", "InputTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"WeightTensor.Flags", "WeightTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"RecurrenceTensor.Flags", "RecurrenceTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"BiasTensor.Flags", "BiasTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"HiddenInitTensor.Flags", "HiddenInitTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"SequenceLengthsTensor.Flags", "SequenceLengthsTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"InputTensor.Sizes", "InputTensor.Sizes is %v; it must be [1, sequence length, batch size, input size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes is %v; it must be [1, direction count, hidden size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[1]%|RecurrenceTensor.Sizes[1] is %v; with Direction %v it must equal 2"},
     {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[1]%|RecurrenceTensor.Sizes[1] is %v; with Direction %v it must equal 1"},
-    {"WeightTensor.Sizes", "WeightTensor.Sizes[0]%|WeightTensor.Sizes[0] is %v; it must equal 1"},
-    {"WeightTensor.Sizes", "WeightTensor.Sizes[1]%|WeightTensor.Sizes[1] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
-    {"WeightTensor.Sizes", "WeightTensor.Sizes[2]%|WeightTensor.Sizes[2] is %v; it must equal RecurrenceTensor.Sizes[3] (%v), %v"},
-    {"WeightTensor.Sizes", "WeightTensor.Sizes[3]%|WeightTensor.Sizes[3] is %v; it must equal InputTensor.Sizes[3], %v"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes[0]%|BiasTensor.Sizes[0] is %v; it must equal 1"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes[1]%|BiasTensor.Sizes[1] is %v; it must equal 1"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes[2]%|BiasTensor.Sizes[2] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes[3]%|BiasTensor.Sizes[3] is %v; it must equal RecurrenceTensor.Sizes[3] (%v) x 2, %v"},
-    {"HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes[0]%|HiddenInitTensor.Sizes[0] is %v; it must equal 1"},
-    {"HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes[1]%|HiddenInitTensor.Sizes[1] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
-    {"HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes[2]%|HiddenInitTensor.Sizes[2] is %v; it must equal InputTensor.Sizes[2], %v"},
-    {"HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes[3]%|HiddenInitTensor.Sizes[3] is %v; it must equal RecurrenceTensor.Sizes[3], %v"},
-    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes[0]%|SequenceLengthsTensor.Sizes[0] is %v; it must equal 1"},
-    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes[1]%|SequenceLengthsTensor.Sizes[1] is %v; it must equal 1"},
-    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes[2]%|SequenceLengthsTensor.Sizes[2] is %v; it must equal 1"},
-    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes[3]%|SequenceLengthsTensor.Sizes[3] is %v; it must equal InputTensor.Sizes[2], %v"},
-    {"OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes[0]%|OutputSequenceTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[1], %v"},
-    {"OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes[1]%|OutputSequenceTensor.Sizes[1] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
-    {"OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes[2]%|OutputSequenceTensor.Sizes[2] is %v; it must equal InputTensor.Sizes[2], %v"},
-    {"OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes[3]%|OutputSequenceTensor.Sizes[3] is %v; it must equal RecurrenceTensor.Sizes[3], %v"},
-    {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[0]%|OutputSingleTensor.Sizes[0] is %v; it must equal 1"},
-    {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[1]%|OutputSingleTensor.Sizes[1] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
-    {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[2]%|OutputSingleTensor.Sizes[2] is %v; it must equal InputTensor.Sizes[2], %v"},
-    {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[3]%|OutputSingleTensor.Sizes[3] is %v; it must equal RecurrenceTensor.Sizes[3], %v"},
-    {"OutputSequenceTensor", "OutputSequenceTensor and OutputSingleTensor are absent; one of them should be given (without an output there is nothing to compute)"},
+    {"WeightTensor.Sizes", "WeightTensor.Sizes is %v; it must be [1, direction count, hidden size, input size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be [1, 1, direction count, 2 x hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes is %v; it must be [1, 1, 1, batch size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes is %v; it must be [sequence length, direction count, batch size, hidden size], that is %v"},
+    {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v"},
+    {"OutputSequenceTensor", "OutputSequenceTensor and OutputSingleTensor are absent; at least one of them should be given (without an output there is nothing to compute)"},
 };
 static const dmlops_rule dmlops_rnn_rules[] = {
     {"DML-RNN-activation-desc-count", dmlops_by_program, 8, 0, {0, 0}, 1, 0},
@@ -10900,41 +10856,22 @@ static const dmlops_rule dmlops_rnn_rules[] = {
     {"DML-RNN-same-type", dmlops_same_DataType, 0, 50, {6, 0}, 0, 0},
     {"DML-RNN-same-type", dmlops_same_DataType, 0, 50, {7, 0}, 0, 0},
     {"DML-RNN-not-owned", dmlops_by_program, 78, 65, {2, 0}, 0, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 90, 65, {3, 0}, 0, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 102, 65, {4, 0}, 0, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 114, 65, {5, 0}, 0, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 129, 65, {6, 0}, 0, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 144, 65, {7, 0}, 0, 0},
-    {"DML-RNN-input-shape", dmlops_by_program, 162, 159, {8, 0}, 0, 0},
-    {"DML-RNN-recurrence-shape", dmlops_by_program, 174, 171, {9, 0}, 0, 0},
-    {"DML-RNN-recurrence-shape", dmlops_by_program, 191, 171, {10, 0}, 0, 0},
-    {"DML-RNN-direction-count", dmlops_by_program, 228, 218, {11, 0}, 1, 0},
-    {"DML-RNN-direction-count", dmlops_by_program, 246, 218, {12, 0}, 1, 0},
-    {"DML-RNN-weight-shape", dmlops_by_program, 271, 264, {13, 0}, 0, 0},
-    {"DML-RNN-weight-shape", dmlops_by_program, 280, 264, {14, 0}, 0, 0},
-    {"DML-RNN-weight-shape", dmlops_by_program, 295, 264, {15, 0}, 0, 0},
-    {"DML-RNN-weight-shape", dmlops_by_program, 327, 264, {16, 0}, 0, 0},
-    {"DML-RNN-bias-shape", dmlops_by_program, 347, 342, {17, 0}, 0, 0},
-    {"DML-RNN-bias-shape", dmlops_by_program, 359, 342, {18, 0}, 0, 0},
-    {"DML-RNN-bias-shape", dmlops_by_program, 371, 342, {19, 0}, 0, 0},
-    {"DML-RNN-bias-shape", dmlops_by_program, 389, 342, {20, 0}, 0, 0},
-    {"DML-RNN-hidden-init-shape", dmlops_by_program, 430, 423, {21, 0}, 0, 0},
-    {"DML-RNN-hidden-init-shape", dmlops_by_program, 442, 423, {22, 0}, 0, 0},
-    {"DML-RNN-hidden-init-shape", dmlops_by_program, 465, 423, {23, 0}, 0, 0},
-    {"DML-RNN-hidden-init-shape", dmlops_by_program, 483, 423, {24, 0}, 0, 0},
-    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 506, 501, {25, 0}, 0, 0},
-    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 518, 501, {26, 0}, 0, 0},
-    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 530, 501, {27, 0}, 0, 0},
-    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 542, 501, {28, 0}, 0, 0},
-    {"DML-RNN-output-sequence-shape", dmlops_by_program, 572, 560, {29, 0}, 0, 0},
-    {"DML-RNN-output-sequence-shape", dmlops_by_program, 590, 560, {30, 0}, 0, 0},
-    {"DML-RNN-output-sequence-shape", dmlops_by_program, 608, 560, {31, 0}, 0, 0},
-    {"DML-RNN-output-sequence-shape", dmlops_by_program, 626, 560, {32, 0}, 0, 0},
-    {"DML-RNN-output-single-shape", dmlops_by_program, 651, 644, {33, 0}, 0, 0},
-    {"DML-RNN-output-single-shape", dmlops_by_program, 663, 644, {34, 0}, 0, 0},
-    {"DML-RNN-output-single-shape", dmlops_by_program, 681, 644, {35, 0}, 0, 0},
-    {"DML-RNN-output-single-shape", dmlops_by_program, 699, 644, {36, 0}, 0, 0},
-    {"DML-RNN-output-given", dmlops_by_program, 722, 717, {37, 0}, 0, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 84, 65, {3, 0}, 0, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 90, 65, {4, 0}, 0, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 96, 65, {5, 0}, 0, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 105, 65, {6, 0}, 0, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 114, 65, {7, 0}, 0, 0},
+    {"DML-RNN-input-shape", dmlops_by_program, 141, 123, {8, 0}, 0, 0},
+    {"DML-RNN-recurrence-shape", dmlops_by_program, 234, 218, {9, 0}, 0, 0},
+    {"DML-RNN-direction-count", dmlops_by_program, 326, 321, {10, 0}, 1, 0},
+    {"DML-RNN-direction-count", dmlops_by_program, 344, 321, {11, 0}, 1, 0},
+    {"DML-RNN-weight-shape", dmlops_by_program, 369, 362, {12, 0}, 0, 0},
+    {"DML-RNN-bias-shape", dmlops_by_program, 465, 460, {13, 0}, 0, 0},
+    {"DML-RNN-hidden-init-shape", dmlops_by_program, 572, 565, {14, 0}, 0, 0},
+    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 657, 652, {15, 0}, 0, 0},
+    {"DML-RNN-output-sequence-shape", dmlops_by_program, 736, 729, {16, 0}, 0, 0},
+    {"DML-RNN-output-single-shape", dmlops_by_program, 781, 774, {17, 0}, 0, 0},
+    {"DML-RNN-output-given", dmlops_by_program, 820, 815, {18, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_lstm_members[] = {
@@ -10986,222 +10923,206 @@ static const uint8_t dmlops_lstm_code[] = {
     /* DML-LSTM-not-owned: InputTensor.Flags != OWNED_BY_DML */
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(InputTensor), DMLOPS_UINT,
         DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(InputTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-LSTM-not-owned: WeightTensor.Flags != OWNED_BY_DML */
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(WeightTensor), DMLOPS_UINT,
         DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(WeightTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-LSTM-not-owned: RecurrenceTensor.Flags != OWNED_BY_DML */
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(RecurrenceTensor), DMLOPS_UINT,
         DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(RecurrenceTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-LSTM-not-owned: BiasTensor.Flags != OWNED_BY_DML */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(BiasTensor), DMLOPS_UINT, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
         DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(BiasTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-LSTM-not-owned: HiddenInitTensor.Flags != OWNED_BY_DML */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(HiddenInitTensor), DMLOPS_UINT,
         DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(HiddenInitTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-LSTM-not-owned: SequenceLengthsTensor.Flags != OWNED_BY_DML */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(SequenceLengthsTensor),
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_UINT,
         DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-LSTM-input-shape: InputTensor.Sizes[0] == 1 */
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
+    /* SequenceLength: InputTensor.Sizes[1] */
+    DMLOPS_LET, 17 /* SequenceLength */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    /* BatchSize: InputTensor.Sizes[2] */
+    DMLOPS_LET, 18 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    /* InputSize: InputTensor.Sizes[3] */
+    DMLOPS_LET, 19 /* InputSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(3),
+    /* DML-LSTM-input-shape: InputTensor.Sizes == [1, SequenceLength, BatchSize, InputSize] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(126) /* SequenceLength */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(136) /* InputSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(17) /* SequenceLength */, DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(19) /* InputSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* SequenceLength */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(19) /* InputSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* SequenceLength */, DMLOPS_SLOT(18) /* BatchSize */,
+        DMLOPS_SLOT(19) /* InputSize */, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(19), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(17) /* SequenceLength */, DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(19) /* InputSize */,
+        DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* SequenceLength */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(19) /* InputSize */,
     2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-LSTM-recurrence-shape: RecurrenceTensor.Sizes[0] == 1 */
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(0),
-    /* GateCount: 4 */
-    DMLOPS_LET, 17 /* GateCount */, DMLOPS_SMALL(4),
-    /* HiddenSize: RecurrenceTensor.Sizes[3] */
-    DMLOPS_LET, 18 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    /* DML-LSTM-recurrence-shape: RecurrenceTensor.Sizes[2] == GateCount * HiddenSize */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* GateCount */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(2), DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
-    2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 13 /* Direction */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DirectionCount: RecurrenceTensor.Sizes[1] */
-    DMLOPS_LET, 19 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
+    DMLOPS_LET, 20 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
+    /* GateCount: 4 */
+    DMLOPS_LET, 21 /* GateCount */, DMLOPS_SMALL(4),
+    /* HiddenSize: RecurrenceTensor.Sizes[3] */
+    DMLOPS_LET, 22 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
+    /* DML-LSTM-recurrence-shape: RecurrenceTensor.Sizes == [1, DirectionCount, GateCount * HiddenSize, HiddenSize] */
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(226) /* GateCount */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(RecurrenceTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(RecurrenceTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY,
+        DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(RecurrenceTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_REDUCE, DMLOPS_OVER_ALL,
+        0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(RecurrenceTensor), DMLOPS_TURN(21), DMLOPS_ANY, 2,
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ITEMS,
+        4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL,
+        DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY,
+        DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 13 /* Direction */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-LSTM-direction-count: DirectionCount == 2 */
     DMLOPS_WHEN, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(2) /* BIDIRECTIONAL */,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(20) /* DirectionCount */,
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_UINT, DMLOPS_AT(Direction),
     /* DML-LSTM-direction-count: DirectionCount == 1 */
     DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(2) /* BIDIRECTIONAL */,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(20) /* DirectionCount */,
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_UINT, DMLOPS_AT(Direction),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* WeightTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */,
         DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-LSTM-weight-shape: WeightTensor.Sizes[0] == 1 */
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(0),
-    /* DML-LSTM-weight-shape: WeightTensor.Sizes[1] == DirectionCount */
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
-    /* DML-LSTM-weight-shape: WeightTensor.Sizes[2] == GateCount * HiddenSize */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* GateCount */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(2), DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
-    /* InputSize: InputTensor.Sizes[3] */
-    DMLOPS_LET, 20 /* InputSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(3),
-    /* DML-LSTM-weight-shape: WeightTensor.Sizes[3] == InputSize */
-    DMLOPS_NEED, 4, DMLOPS_PLACE(322) /* InputSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(20) /* InputSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(20) /* InputSize */,
+    /* DML-LSTM-weight-shape: WeightTensor.Sizes == [1, DirectionCount, GateCount * HiddenSize, InputSize] */
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(226) /* GateCount */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(136) /* InputSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(WeightTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(19) /* InputSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(WeightTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY,
+        DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(19) /* InputSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(WeightTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(19) /* InputSize */, DMLOPS_REDUCE, DMLOPS_OVER_ALL,
+        0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(WeightTensor), DMLOPS_TURN(21), DMLOPS_ANY, 2,
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(19) /* InputSize */, DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL,
+        DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY,
+        DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(19) /* InputSize */,
     2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 3 /* BiasTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
-    /* DML-LSTM-bias-shape: BiasTensor.Sizes[0] == 1 */
+    /* DML-LSTM-bias-shape: BiasTensor.Sizes == [1, 1, DirectionCount, GateCount * 2 * HiddenSize] */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(0),
-    /* DML-LSTM-bias-shape: BiasTensor.Sizes[1] == 1 */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1),
-    /* DML-LSTM-bias-shape: BiasTensor.Sizes[2] == DirectionCount */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(19) /* DirectionCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
-    /* DML-LSTM-bias-shape: BiasTensor.Sizes[3] == GateCount * HiddenSize * 2 */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
-    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* GateCount */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(3), DMLOPS_MULTIPLY, DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_MULTIPLY, DMLOPS_SLOT(17) /* GateCount */,
-        DMLOPS_SLOT(18) /* HiddenSize */, DMLOPS_SMALL(2),
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(226) /* GateCount */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(BiasTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SMALL(2), DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(BiasTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_MULTIPLY, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SMALL(2),
+        DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_MULTIPLY,
+        DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SMALL(2), DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_REDUCE,
+        DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_TURN(23),
+        DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY,
+        DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY,
+        DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SMALL(2), DMLOPS_SLOT(22) /* HiddenSize */,
+        DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_MULTIPLY, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SMALL(2),
+        DMLOPS_SLOT(22) /* HiddenSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 4 /* HiddenInitTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-LSTM-hidden-init-shape: HiddenInitTensor.Sizes[0] == 1 */
+    /* DML-LSTM-hidden-init-shape: HiddenInitTensor.Sizes == [1, DirectionCount, BatchSize, HiddenSize] */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(0),
-    /* DML-LSTM-hidden-init-shape: HiddenInitTensor.Sizes[1] == DirectionCount */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
-    /* BatchSize: InputTensor.Sizes[2] */
-    DMLOPS_LET, 21 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-    /* DML-LSTM-hidden-init-shape: HiddenInitTensor.Sizes[2] == BatchSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
-    /* DML-LSTM-hidden-init-shape: HiddenInitTensor.Sizes[3] == HiddenSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(HiddenInitTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(HiddenInitTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(HiddenInitTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(HiddenInitTensor), DMLOPS_TURN(19), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(HiddenInitTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+        DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 6 /* SequenceLengthsTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
-    /* DML-LSTM-sequence-lengths-shape: SequenceLengthsTensor.Sizes[0] == 1 */
+    /* DML-LSTM-sequence-lengths-shape: SequenceLengthsTensor.Sizes == [1, 1, 1, BatchSize] */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(SequenceLengthsTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(0),
-    /* DML-LSTM-sequence-lengths-shape: SequenceLengthsTensor.Sizes[1] == 1 */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(SequenceLengthsTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(1),
-    /* DML-LSTM-sequence-lengths-shape: SequenceLengthsTensor.Sizes[2] == 1 */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(SequenceLengthsTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(2),
-    /* DML-LSTM-sequence-lengths-shape: SequenceLengthsTensor.Sizes[3] == BatchSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(SequenceLengthsTensor),
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(21) /* BatchSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+        DMLOPS_SMALL(1), DMLOPS_SLOT(18) /* BatchSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(SequenceLengthsTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(18) /* BatchSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_REDUCE,
+        DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_TURN(19),
+        DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_ENTRY, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(18) /* BatchSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 8 /* OutputSequenceTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* SequenceLength: InputTensor.Sizes[1] */
-    DMLOPS_LET, 22 /* SequenceLength */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
-    /* DML-LSTM-output-sequence-shape: OutputSequenceTensor.Sizes[0] == SequenceLength */
+    /* DML-LSTM-output-sequence-shape: OutputSequenceTensor.Sizes == [SequenceLength, DirectionCount, BatchSize, HiddenSize] */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
-    DMLOPS_NEED, 6, DMLOPS_PLACE(567) /* SequenceLength */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(0),
-        DMLOPS_SLOT(22) /* SequenceLength */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(0),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(22) /* SequenceLength */,
-    /* DML-LSTM-output-sequence-shape: OutputSequenceTensor.Sizes[1] == DirectionCount */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(19) /* DirectionCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
-    /* DML-LSTM-output-sequence-shape: OutputSequenceTensor.Sizes[2] == BatchSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
-    /* DML-LSTM-output-sequence-shape: OutputSequenceTensor.Sizes[3] == HiddenSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(126) /* SequenceLength */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputSequenceTensor), DMLOPS_ITEMS, 4,
+        DMLOPS_SLOT(17) /* SequenceLength */, DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */,
+        DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputSequenceTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SLOT(17) /* SequenceLength */, DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 9 /* OutputSingleTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-LSTM-output-single-shape: OutputSingleTensor.Sizes[0] == 1 */
+    /* DML-LSTM-output-single-shape: OutputSingleTensor.Sizes == [1, DirectionCount, BatchSize, HiddenSize] */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(0),
-    /* DML-LSTM-output-single-shape: OutputSingleTensor.Sizes[1] == DirectionCount */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
-    /* DML-LSTM-output-single-shape: OutputSingleTensor.Sizes[2] == BatchSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
-    /* DML-LSTM-output-single-shape: OutputSingleTensor.Sizes[3] == HiddenSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputSingleTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputSingleTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
     8 /* OutputSequenceTensor */, DMLOPS_BIT_MEMBER, 9 /* OutputSingleTensor */, DMLOPS_BIT_MEMBER,
         10 /* OutputCellSingleTensor */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-LSTM-output-given: present(OutputSequenceTensor) or present(OutputSingleTensor) or present(OutputCellSingleTensor) */
@@ -11222,162 +11143,112 @@ static const uint8_t dmlops_lstm_code[] = {
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(CellMemInitTensor),
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(CellMemInitTensor), DMLOPS_UINT,
         DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(CellMemInitTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-LSTM-not-owned-cell: PeepholeTensor.Flags != OWNED_BY_DML */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(PeepholeTensor),
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(PeepholeTensor), DMLOPS_UINT,
         DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(PeepholeTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 5 /* CellMemInitTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-LSTM-cell-mem-init-shape: CellMemInitTensor.Sizes[0] == 1 */
+    /* DML-LSTM-cell-mem-init-shape: CellMemInitTensor.Sizes == [1, DirectionCount, BatchSize, HiddenSize] */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(CellMemInitTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SMALL(0),
-    /* DML-LSTM-cell-mem-init-shape: CellMemInitTensor.Sizes[1] == DirectionCount */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(CellMemInitTensor),
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
-    /* DML-LSTM-cell-mem-init-shape: CellMemInitTensor.Sizes[2] == BatchSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(CellMemInitTensor),
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
-    /* DML-LSTM-cell-mem-init-shape: CellMemInitTensor.Sizes[3] == HiddenSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(CellMemInitTensor),
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(CellMemInitTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(CellMemInitTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(CellMemInitTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(CellMemInitTensor), DMLOPS_TURN(19), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(CellMemInitTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+        DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(CellMemInitTensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
     2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 7 /* PeepholeTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
-    /* DML-LSTM-peephole-shape: PeepholeTensor.Sizes[0] == 1 */
+    /* DML-LSTM-peephole-shape: PeepholeTensor.Sizes == [1, 1, DirectionCount, 3 * HiddenSize] */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(PeepholeTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(PeepholeTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(PeepholeTensor), DMLOPS_SMALL(0),
-    /* DML-LSTM-peephole-shape: PeepholeTensor.Sizes[1] == 1 */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(PeepholeTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(PeepholeTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(PeepholeTensor), DMLOPS_SMALL(1),
-    /* DML-LSTM-peephole-shape: PeepholeTensor.Sizes[2] == DirectionCount */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(PeepholeTensor),
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(PeepholeTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(19) /* DirectionCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(PeepholeTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
-    /* DML-LSTM-peephole-shape: PeepholeTensor.Sizes[3] == HiddenSize * 3 */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(PeepholeTensor),
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(PeepholeTensor), DMLOPS_SMALL(3), DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(18) /* HiddenSize */, DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(PeepholeTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(18) /* HiddenSize */, DMLOPS_SMALL(3),
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(PeepholeTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SMALL(3), DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(PeepholeTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_MULTIPLY, DMLOPS_SMALL(3), DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(PeepholeTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SMALL(3),
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(PeepholeTensor), DMLOPS_TURN(21), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(PeepholeTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SMALL(3),
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(PeepholeTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_MULTIPLY, DMLOPS_SMALL(3), DMLOPS_SLOT(22) /* HiddenSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes,
         10 /* OutputCellSingleTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-LSTM-output-cell-single-shape: OutputCellSingleTensor.Sizes[0] == 1 */
+    /* DML-LSTM-output-cell-single-shape: OutputCellSingleTensor.Sizes == [1, DirectionCount, BatchSize, HiddenSize] */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputCellSingleTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(0),
-    /* DML-LSTM-output-cell-single-shape: OutputCellSingleTensor.Sizes[1] == DirectionCount */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputCellSingleTensor),
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(19) /* DirectionCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
-    /* DML-LSTM-output-cell-single-shape: OutputCellSingleTensor.Sizes[2] == BatchSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputCellSingleTensor),
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
-    /* DML-LSTM-output-cell-single-shape: OutputCellSingleTensor.Sizes[3] == HiddenSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputCellSingleTensor),
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputCellSingleTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
     /* OutputSequenceTensor.Sizes: [SequenceLength, DirectionCount, BatchSize, HiddenSize] */
-    DMLOPS_NEED, 6, DMLOPS_PLACE(567) /* SequenceLength */,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_ITEMS, 4, DMLOPS_SLOT(22) /* SequenceLength */, DMLOPS_SLOT(19) /* DirectionCount */,
-        DMLOPS_SLOT(21) /* BatchSize */, DMLOPS_SLOT(18) /* HiddenSize */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(126) /* SequenceLength */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_ITEMS, 4, DMLOPS_SLOT(17) /* SequenceLength */, DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
     /* OutputSingleTensor.Sizes: [1, DirectionCount, BatchSize, HiddenSize] */
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SLOT(21) /* BatchSize */,
-        DMLOPS_SLOT(18) /* HiddenSize */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */,
+        DMLOPS_SLOT(22) /* HiddenSize */,
     /* OutputCellSingleTensor.Sizes: [1, DirectionCount, BatchSize, HiddenSize] */
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SLOT(21) /* BatchSize */,
-        DMLOPS_SLOT(18) /* HiddenSize */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */,
+        DMLOPS_SLOT(22) /* HiddenSize */,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_lstm_phrases[] = {
     {"ActivationDescCount", "ActivationDescCount is %v; with Direction %v it must equal 6 (each direction has its own activations)"},
     {"ActivationDescCount", "ActivationDescCount is %v; with Direction %v it must equal 3 (each direction has its own activations)"},
-    {"InputTensor.Flags", "InputTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"WeightTensor.Flags", "WeightTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"RecurrenceTensor.Flags", "RecurrenceTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"BiasTensor.Flags", "BiasTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"HiddenInitTensor.Flags", "HiddenInitTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"SequenceLengthsTensor.Flags", "SequenceLengthsTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[0]%|InputTensor.Sizes[0] is %v; it must equal 1"},
-    {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[0]%|RecurrenceTensor.Sizes[0] is %v; it must equal 1"},
-    {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[2]%|RecurrenceTensor.Sizes[2] is %v; it must equal 4 x RecurrenceTensor.Sizes[3] (%v), %v"},
+    {"InputTensor.Flags", "InputTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"WeightTensor.Flags", "WeightTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"RecurrenceTensor.Flags", "RecurrenceTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"BiasTensor.Flags", "BiasTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"HiddenInitTensor.Flags", "HiddenInitTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"SequenceLengthsTensor.Flags", "SequenceLengthsTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"InputTensor.Sizes", "InputTensor.Sizes is %v; it must be [1, sequence length, batch size, input size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes is %v; it must be [1, direction count, 4 x hidden size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[1]%|RecurrenceTensor.Sizes[1] is %v; with Direction %v it must equal 2"},
     {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[1]%|RecurrenceTensor.Sizes[1] is %v; with Direction %v it must equal 1"},
-    {"WeightTensor.Sizes", "WeightTensor.Sizes[0]%|WeightTensor.Sizes[0] is %v; it must equal 1"},
-    {"WeightTensor.Sizes", "WeightTensor.Sizes[1]%|WeightTensor.Sizes[1] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
-    {"WeightTensor.Sizes", "WeightTensor.Sizes[2]%|WeightTensor.Sizes[2] is %v; it must equal 4 x RecurrenceTensor.Sizes[3] (%v), %v"},
-    {"WeightTensor.Sizes", "WeightTensor.Sizes[3]%|WeightTensor.Sizes[3] is %v; it must equal InputTensor.Sizes[3], %v"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes[0]%|BiasTensor.Sizes[0] is %v; it must equal 1"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes[1]%|BiasTensor.Sizes[1] is %v; it must equal 1"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes[2]%|BiasTensor.Sizes[2] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes[3]%|BiasTensor.Sizes[3] is %v; it must equal 4 x RecurrenceTensor.Sizes[3] (%v) x 2, %v"},
-    {"HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes[0]%|HiddenInitTensor.Sizes[0] is %v; it must equal 1"},
-    {"HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes[1]%|HiddenInitTensor.Sizes[1] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
-    {"HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes[2]%|HiddenInitTensor.Sizes[2] is %v; it must equal InputTensor.Sizes[2], %v"},
-    {"HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes[3]%|HiddenInitTensor.Sizes[3] is %v; it must equal RecurrenceTensor.Sizes[3], %v"},
-    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes[0]%|SequenceLengthsTensor.Sizes[0] is %v; it must equal 1"},
-    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes[1]%|SequenceLengthsTensor.Sizes[1] is %v; it must equal 1"},
-    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes[2]%|SequenceLengthsTensor.Sizes[2] is %v; it must equal 1"},
-    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes[3]%|SequenceLengthsTensor.Sizes[3] is %v; it must equal InputTensor.Sizes[2], %v"},
-    {"OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes[0]%|OutputSequenceTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[1], %v"},
-    {"OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes[1]%|OutputSequenceTensor.Sizes[1] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
-    {"OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes[2]%|OutputSequenceTensor.Sizes[2] is %v; it must equal InputTensor.Sizes[2], %v"},
-    {"OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes[3]%|OutputSequenceTensor.Sizes[3] is %v; it must equal RecurrenceTensor.Sizes[3], %v"},
-    {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[0]%|OutputSingleTensor.Sizes[0] is %v; it must equal 1"},
-    {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[1]%|OutputSingleTensor.Sizes[1] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
-    {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[2]%|OutputSingleTensor.Sizes[2] is %v; it must equal InputTensor.Sizes[2], %v"},
-    {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[3]%|OutputSingleTensor.Sizes[3] is %v; it must equal RecurrenceTensor.Sizes[3], %v"},
-    {"OutputSequenceTensor", "OutputSequenceTensor, OutputSingleTensor and OutputCellSingleTensor are absent; one of them should be given (without an output there is nothing to compute)"},
+    {"WeightTensor.Sizes", "WeightTensor.Sizes is %v; it must be [1, direction count, 4 x hidden size, input size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be [1, 1, direction count, 8 x hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes is %v; it must be [1, 1, 1, batch size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes is %v; it must be [sequence length, direction count, batch size, hidden size], that is %v"},
+    {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v"},
+    {"OutputSequenceTensor", "OutputSequenceTensor, OutputSingleTensor and OutputCellSingleTensor are absent; at least one of them should be given (without an output there is nothing to compute)"},
     {"ClipThreshold", "ClipThreshold is %v; it should be at least 0.0 (it limits a magnitude)"},
-    {"CellMemInitTensor.Flags", "CellMemInitTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"PeepholeTensor.Flags", "PeepholeTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"CellMemInitTensor.Sizes", "CellMemInitTensor.Sizes[0]%|CellMemInitTensor.Sizes[0] is %v; it must equal 1"},
-    {"CellMemInitTensor.Sizes", "CellMemInitTensor.Sizes[1]%|CellMemInitTensor.Sizes[1] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
-    {"CellMemInitTensor.Sizes", "CellMemInitTensor.Sizes[2]%|CellMemInitTensor.Sizes[2] is %v; it must equal InputTensor.Sizes[2], %v"},
-    {"CellMemInitTensor.Sizes", "CellMemInitTensor.Sizes[3]%|CellMemInitTensor.Sizes[3] is %v; it must equal RecurrenceTensor.Sizes[3], %v"},
-    {"PeepholeTensor.Sizes", "PeepholeTensor.Sizes[0]%|PeepholeTensor.Sizes[0] is %v; it must equal 1"},
-    {"PeepholeTensor.Sizes", "PeepholeTensor.Sizes[1]%|PeepholeTensor.Sizes[1] is %v; it must equal 1"},
-    {"PeepholeTensor.Sizes", "PeepholeTensor.Sizes[2]%|PeepholeTensor.Sizes[2] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
-    {"PeepholeTensor.Sizes", "PeepholeTensor.Sizes[3]%|PeepholeTensor.Sizes[3] is %v; it must equal RecurrenceTensor.Sizes[3] (%v) x 3, %v"},
-    {"OutputCellSingleTensor.Sizes", "OutputCellSingleTensor.Sizes[0]%|OutputCellSingleTensor.Sizes[0] is %v; it must equal 1"},
-    {"OutputCellSingleTensor.Sizes", "OutputCellSingleTensor.Sizes[1]%|OutputCellSingleTensor.Sizes[1] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
-    {"OutputCellSingleTensor.Sizes", "OutputCellSingleTensor.Sizes[2]%|OutputCellSingleTensor.Sizes[2] is %v; it must equal InputTensor.Sizes[2], %v"},
-    {"OutputCellSingleTensor.Sizes", "OutputCellSingleTensor.Sizes[3]%|OutputCellSingleTensor.Sizes[3] is %v; it must equal RecurrenceTensor.Sizes[3], %v"},
+    {"CellMemInitTensor.Flags", "CellMemInitTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"PeepholeTensor.Flags", "PeepholeTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"CellMemInitTensor.Sizes", "CellMemInitTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"PeepholeTensor.Sizes", "PeepholeTensor.Sizes is %v; it must be [1, 1, direction count, 3 x hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"OutputCellSingleTensor.Sizes", "OutputCellSingleTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v"},
 };
 static const dmlops_rule dmlops_lstm_rules[] = {
     {"DML-LSTM-activation-desc-count", dmlops_by_program, 8, 0, {0, 0}, 1, 0},
@@ -11389,59 +11260,31 @@ static const dmlops_rule dmlops_lstm_rules[] = {
     {"DML-LSTM-same-type", dmlops_same_DataType, 0, 50, {8, 0}, 0, 0},
     {"DML-LSTM-same-type", dmlops_same_DataType, 0, 50, {9, 0}, 0, 0},
     {"DML-LSTM-not-owned", dmlops_by_program, 78, 65, {2, 0}, 0, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 90, 65, {3, 0}, 0, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 102, 65, {4, 0}, 0, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 114, 65, {5, 0}, 0, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 129, 65, {6, 0}, 0, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 144, 65, {7, 0}, 0, 0},
-    {"DML-LSTM-input-shape", dmlops_by_program, 162, 159, {8, 0}, 0, 0},
-    {"DML-LSTM-recurrence-shape", dmlops_by_program, 174, 171, {9, 0}, 0, 0},
-    {"DML-LSTM-recurrence-shape", dmlops_by_program, 191, 171, {10, 0}, 0, 0},
-    {"DML-LSTM-direction-count", dmlops_by_program, 228, 218, {11, 0}, 1, 0},
-    {"DML-LSTM-direction-count", dmlops_by_program, 246, 218, {12, 0}, 1, 0},
-    {"DML-LSTM-weight-shape", dmlops_by_program, 271, 264, {13, 0}, 0, 0},
-    {"DML-LSTM-weight-shape", dmlops_by_program, 280, 264, {14, 0}, 0, 0},
-    {"DML-LSTM-weight-shape", dmlops_by_program, 295, 264, {15, 0}, 0, 0},
-    {"DML-LSTM-weight-shape", dmlops_by_program, 327, 264, {16, 0}, 0, 0},
-    {"DML-LSTM-bias-shape", dmlops_by_program, 347, 342, {17, 0}, 0, 0},
-    {"DML-LSTM-bias-shape", dmlops_by_program, 359, 342, {18, 0}, 0, 0},
-    {"DML-LSTM-bias-shape", dmlops_by_program, 371, 342, {19, 0}, 0, 0},
-    {"DML-LSTM-bias-shape", dmlops_by_program, 389, 342, {20, 0}, 0, 0},
-    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 430, 423, {21, 0}, 0, 0},
-    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 442, 423, {22, 0}, 0, 0},
-    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 465, 423, {23, 0}, 0, 0},
-    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 483, 423, {24, 0}, 0, 0},
-    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 506, 501, {25, 0}, 0, 0},
-    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 518, 501, {26, 0}, 0, 0},
-    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 530, 501, {27, 0}, 0, 0},
-    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 542, 501, {28, 0}, 0, 0},
-    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 572, 560, {29, 0}, 0, 0},
-    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 590, 560, {30, 0}, 0, 0},
-    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 608, 560, {31, 0}, 0, 0},
-    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 626, 560, {32, 0}, 0, 0},
-    {"DML-LSTM-output-single-shape", dmlops_by_program, 651, 644, {33, 0}, 0, 0},
-    {"DML-LSTM-output-single-shape", dmlops_by_program, 663, 644, {34, 0}, 0, 0},
-    {"DML-LSTM-output-single-shape", dmlops_by_program, 681, 644, {35, 0}, 0, 0},
-    {"DML-LSTM-output-single-shape", dmlops_by_program, 699, 644, {36, 0}, 0, 0},
-    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 755, {5, 0}, 0, 0},
-    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 755, {7, 0}, 0, 0},
-    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 755, {10, 0}, 0, 0},
-    {"DML-LSTM-not-owned-cell", dmlops_by_program, 769, 764, {39, 0}, 0, 0},
-    {"DML-LSTM-not-owned-cell", dmlops_by_program, 784, 764, {40, 0}, 0, 0},
-    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 806, 799, {41, 0}, 0, 0},
-    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 818, 799, {42, 0}, 0, 0},
-    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 836, 799, {43, 0}, 0, 0},
-    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 854, 799, {44, 0}, 0, 0},
-    {"DML-LSTM-peephole-shape", dmlops_by_program, 877, 872, {45, 0}, 0, 0},
-    {"DML-LSTM-peephole-shape", dmlops_by_program, 889, 872, {46, 0}, 0, 0},
-    {"DML-LSTM-peephole-shape", dmlops_by_program, 901, 872, {47, 0}, 0, 0},
-    {"DML-LSTM-peephole-shape", dmlops_by_program, 919, 872, {48, 0}, 0, 0},
-    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 952, 945, {49, 0}, 0, 0},
-    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 964, 945, {50, 0}, 0, 0},
-    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 982, 945, {51, 0}, 0, 0},
-    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 1000, 945, {52, 0}, 0, 0},
-    {"DML-LSTM-output-given", dmlops_by_program, 724, 717, {37, 0}, 0, 0},
-    {"DML-LSTM-clip-threshold-range", dmlops_by_program, 737, 732, {38, 0}, 1, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 84, 65, {3, 0}, 0, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 90, 65, {4, 0}, 0, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 96, 65, {5, 0}, 0, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 105, 65, {6, 0}, 0, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 114, 65, {7, 0}, 0, 0},
+    {"DML-LSTM-input-shape", dmlops_by_program, 141, 123, {8, 0}, 0, 0},
+    {"DML-LSTM-recurrence-shape", dmlops_by_program, 234, 218, {9, 0}, 0, 0},
+    {"DML-LSTM-direction-count", dmlops_by_program, 326, 321, {10, 0}, 1, 0},
+    {"DML-LSTM-direction-count", dmlops_by_program, 344, 321, {11, 0}, 1, 0},
+    {"DML-LSTM-weight-shape", dmlops_by_program, 369, 362, {12, 0}, 0, 0},
+    {"DML-LSTM-bias-shape", dmlops_by_program, 465, 460, {13, 0}, 0, 0},
+    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 572, 565, {14, 0}, 0, 0},
+    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 657, 652, {15, 0}, 0, 0},
+    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 736, 729, {16, 0}, 0, 0},
+    {"DML-LSTM-output-single-shape", dmlops_by_program, 781, 774, {17, 0}, 0, 0},
+    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 853, {5, 0}, 0, 0},
+    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 853, {7, 0}, 0, 0},
+    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 853, {10, 0}, 0, 0},
+    {"DML-LSTM-not-owned-cell", dmlops_by_program, 867, 862, {20, 0}, 0, 0},
+    {"DML-LSTM-not-owned-cell", dmlops_by_program, 876, 862, {21, 0}, 0, 0},
+    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 892, 885, {22, 0}, 0, 0},
+    {"DML-LSTM-peephole-shape", dmlops_by_program, 977, 972, {23, 0}, 0, 0},
+    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 1070, 1063, {24, 0}, 0, 0},
+    {"DML-LSTM-output-given", dmlops_by_program, 822, 815, {18, 0}, 0, 0},
+    {"DML-LSTM-clip-threshold-range", dmlops_by_program, 835, 830, {19, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_gru_members[] = {
@@ -11488,279 +11331,244 @@ static const uint8_t dmlops_gru_code[] = {
     /* DML-GRU-not-owned: InputTensor.Flags != OWNED_BY_DML */
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(InputTensor), DMLOPS_UINT,
         DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(InputTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-GRU-not-owned: WeightTensor.Flags != OWNED_BY_DML */
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(WeightTensor), DMLOPS_UINT,
         DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(WeightTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-GRU-not-owned: RecurrenceTensor.Flags != OWNED_BY_DML */
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(RecurrenceTensor), DMLOPS_UINT,
         DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(RecurrenceTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-GRU-not-owned: BiasTensor.Flags != OWNED_BY_DML */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(BiasTensor), DMLOPS_UINT, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
         DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(BiasTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-GRU-not-owned: HiddenInitTensor.Flags != OWNED_BY_DML */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(HiddenInitTensor), DMLOPS_UINT,
         DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(HiddenInitTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-GRU-not-owned: SequenceLengthsTensor.Flags != OWNED_BY_DML */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(SequenceLengthsTensor),
     DMLOPS_NOT_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_UINT,
         DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_INSIDE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_UINT,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-GRU-input-shape: InputTensor.Sizes[0] == 1 */
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
+    /* SequenceLength: InputTensor.Sizes[1] */
+    DMLOPS_LET, 17 /* SequenceLength */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    /* BatchSize: InputTensor.Sizes[2] */
+    DMLOPS_LET, 18 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    /* InputSize: InputTensor.Sizes[3] */
+    DMLOPS_LET, 19 /* InputSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(3),
+    /* DML-GRU-input-shape: InputTensor.Sizes == [1, SequenceLength, BatchSize, InputSize] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(126) /* SequenceLength */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(136) /* InputSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(17) /* SequenceLength */, DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(19) /* InputSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* SequenceLength */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(19) /* InputSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* SequenceLength */, DMLOPS_SLOT(18) /* BatchSize */,
+        DMLOPS_SLOT(19) /* InputSize */, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(19), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(17) /* SequenceLength */, DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(19) /* InputSize */,
+        DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* SequenceLength */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(19) /* InputSize */,
     2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-GRU-recurrence-shape: RecurrenceTensor.Sizes[0] == 1 */
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(0),
-    /* GateCount: 3 */
-    DMLOPS_LET, 17 /* GateCount */, DMLOPS_SMALL(3),
-    /* HiddenSize: RecurrenceTensor.Sizes[3] */
-    DMLOPS_LET, 18 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    /* DML-GRU-recurrence-shape: RecurrenceTensor.Sizes[2] == GateCount * HiddenSize */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* GateCount */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(2), DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
-    2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 10 /* Direction */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DirectionCount: RecurrenceTensor.Sizes[1] */
-    DMLOPS_LET, 19 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
+    DMLOPS_LET, 20 /* DirectionCount */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1),
+    /* GateCount: 3 */
+    DMLOPS_LET, 21 /* GateCount */, DMLOPS_SMALL(3),
+    /* HiddenSize: RecurrenceTensor.Sizes[3] */
+    DMLOPS_LET, 22 /* HiddenSize */, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
+    /* DML-GRU-recurrence-shape: RecurrenceTensor.Sizes == [1, DirectionCount, GateCount * HiddenSize, HiddenSize] */
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(226) /* GateCount */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(RecurrenceTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(RecurrenceTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY,
+        DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(RecurrenceTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_REDUCE, DMLOPS_OVER_ALL,
+        0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(RecurrenceTensor), DMLOPS_TURN(21), DMLOPS_ANY, 2,
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ITEMS,
+        4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL,
+        DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY,
+        DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 10 /* Direction */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-GRU-direction-count: DirectionCount == 2 */
     DMLOPS_WHEN, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(2) /* BIDIRECTIONAL */,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SMALL(2),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(20) /* DirectionCount */,
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_UINT, DMLOPS_AT(Direction),
     /* DML-GRU-direction-count: DirectionCount == 1 */
     DMLOPS_WHEN, DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(2) /* BIDIRECTIONAL */,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_EQUAL, DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(20) /* DirectionCount */,
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_UINT, DMLOPS_AT(Direction),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* WeightTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */,
         DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-GRU-weight-shape: WeightTensor.Sizes[0] == 1 */
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(0),
-    /* DML-GRU-weight-shape: WeightTensor.Sizes[1] == DirectionCount */
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
-    /* DML-GRU-weight-shape: WeightTensor.Sizes[2] == GateCount * HiddenSize */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* GateCount */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(2), DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */,
-    /* InputSize: InputTensor.Sizes[3] */
-    DMLOPS_LET, 20 /* InputSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(3),
-    /* DML-GRU-weight-shape: WeightTensor.Sizes[3] == InputSize */
-    DMLOPS_NEED, 4, DMLOPS_PLACE(322) /* InputSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(20) /* InputSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(20) /* InputSize */,
+    /* DML-GRU-weight-shape: WeightTensor.Sizes == [1, DirectionCount, GateCount * HiddenSize, InputSize] */
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(226) /* GateCount */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(136) /* InputSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(WeightTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(19) /* InputSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(WeightTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY,
+        DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(19) /* InputSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(WeightTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(19) /* InputSize */, DMLOPS_REDUCE, DMLOPS_OVER_ALL,
+        0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(WeightTensor), DMLOPS_TURN(21), DMLOPS_ANY, 2,
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(19) /* InputSize */, DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL,
+        DMLOPS_SIZE, DMLOPS_AT(WeightTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY,
+        DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_SLOT(19) /* InputSize */,
     2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 3 /* BiasTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
-    /* DML-GRU-bias-shape: BiasTensor.Sizes[0] == 1 */
+    /* DML-GRU-bias-shape: BiasTensor.Sizes == [1, 1, DirectionCount, GateCount * 2 * HiddenSize] */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(0),
-    /* DML-GRU-bias-shape: BiasTensor.Sizes[1] == 1 */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(1),
-    /* DML-GRU-bias-shape: BiasTensor.Sizes[2] == DirectionCount */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(19) /* DirectionCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
-    /* DML-GRU-bias-shape: BiasTensor.Sizes[3] == GateCount * HiddenSize * 2 */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor),
-    DMLOPS_NEED, 1, DMLOPS_PLACE(183) /* GateCount */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(3), DMLOPS_MULTIPLY, DMLOPS_MULTIPLY,
-        DMLOPS_SLOT(17) /* GateCount */, DMLOPS_SLOT(18) /* HiddenSize */, DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_MULTIPLY, DMLOPS_MULTIPLY, DMLOPS_SLOT(17) /* GateCount */,
-        DMLOPS_SLOT(18) /* HiddenSize */, DMLOPS_SMALL(2),
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(226) /* GateCount */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(BiasTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */,
+        DMLOPS_SMALL(2), DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(BiasTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_MULTIPLY, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SMALL(2),
+        DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY, DMLOPS_MULTIPLY,
+        DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SMALL(2), DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_REDUCE,
+        DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(BiasTensor), DMLOPS_TURN(23),
+        DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY,
+        DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_MULTIPLY,
+        DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SMALL(2), DMLOPS_SLOT(22) /* HiddenSize */,
+        DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(BiasTensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_MULTIPLY, DMLOPS_MULTIPLY, DMLOPS_SLOT(21) /* GateCount */, DMLOPS_SMALL(2),
+        DMLOPS_SLOT(22) /* HiddenSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 4 /* HiddenInitTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-GRU-hidden-init-shape: HiddenInitTensor.Sizes[0] == 1 */
+    /* DML-GRU-hidden-init-shape: HiddenInitTensor.Sizes == [1, DirectionCount, BatchSize, HiddenSize] */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(0),
-    /* DML-GRU-hidden-init-shape: HiddenInitTensor.Sizes[1] == DirectionCount */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
-    /* BatchSize: InputTensor.Sizes[2] */
-    DMLOPS_LET, 21 /* BatchSize */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
-    /* DML-GRU-hidden-init-shape: HiddenInitTensor.Sizes[2] == BatchSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
-    /* DML-GRU-hidden-init-shape: HiddenInitTensor.Sizes[3] == HiddenSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(HiddenInitTensor),
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(HiddenInitTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(HiddenInitTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(HiddenInitTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */,
+        DMLOPS_SLOT(22) /* HiddenSize */, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(HiddenInitTensor), DMLOPS_TURN(19), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(HiddenInitTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_ENTRY, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+        DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(HiddenInitTensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 5 /* SequenceLengthsTensor */, DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes,
         DMLOPS_END,
-    /* DML-GRU-sequence-lengths-shape: SequenceLengthsTensor.Sizes[0] == 1 */
+    /* DML-GRU-sequence-lengths-shape: SequenceLengthsTensor.Sizes == [1, 1, 1, BatchSize] */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(SequenceLengthsTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(0),
-    /* DML-GRU-sequence-lengths-shape: SequenceLengthsTensor.Sizes[1] == 1 */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(SequenceLengthsTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(1),
-    /* DML-GRU-sequence-lengths-shape: SequenceLengthsTensor.Sizes[2] == 1 */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(SequenceLengthsTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(2),
-    /* DML-GRU-sequence-lengths-shape: SequenceLengthsTensor.Sizes[3] == BatchSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(SequenceLengthsTensor),
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(21) /* BatchSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+        DMLOPS_SMALL(1), DMLOPS_SLOT(18) /* BatchSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(SequenceLengthsTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(18) /* BatchSize */,
+    DMLOPS_ALL, 2, DMLOPS_EQUAL, DMLOPS_RANK, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_LENGTH, DMLOPS_ITEMS, 4,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_REDUCE,
+        DMLOPS_OVER_ALL, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_TURN(19),
+        DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SLOT(0) /* d */,
+        DMLOPS_ENTRY, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(0) /* d */, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(SequenceLengthsTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(18) /* BatchSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 6 /* OutputSequenceTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* SequenceLength: InputTensor.Sizes[1] */
-    DMLOPS_LET, 22 /* SequenceLength */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
-    /* DML-GRU-output-sequence-shape: OutputSequenceTensor.Sizes[0] == SequenceLength */
+    /* DML-GRU-output-sequence-shape: OutputSequenceTensor.Sizes == [SequenceLength, DirectionCount, BatchSize, HiddenSize] */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
-    DMLOPS_NEED, 6, DMLOPS_PLACE(567) /* SequenceLength */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(0),
-        DMLOPS_SLOT(22) /* SequenceLength */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(0),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(22) /* SequenceLength */,
-    /* DML-GRU-output-sequence-shape: OutputSequenceTensor.Sizes[1] == DirectionCount */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(1),
-        DMLOPS_SLOT(19) /* DirectionCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
-    /* DML-GRU-output-sequence-shape: OutputSequenceTensor.Sizes[2] == BatchSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
-    /* DML-GRU-output-sequence-shape: OutputSequenceTensor.Sizes[3] == HiddenSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor),
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSequenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(126) /* SequenceLength */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputSequenceTensor), DMLOPS_ITEMS, 4,
+        DMLOPS_SLOT(17) /* SequenceLength */, DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */,
+        DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputSequenceTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SLOT(17) /* SequenceLength */, DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* RecurrenceTensor */, DMLOPS_BIT_Sizes, 7 /* OutputSingleTensor */,
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-GRU-output-single-shape: OutputSingleTensor.Sizes[0] == 1 */
+    /* DML-GRU-output-single-shape: OutputSingleTensor.Sizes == [1, DirectionCount, BatchSize, HiddenSize] */
     DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(0),
-    /* DML-GRU-output-single-shape: OutputSingleTensor.Sizes[1] == DirectionCount */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(19) /* DirectionCount */,
-    /* DML-GRU-output-single-shape: OutputSingleTensor.Sizes[2] == BatchSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(21) /* BatchSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(21) /* BatchSize */,
-    /* DML-GRU-output-single-shape: OutputSingleTensor.Sizes[3] == HiddenSize */
-    DMLOPS_WHEN, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(3), DMLOPS_SLOT(18) /* HiddenSize */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(3),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(18) /* HiddenSize */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputSingleTensor), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1),
+        DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputSingleTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
     6 /* OutputSequenceTensor */, DMLOPS_BIT_MEMBER, 7 /* OutputSingleTensor */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-GRU-output-given: present(OutputSequenceTensor) or present(OutputSingleTensor) */
     DMLOPS_ANY, 2, DMLOPS_GIVEN, DMLOPS_AT(OutputSequenceTensor), DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
     /* OutputSequenceTensor.Sizes: [SequenceLength, DirectionCount, BatchSize, HiddenSize] */
-    DMLOPS_NEED, 6, DMLOPS_PLACE(567) /* SequenceLength */,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_ITEMS, 4, DMLOPS_SLOT(22) /* SequenceLength */, DMLOPS_SLOT(19) /* DirectionCount */,
-        DMLOPS_SLOT(21) /* BatchSize */, DMLOPS_SLOT(18) /* HiddenSize */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(126) /* SequenceLength */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_ITEMS, 4, DMLOPS_SLOT(17) /* SequenceLength */, DMLOPS_SLOT(20) /* DirectionCount */,
+        DMLOPS_SLOT(18) /* BatchSize */, DMLOPS_SLOT(22) /* HiddenSize */,
     /* OutputSingleTensor.Sizes: [1, DirectionCount, BatchSize, HiddenSize] */
-    DMLOPS_NEED, 3, DMLOPS_PLACE(223) /* DirectionCount */,
-    DMLOPS_NEED, 5, DMLOPS_PLACE(460) /* BatchSize */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(186) /* HiddenSize */,
-    DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* DirectionCount */, DMLOPS_SLOT(21) /* BatchSize */,
-        DMLOPS_SLOT(18) /* HiddenSize */,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(221) /* DirectionCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(131) /* BatchSize */,
+    DMLOPS_NEED, 6, DMLOPS_PLACE(229) /* HiddenSize */,
+    DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SLOT(20) /* DirectionCount */, DMLOPS_SLOT(18) /* BatchSize */,
+        DMLOPS_SLOT(22) /* HiddenSize */,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_gru_phrases[] = {
     {"ActivationDescCount", "ActivationDescCount is %v; with Direction %v it must equal 4 (each direction has its own activations)"},
     {"ActivationDescCount", "ActivationDescCount is %v; with Direction %v it must equal 2 (each direction has its own activations)"},
-    {"InputTensor.Flags", "InputTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"WeightTensor.Flags", "WeightTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"RecurrenceTensor.Flags", "RecurrenceTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"BiasTensor.Flags", "BiasTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"HiddenInitTensor.Flags", "HiddenInitTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"SequenceLengthsTensor.Flags", "SequenceLengthsTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[0]%|InputTensor.Sizes[0] is %v; it must equal 1"},
-    {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[0]%|RecurrenceTensor.Sizes[0] is %v; it must equal 1"},
-    {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[2]%|RecurrenceTensor.Sizes[2] is %v; it must equal 3 x RecurrenceTensor.Sizes[3] (%v), %v"},
+    {"InputTensor.Flags", "InputTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"WeightTensor.Flags", "WeightTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"RecurrenceTensor.Flags", "RecurrenceTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"BiasTensor.Flags", "BiasTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"HiddenInitTensor.Flags", "HiddenInitTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"SequenceLengthsTensor.Flags", "SequenceLengthsTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
+    {"InputTensor.Sizes", "InputTensor.Sizes is %v; it must be [1, sequence length, batch size, input size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes is %v; it must be [1, direction count, 3 x hidden size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[1]%|RecurrenceTensor.Sizes[1] is %v; with Direction %v it must equal 2"},
     {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[1]%|RecurrenceTensor.Sizes[1] is %v; with Direction %v it must equal 1"},
-    {"WeightTensor.Sizes", "WeightTensor.Sizes[0]%|WeightTensor.Sizes[0] is %v; it must equal 1"},
-    {"WeightTensor.Sizes", "WeightTensor.Sizes[1]%|WeightTensor.Sizes[1] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
-    {"WeightTensor.Sizes", "WeightTensor.Sizes[2]%|WeightTensor.Sizes[2] is %v; it must equal 3 x RecurrenceTensor.Sizes[3] (%v), %v"},
-    {"WeightTensor.Sizes", "WeightTensor.Sizes[3]%|WeightTensor.Sizes[3] is %v; it must equal InputTensor.Sizes[3], %v"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes[0]%|BiasTensor.Sizes[0] is %v; it must equal 1"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes[1]%|BiasTensor.Sizes[1] is %v; it must equal 1"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes[2]%|BiasTensor.Sizes[2] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes[3]%|BiasTensor.Sizes[3] is %v; it must equal 3 x RecurrenceTensor.Sizes[3] (%v) x 2, %v"},
-    {"HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes[0]%|HiddenInitTensor.Sizes[0] is %v; it must equal 1"},
-    {"HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes[1]%|HiddenInitTensor.Sizes[1] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
-    {"HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes[2]%|HiddenInitTensor.Sizes[2] is %v; it must equal InputTensor.Sizes[2], %v"},
-    {"HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes[3]%|HiddenInitTensor.Sizes[3] is %v; it must equal RecurrenceTensor.Sizes[3], %v"},
-    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes[0]%|SequenceLengthsTensor.Sizes[0] is %v; it must equal 1"},
-    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes[1]%|SequenceLengthsTensor.Sizes[1] is %v; it must equal 1"},
-    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes[2]%|SequenceLengthsTensor.Sizes[2] is %v; it must equal 1"},
-    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes[3]%|SequenceLengthsTensor.Sizes[3] is %v; it must equal InputTensor.Sizes[2], %v"},
-    {"OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes[0]%|OutputSequenceTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[1], %v"},
-    {"OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes[1]%|OutputSequenceTensor.Sizes[1] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
-    {"OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes[2]%|OutputSequenceTensor.Sizes[2] is %v; it must equal InputTensor.Sizes[2], %v"},
-    {"OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes[3]%|OutputSequenceTensor.Sizes[3] is %v; it must equal RecurrenceTensor.Sizes[3], %v"},
-    {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[0]%|OutputSingleTensor.Sizes[0] is %v; it must equal 1"},
-    {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[1]%|OutputSingleTensor.Sizes[1] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
-    {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[2]%|OutputSingleTensor.Sizes[2] is %v; it must equal InputTensor.Sizes[2], %v"},
-    {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[3]%|OutputSingleTensor.Sizes[3] is %v; it must equal RecurrenceTensor.Sizes[3], %v"},
-    {"OutputSequenceTensor", "OutputSequenceTensor and OutputSingleTensor are absent; one of them should be given (without an output there is nothing to compute)"},
+    {"WeightTensor.Sizes", "WeightTensor.Sizes is %v; it must be [1, direction count, 3 x hidden size, input size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be [1, 1, direction count, 6 x hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes is %v; it must be [1, 1, 1, batch size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes is %v; it must be [sequence length, direction count, batch size, hidden size], that is %v"},
+    {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v"},
+    {"OutputSequenceTensor", "OutputSequenceTensor and OutputSingleTensor are absent; at least one of them should be given (without an output there is nothing to compute)"},
 };
 static const dmlops_rule dmlops_gru_rules[] = {
     {"DML-GRU-activation-desc-count", dmlops_by_program, 8, 0, {0, 0}, 1, 0},
@@ -11772,41 +11580,22 @@ static const dmlops_rule dmlops_gru_rules[] = {
     {"DML-GRU-same-type", dmlops_same_DataType, 0, 50, {6, 0}, 0, 0},
     {"DML-GRU-same-type", dmlops_same_DataType, 0, 50, {7, 0}, 0, 0},
     {"DML-GRU-not-owned", dmlops_by_program, 78, 65, {2, 0}, 0, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 90, 65, {3, 0}, 0, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 102, 65, {4, 0}, 0, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 114, 65, {5, 0}, 0, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 129, 65, {6, 0}, 0, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 144, 65, {7, 0}, 0, 0},
-    {"DML-GRU-input-shape", dmlops_by_program, 162, 159, {8, 0}, 0, 0},
-    {"DML-GRU-recurrence-shape", dmlops_by_program, 174, 171, {9, 0}, 0, 0},
-    {"DML-GRU-recurrence-shape", dmlops_by_program, 191, 171, {10, 0}, 0, 0},
-    {"DML-GRU-direction-count", dmlops_by_program, 228, 218, {11, 0}, 1, 0},
-    {"DML-GRU-direction-count", dmlops_by_program, 246, 218, {12, 0}, 1, 0},
-    {"DML-GRU-weight-shape", dmlops_by_program, 271, 264, {13, 0}, 0, 0},
-    {"DML-GRU-weight-shape", dmlops_by_program, 280, 264, {14, 0}, 0, 0},
-    {"DML-GRU-weight-shape", dmlops_by_program, 295, 264, {15, 0}, 0, 0},
-    {"DML-GRU-weight-shape", dmlops_by_program, 327, 264, {16, 0}, 0, 0},
-    {"DML-GRU-bias-shape", dmlops_by_program, 347, 342, {17, 0}, 0, 0},
-    {"DML-GRU-bias-shape", dmlops_by_program, 359, 342, {18, 0}, 0, 0},
-    {"DML-GRU-bias-shape", dmlops_by_program, 371, 342, {19, 0}, 0, 0},
-    {"DML-GRU-bias-shape", dmlops_by_program, 389, 342, {20, 0}, 0, 0},
-    {"DML-GRU-hidden-init-shape", dmlops_by_program, 430, 423, {21, 0}, 0, 0},
-    {"DML-GRU-hidden-init-shape", dmlops_by_program, 442, 423, {22, 0}, 0, 0},
-    {"DML-GRU-hidden-init-shape", dmlops_by_program, 465, 423, {23, 0}, 0, 0},
-    {"DML-GRU-hidden-init-shape", dmlops_by_program, 483, 423, {24, 0}, 0, 0},
-    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 506, 501, {25, 0}, 0, 0},
-    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 518, 501, {26, 0}, 0, 0},
-    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 530, 501, {27, 0}, 0, 0},
-    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 542, 501, {28, 0}, 0, 0},
-    {"DML-GRU-output-sequence-shape", dmlops_by_program, 572, 560, {29, 0}, 0, 0},
-    {"DML-GRU-output-sequence-shape", dmlops_by_program, 590, 560, {30, 0}, 0, 0},
-    {"DML-GRU-output-sequence-shape", dmlops_by_program, 608, 560, {31, 0}, 0, 0},
-    {"DML-GRU-output-sequence-shape", dmlops_by_program, 626, 560, {32, 0}, 0, 0},
-    {"DML-GRU-output-single-shape", dmlops_by_program, 651, 644, {33, 0}, 0, 0},
-    {"DML-GRU-output-single-shape", dmlops_by_program, 663, 644, {34, 0}, 0, 0},
-    {"DML-GRU-output-single-shape", dmlops_by_program, 681, 644, {35, 0}, 0, 0},
-    {"DML-GRU-output-single-shape", dmlops_by_program, 699, 644, {36, 0}, 0, 0},
-    {"DML-GRU-output-given", dmlops_by_program, 722, 717, {37, 0}, 0, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 84, 65, {3, 0}, 0, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 90, 65, {4, 0}, 0, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 96, 65, {5, 0}, 0, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 105, 65, {6, 0}, 0, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 114, 65, {7, 0}, 0, 0},
+    {"DML-GRU-input-shape", dmlops_by_program, 141, 123, {8, 0}, 0, 0},
+    {"DML-GRU-recurrence-shape", dmlops_by_program, 234, 218, {9, 0}, 0, 0},
+    {"DML-GRU-direction-count", dmlops_by_program, 326, 321, {10, 0}, 1, 0},
+    {"DML-GRU-direction-count", dmlops_by_program, 344, 321, {11, 0}, 1, 0},
+    {"DML-GRU-weight-shape", dmlops_by_program, 369, 362, {12, 0}, 0, 0},
+    {"DML-GRU-bias-shape", dmlops_by_program, 465, 460, {13, 0}, 0, 0},
+    {"DML-GRU-hidden-init-shape", dmlops_by_program, 572, 565, {14, 0}, 0, 0},
+    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 657, 652, {15, 0}, 0, 0},
+    {"DML-GRU-output-sequence-shape", dmlops_by_program, 736, 729, {16, 0}, 0, 0},
+    {"DML-GRU-output-single-shape", dmlops_by_program, 781, 774, {17, 0}, 0, 0},
+    {"DML-GRU-output-given", dmlops_by_program, 820, 815, {18, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_sign_members[] = {
@@ -13155,8 +12944,6 @@ static const uint8_t dmlops_slice1_code[] = {
             DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0),
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
-    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_INTS, DMLOPS_AT(InputWindowStrides), DMLOPS_AT(DimensionCount),
-        DMLOPS_SLOT(0) /* i */,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     0 /* InputTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* InputWindowOffsets */,
         DMLOPS_BIT_MEMBER, 4 /* InputWindowSizes */, DMLOPS_BIT_MEMBER, DMLOPS_END,
@@ -13198,7 +12985,7 @@ static const uint8_t dmlops_slice1_code[] = {
 static const dmlops_phrase dmlops_slice1_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
     {"InputWindowSizes", "InputWindowSizes[%v]%|InputWindowSizes[%v] is %v; it must be at least 1"},
-    {"InputWindowStrides", "InputWindowStrides[%v]%|InputWindowStrides[%v] is %v; it must differ from 0"},
+    {"InputWindowStrides", "InputWindowStrides[%v]%|InputWindowStrides[%v] must not be 0"},
     {"InputWindowOffsets", "InputWindowOffsets[%v]%|InputWindowOffsets[%v] (%v) + InputWindowSizes[%v] (%v) is %v; it must be at most InputTensor.Sizes[%v], %v (the window lies within the input)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must be at most %v (the window holds no more elements at this stride)"},
 };
@@ -13207,9 +12994,9 @@ static const dmlops_rule dmlops_slice1_rules[] = {
     {"DML-SLICE1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
     {"DML-SLICE1-window-sizes-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-SLICE1-strides-range", dmlops_by_program, 49, 46, {2, 0}, 1, 0},
-    {"DML-SLICE1-same-type", dmlops_same_DataType, 0, 71, {1, 0}, 0, 0},
-    {"DML-SLICE1-window-bounds", dmlops_by_program, 83, 76, {3, 0}, 1, 0},
-    {"DML-SLICE1-output-sizes", dmlops_by_program, 146, 139, {4, 0}, 1, 0},
+    {"DML-SLICE1-same-type", dmlops_same_DataType, 0, 65, {1, 0}, 0, 0},
+    {"DML-SLICE1-window-bounds", dmlops_by_program, 77, 70, {3, 0}, 1, 0},
+    {"DML-SLICE1-output-sizes", dmlops_by_program, 140, 133, {4, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_top_k1_members[] = {
@@ -13506,7 +13293,6 @@ static const uint8_t dmlops_mean_variance_normalization1_code[] = {
     /* DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow: InputTensor.DataType != FLOAT16 */
     DMLOPS_WHEN, DMLOPS_BOOL, DMLOPS_AT(NormalizeVariance),
     DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_mean_variance_normalization1_phrases[] = {
@@ -13514,11 +13300,11 @@ static const dmlops_phrase dmlops_mean_variance_normalization1_phrases[] = {
     {"Axes", "Axes[%v]%|Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v (no other axis exists)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"ScaleTensor.Sizes", "ScaleTensor.Sizes[%v]%|ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
     {"BiasTensor.Sizes", "BiasTensor.Sizes[%v]%|BiasTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
-    {"ScaleTensor", "ScaleTensor is absent; it must be given (before feature level 5.2 scale and bias come together)"},
-    {"BiasTensor", "BiasTensor is absent; it must be given (before feature level 5.2 scale and bias come together)"},
-    {"ScaleTensor.Sizes", "ScaleTensor.Sizes[1]%|ScaleTensor.Sizes[1] is %v; it must equal InputTensor.Sizes[1], %v (before feature level 4.0 channels are not broadcast)"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes[1]%|BiasTensor.Sizes[1] is %v; it must equal InputTensor.Sizes[1], %v (before feature level 4.0 channels are not broadcast)"},
-    {"InputTensor.DataType", "InputTensor.DataType is %v; it should differ from FLOAT16 (in FLOAT16 the variance overflows in DirectML where it passes 65504, and the elements are divided by infinity)"},
+    {"ScaleTensor", "ScaleTensor is absent; below feature level 5.2 it must be given (scale and bias come together)"},
+    {"BiasTensor", "BiasTensor is absent; below feature level 5.2 it must be given (scale and bias come together)"},
+    {"ScaleTensor.Sizes", "ScaleTensor.Sizes[1]%|ScaleTensor.Sizes[1] is %v; below feature level 4.0 it must equal InputTensor.Sizes[1], %v (channels are not broadcast)"},
+    {"BiasTensor.Sizes", "BiasTensor.Sizes[1]%|BiasTensor.Sizes[1] is %v; below feature level 4.0 it must equal InputTensor.Sizes[1], %v (channels are not broadcast)"},
+    {"InputTensor.DataType", "InputTensor.DataType should not be FLOAT16 (in FLOAT16 the variance overflows in DirectML where it passes 65504, and the elements are divided by infinity)"},
 };
 static const dmlops_rule dmlops_mean_variance_normalization1_rules[] = {
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 112, {1, 0}, 0, 0},
@@ -15166,8 +14952,6 @@ static const uint8_t dmlops_slice_grad_code[] = {
             DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0),
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
-    DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_INTS, DMLOPS_AT(InputWindowStrides), DMLOPS_AT(DimensionCount),
-        DMLOPS_SLOT(0) /* i */,
     0 /* InputGradientTensor */, DMLOPS_BIT_DataType, 1 /* OutputGradientTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     1 /* OutputGradientTensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes, 3 /* InputWindowOffsets */,
         DMLOPS_BIT_MEMBER, 4 /* InputWindowSizes */, DMLOPS_BIT_MEMBER, DMLOPS_END,
@@ -15211,7 +14995,7 @@ static const uint8_t dmlops_slice_grad_code[] = {
 static const dmlops_phrase dmlops_slice_grad_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v"},
     {"InputWindowSizes", "InputWindowSizes[%v]%|InputWindowSizes[%v] is %v; it must be at least 1"},
-    {"InputWindowStrides", "InputWindowStrides[%v]%|InputWindowStrides[%v] is %v; it must differ from 0 (with 0 one element would go to several places)"},
+    {"InputWindowStrides", "InputWindowStrides[%v]%|InputWindowStrides[%v] must not be 0 (with 0 one element would go to several places)"},
     {"InputWindowOffsets", "InputWindowOffsets[%v]%|InputWindowOffsets[%v] (%v) + InputWindowSizes[%v] (%v) is %v; it must be at most OutputGradientTensor.Sizes[%v], %v (the window lies within the tensor that was sliced)"},
     {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes[%v]%|InputGradientTensor.Sizes[%v] is %v; it must be at most %v (the window holds no more elements at this stride)"},
 };
@@ -15220,9 +15004,9 @@ static const dmlops_rule dmlops_slice_grad_rules[] = {
     {"DML-SLICE_GRAD-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
     {"DML-SLICE_GRAD-window-sizes-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-SLICE_GRAD-strides-range", dmlops_by_program, 49, 46, {2, 0}, 1, 0},
-    {"DML-SLICE_GRAD-same-type", dmlops_same_DataType, 0, 71, {1, 0}, 0, 0},
-    {"DML-SLICE_GRAD-window-bounds", dmlops_by_program, 83, 76, {3, 0}, 1, 0},
-    {"DML-SLICE_GRAD-input-gradient-sizes", dmlops_by_program, 146, 139, {4, 0}, 1, 0},
+    {"DML-SLICE_GRAD-same-type", dmlops_same_DataType, 0, 65, {1, 0}, 0, 0},
+    {"DML-SLICE_GRAD-window-bounds", dmlops_by_program, 77, 70, {3, 0}, 1, 0},
+    {"DML-SLICE_GRAD-input-gradient-sizes", dmlops_by_program, 140, 133, {4, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_adam_optimizer_members[] = {
@@ -15475,17 +15259,20 @@ static const uint8_t dmlops_roi_align_code[] = {
         DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* ROITensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes,
         3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-ROI_ALIGN-output-shape: OutputTensor.Sizes[0] == RoiCount */
+    /* Height: OutputTensor.Sizes[2] */
+    DMLOPS_LET, 17 /* Height */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2),
+    /* Width: OutputTensor.Sizes[3] */
+    DMLOPS_LET, 18 /* Width */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(3),
+    /* DML-ROI_ALIGN-output-shape: OutputTensor.Sizes == [RoiCount, InputTensor.Sizes[1], Height, Width] */
     DMLOPS_NEED, 0, DMLOPS_PLACE(49) /* RoiCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0), DMLOPS_SLOT(16) /* RoiCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
-    DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(16) /* RoiCount */,
-    /* DML-ROI_ALIGN-output-shape: OutputTensor.Sizes[1] == InputTensor.Sizes[1] */
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(222) /* Height */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(227) /* Width */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* RoiCount */,
+        DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* Height */,
+        DMLOPS_SLOT(18) /* Width */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* Height */, DMLOPS_SLOT(18) /* Width */,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_roi_align_phrases[] = {
@@ -15494,8 +15281,7 @@ static const dmlops_phrase dmlops_roi_align_phrases[] = {
     {"MaximumSamplesPerOutput", "MaximumSamplesPerOutput is %v; it must be at least 1 (nothing can be reduced from no sample)"},
     {"ROITensor.Sizes", "ROITensor.Sizes is %v; it must be %v (four coordinates for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"BatchIndicesTensor.Sizes", "BatchIndicesTensor.Sizes is %v; it must be %v (one batch for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[0]%|OutputTensor.Sizes[0] is %v; it must equal ROITensor.Sizes[%v], %v"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[1]%|OutputTensor.Sizes[1] is %v; it must equal InputTensor.Sizes[1], %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be [roi count, InputTensor.Sizes[1], height, width], that is %v"},
 };
 static const dmlops_rule dmlops_roi_align_rules[] = {
     {"DML-ROI_ALIGN-reduction-function", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
@@ -15504,8 +15290,7 @@ static const dmlops_rule dmlops_roi_align_rules[] = {
     {"DML-ROI_ALIGN-same-type", dmlops_same_DataType, 0, 39, {3, 0}, 0, 0},
     {"DML-ROI_ALIGN-roi-sizes", dmlops_by_program, 57, 46, {3, 0}, 0, 0},
     {"DML-ROI_ALIGN-batch-indices-sizes", dmlops_by_program, 141, 136, {4, 0}, 0, 0},
-    {"DML-ROI_ALIGN-output-shape", dmlops_by_program, 222, 215, {5, 0}, 0, 0},
-    {"DML-ROI_ALIGN-output-shape", dmlops_by_program, 242, 215, {6, 0}, 0, 0},
+    {"DML-ROI_ALIGN-output-shape", dmlops_by_program, 232, 215, {5, 0}, 0, 0},
     {"DML-ROI_ALIGN-sample-range", dmlops_by_program, 18, 13, {1, 0}, 1, 0},
 };
 
@@ -16113,17 +15898,20 @@ static const uint8_t dmlops_roi_align1_code[] = {
         DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* ROITensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes,
         3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* DML-ROI_ALIGN1-output-shape: OutputTensor.Sizes[0] == RoiCount */
+    /* Height: OutputTensor.Sizes[2] */
+    DMLOPS_LET, 17 /* Height */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2),
+    /* Width: OutputTensor.Sizes[3] */
+    DMLOPS_LET, 18 /* Width */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(3),
+    /* DML-ROI_ALIGN1-output-shape: OutputTensor.Sizes == [RoiCount, InputTensor.Sizes[1], Height, Width] */
     DMLOPS_NEED, 0, DMLOPS_PLACE(49) /* RoiCount */,
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0), DMLOPS_SLOT(16) /* RoiCount */,
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
-    DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
-    DMLOPS_SHOW_INT, DMLOPS_SLOT(16) /* RoiCount */,
-    /* DML-ROI_ALIGN1-output-shape: OutputTensor.Sizes[1] == InputTensor.Sizes[1] */
-    DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
-    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(222) /* Height */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(227) /* Width */,
+    DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* RoiCount */,
+        DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* Height */,
+        DMLOPS_SLOT(18) /* Width */,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
+    DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* Height */, DMLOPS_SLOT(18) /* Width */,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_roi_align1_phrases[] = {
@@ -16132,8 +15920,7 @@ static const dmlops_phrase dmlops_roi_align1_phrases[] = {
     {"MaximumSamplesPerOutput", "MaximumSamplesPerOutput is %v; it must be at least 1 (nothing can be reduced from no sample)"},
     {"ROITensor.Sizes", "ROITensor.Sizes is %v; it must be %v (four coordinates for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"BatchIndicesTensor.Sizes", "BatchIndicesTensor.Sizes is %v; it must be %v (one batch for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[0]%|OutputTensor.Sizes[0] is %v; it must equal ROITensor.Sizes[%v], %v"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[1]%|OutputTensor.Sizes[1] is %v; it must equal InputTensor.Sizes[1], %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be [roi count, InputTensor.Sizes[1], height, width], that is %v"},
 };
 static const dmlops_rule dmlops_roi_align1_rules[] = {
     {"DML-ROI_ALIGN1-reduction-function", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
@@ -16142,8 +15929,7 @@ static const dmlops_rule dmlops_roi_align1_rules[] = {
     {"DML-ROI_ALIGN1-same-type", dmlops_same_DataType, 0, 39, {3, 0}, 0, 0},
     {"DML-ROI_ALIGN1-roi-sizes", dmlops_by_program, 57, 46, {3, 0}, 0, 0},
     {"DML-ROI_ALIGN1-batch-indices-sizes", dmlops_by_program, 141, 136, {4, 0}, 0, 0},
-    {"DML-ROI_ALIGN1-output-shape", dmlops_by_program, 222, 215, {5, 0}, 0, 0},
-    {"DML-ROI_ALIGN1-output-shape", dmlops_by_program, 242, 215, {6, 0}, 0, 0},
+    {"DML-ROI_ALIGN1-output-shape", dmlops_by_program, 232, 215, {5, 0}, 0, 0},
     {"DML-ROI_ALIGN1-sample-range", dmlops_by_program, 18, 13, {1, 0}, 1, 0},
 };
 
@@ -16271,7 +16057,7 @@ static const uint8_t dmlops_roi_align_grad_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_roi_align_grad_phrases[] = {
-    {"OutputGradientTensor", "OutputGradientTensor and OutputROIGradientTensor are absent; one of them must be given"},
+    {"OutputGradientTensor", "OutputGradientTensor and OutputROIGradientTensor are absent; at least one of them must be given"},
     {"ReductionFunction", "ReductionFunction is %v; it must be AVERAGE or MAX"},
     {"InputTensor", "InputTensor is absent; it must be given (the gradient with respect to the regions depends on the image)"},
     {"InputTensor", "InputTensor is absent; it must be given (the image tells which sample was the largest)"},
@@ -16344,12 +16130,11 @@ static const uint8_t dmlops_batch_normalization_training_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     /* DML-BATCH_NORMALIZATION_TRAINING-float16-overflow: InputTensor.DataType != FLOAT16 */
     DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_batch_normalization_training_phrases[] = {
     {"ScaleTensor.Sizes", "ScaleTensor.Sizes[%v]%|ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
-    {"InputTensor.DataType", "InputTensor.DataType is %v; it should differ from FLOAT16 (in FLOAT16 what DirectML computes on the way overflows where it passes 65504)"},
+    {"InputTensor.DataType", "InputTensor.DataType should not be FLOAT16 (in FLOAT16 what DirectML computes on the way overflows where it passes 65504)"},
 };
 static const dmlops_rule dmlops_batch_normalization_training_rules[] = {
     {"DML-BATCH_NORMALIZATION_TRAINING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -16530,7 +16315,6 @@ static const uint8_t dmlops_padding1_code[] = {
     /* DML-PADDING1-padding-mode-wrap: PaddingMode != WRAP */
     DMLOPS_WHEN, DMLOPS_LESS, DMLOPS_LEVEL, DMLOPS_NUMBER, DMLOPS_BYTES(25600),
     DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode), DMLOPS_SMALL(4) /* WRAP */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_PADDING_MODE, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
     1 /* OutputTensor */, DMLOPS_BIT_DataType, 3 /* PaddingValueDataType */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-PADDING1-padding-value-type: PaddingValueDataType == OutputTensor.DataType */
     DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingValueDataType), DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
@@ -16558,7 +16342,7 @@ static const uint8_t dmlops_padding1_code[] = {
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_padding1_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"PaddingMode", "PaddingMode is %v; it must differ from WRAP (WRAP needs feature level 6.4)"},
+    {"PaddingMode", "PaddingMode must not be WRAP below feature level 6.4"},
     {"PaddingValueDataType", "PaddingValueDataType is %v; it must equal OutputTensor.DataType, %v"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (each size is that of the input plus StartPadding plus EndPadding)"},
 };
@@ -16567,8 +16351,8 @@ static const dmlops_rule dmlops_padding1_rules[] = {
     {"DML-PADDING1-dimension-count", dmlops_by_program, 15, 10, {0, 0}, 1, 1},
     {"DML-PADDING1-padding-mode-wrap", dmlops_by_program, 29, 26, {1, 0}, 1, 0},
     {"DML-PADDING1-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-PADDING1-padding-value-type", dmlops_by_program, 54, 49, {2, 0}, 1, 0},
-    {"DML-PADDING1-output-sizes", dmlops_by_program, 76, 67, {3, 0}, 1, 0},
+    {"DML-PADDING1-padding-value-type", dmlops_by_program, 50, 45, {2, 0}, 1, 0},
+    {"DML-PADDING1-output-sizes", dmlops_by_program, 72, 63, {3, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_element_wise_negate_members[] = {
@@ -17422,8 +17206,8 @@ static const uint8_t dmlops_multihead_attention_code[] = {
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_multihead_attention_phrases[] = {
     {"HeadCount", "HeadCount is %v; it must be at least 1 (hidden sizes are divided by it)"},
-    {"QueryTensor", "QueryTensor, StackedQueryKeyTensor and StackedQueryKeyValueTensor are absent; one of them must be given (queries come from one of these)"},
-    {"KeyTensor", "KeyTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor and PastKeyTensor are absent; one of them must be given (keys come from one of these)"},
+    {"QueryTensor", "QueryTensor, StackedQueryKeyTensor and StackedQueryKeyValueTensor are absent; at least one of them must be given (queries come from one of these)"},
+    {"KeyTensor", "KeyTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor and PastKeyTensor are absent; at least one of them must be given (keys come from one of these)"},
     {"ValueTensor", "ValueTensor must be given with KeyTensor or StackedQueryKeyTensor, and be absent without them (values come with the keys, on their own or stacked)"},
     {"QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyTensor holds queries and keys)"},
     {"KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyTensor holds queries and keys)"},
@@ -17442,7 +17226,7 @@ static const dmlops_phrase dmlops_multihead_attention_phrases[] = {
     {"StackedQueryKeyValueTensor.Sizes", "StackedQueryKeyValueTensor.Sizes[3]%|StackedQueryKeyValueTensor.Sizes[3] is %v; it must equal 3"},
     {"KeyTensor.Sizes", "KeyTensor.Sizes is %v; it must be %v (batch, key sequence, HeadCount x head size)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"ValueTensor.Sizes", "ValueTensor.Sizes is %v; it must be %v (batch, key sequence, HeadCount x head size of the values)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"StackedKeyValueTensor.Sizes", "StackedKeyValueTensor.Sizes is %v; it must be %v (batch, key sequence, HeadCount, keys and values, head size)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"StackedKeyValueTensor.Sizes", "StackedKeyValueTensor.Sizes is %v; it must be [batch size, key sequence length, HeadCount, 2, head size], that is %v (batch, key sequence, HeadCount, keys and values, head size)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be %v (one value for each feature of queries, keys and values)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"PastKeyTensor.Sizes", "PastKeyTensor.Sizes is %v; it must be %v (batch, HeadCount, past sequence, head size)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"PastValueTensor.Sizes", "PastValueTensor.Sizes is %v; it must be %v (batch, HeadCount, past sequence, head size of the values)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
@@ -17635,7 +17419,6 @@ static const uint8_t dmlops_lp_pooling1_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
     /* DML-LP_POOLING1-float16-overflow: InputTensor.DataType != FLOAT16 */
     DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
-    DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
     /* PooledSizes: InputTensor.Sizes[:2] + [max(PaddedSizes[i] - WindowExtents[i], 0) // Strides[i] + 1 for i in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_NEED, 1, DMLOPS_PLACE(143) /* PaddedSizes */,
     DMLOPS_NEED, 0, DMLOPS_PLACE(119) /* WindowExtents */,
@@ -17646,7 +17429,7 @@ static const uint8_t dmlops_lp_pooling1_code[] = {
         DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
         DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1),
     /* OutputTensor.Sizes: PooledSizes */
-    DMLOPS_NEED, 2, DMLOPS_PLACE(405) /* PooledSizes */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(401) /* PooledSizes */,
     DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
@@ -17659,7 +17442,7 @@ static const dmlops_phrase dmlops_lp_pooling1_phrases[] = {
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
     {"P", "P is %v; it must be at least 1 (the result is a P-th root)"},
-    {"InputTensor.DataType", "InputTensor.DataType is %v; it should differ from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite)"},
+    {"InputTensor.DataType", "InputTensor.DataType should not be FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite)"},
 };
 static const dmlops_rule dmlops_lp_pooling1_rules[] = {
     {"DML-LP_POOLING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -19069,8 +18852,8 @@ static const dmlops_phrase dmlops_multihead_attention1_phrases[] = {
     {"QueryHeadCount", "QueryHeadCount is %v; it must be at least 1 (hidden sizes are divided by it)"},
     {"KeyValueHeadCount", "KeyValueHeadCount is %v; it must be at least 1 (hidden sizes are divided by it)"},
     {"QueryHeadCount", "QueryHeadCount is %v; it must be a multiple of KeyValueHeadCount, %v (each key and value head serves as many query heads)"},
-    {"QueryTensor", "QueryTensor, StackedQueryKeyTensor and StackedQueryKeyValueTensor are absent; one of them must be given (queries come from one of these)"},
-    {"KeyTensor", "KeyTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor and PastKeyTensor are absent; one of them must be given (keys come from one of these)"},
+    {"QueryTensor", "QueryTensor, StackedQueryKeyTensor and StackedQueryKeyValueTensor are absent; at least one of them must be given (queries come from one of these)"},
+    {"KeyTensor", "KeyTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor and PastKeyTensor are absent; at least one of them must be given (keys come from one of these)"},
     {"ValueTensor", "ValueTensor must be given with KeyTensor or StackedQueryKeyTensor, and be absent without them (values come with the keys, on their own or stacked)"},
     {"QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyTensor holds queries and keys)"},
     {"KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyTensor holds queries and keys)"},
@@ -19090,7 +18873,7 @@ static const dmlops_phrase dmlops_multihead_attention1_phrases[] = {
     {"StackedQueryKeyValueTensor.Sizes", "StackedQueryKeyValueTensor.Sizes[3]%|StackedQueryKeyValueTensor.Sizes[3] is %v; it must equal 3"},
     {"KeyTensor.Sizes", "KeyTensor.Sizes is %v; it must be %v (batch, key sequence, KeyValueHeadCount x head size)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"ValueTensor.Sizes", "ValueTensor.Sizes is %v; it must be %v (batch, key sequence, KeyValueHeadCount x head size of the values)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"StackedKeyValueTensor.Sizes", "StackedKeyValueTensor.Sizes is %v; it must be %v (batch, key sequence, KeyValueHeadCount, keys and values, head size)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"StackedKeyValueTensor.Sizes", "StackedKeyValueTensor.Sizes is %v; it must be [batch size, key sequence length, KeyValueHeadCount, 2, head size], that is %v (batch, key sequence, KeyValueHeadCount, keys and values, head size)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be %v (one value for each feature of queries, keys and values)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"PastKeyTensor.Sizes", "PastKeyTensor.Sizes is %v; it must be %v (batch, KeyValueHeadCount, past sequence, head size)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"PastValueTensor.Sizes", "PastValueTensor.Sizes is %v; it must be %v (batch, KeyValueHeadCount, past sequence, head size of the values)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
@@ -19879,7 +19662,7 @@ static const dmlops_operator dmlops_operators[] = {
      58, 0x1000, sizeof(DML_MAX_POOLING_OPERATOR_DESC), 7, {0, 2, 2, 6, 8}},
     {dmlops_roi_pooling_members, dmlops_roi_pooling_rules, dmlops_roi_pooling_code,
      dmlops_roi_pooling_phrases, NULL,
-     59, 0x1000, sizeof(DML_ROI_POOLING_OPERATOR_DESC), 5, {0, 0, 0, 9, 9}},
+     59, 0x1000, sizeof(DML_ROI_POOLING_OPERATOR_DESC), 5, {0, 0, 0, 4, 4}},
     {dmlops_slice_members, dmlops_slice_rules, dmlops_slice_code,
      dmlops_slice_phrases, NULL,
      60, 0x1000, sizeof(DML_SLICE_OPERATOR_DESC), 6, {0, 2, 2, 5, 5}},
@@ -19930,13 +19713,13 @@ static const dmlops_operator dmlops_operators[] = {
      75, 0x1000, sizeof(DML_LP_NORMALIZATION_OPERATOR_DESC), 5, {0, 3, 3, 5, 5}},
     {dmlops_rnn_members, dmlops_rnn_rules, dmlops_rnn_code,
      dmlops_rnn_phrases, NULL,
-     76, 0x1000, sizeof(DML_RNN_OPERATOR_DESC), 11, {0, 2, 2, 43, 44}},
+     76, 0x1000, sizeof(DML_RNN_OPERATOR_DESC), 11, {0, 2, 2, 24, 25}},
     {dmlops_lstm_members, dmlops_lstm_rules, dmlops_lstm_code,
      dmlops_lstm_phrases, NULL,
-     77, 0x1000, sizeof(DML_LSTM_OPERATOR_DESC), 17, {0, 2, 2, 60, 62}},
+     77, 0x1000, sizeof(DML_LSTM_OPERATOR_DESC), 17, {0, 2, 2, 32, 34}},
     {dmlops_gru_members, dmlops_gru_rules, dmlops_gru_code,
      dmlops_gru_phrases, NULL,
-     78, 0x1000, sizeof(DML_GRU_OPERATOR_DESC), 12, {0, 2, 2, 43, 44}},
+     78, 0x1000, sizeof(DML_GRU_OPERATOR_DESC), 12, {0, 2, 2, 24, 25}},
     {dmlops_element_wise_sign_members, dmlops_element_wise_sign_rules, dmlops_element_wise_sign_code,
      NULL, NULL,
      79, 0x2000, sizeof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
@@ -20119,7 +19902,7 @@ static const dmlops_operator dmlops_operators[] = {
      138, 0x3000, sizeof(DML_ARGMAX_OPERATOR_DESC), 5, {0, 1, 1, 3, 4}},
     {dmlops_roi_align_members, dmlops_roi_align_rules, dmlops_roi_align_code,
      dmlops_roi_align_phrases, NULL,
-     139, 0x3000, sizeof(DML_ROI_ALIGN_OPERATOR_DESC), 11, {0, 2, 2, 8, 9}},
+     139, 0x3000, sizeof(DML_ROI_ALIGN_OPERATOR_DESC), 11, {0, 2, 2, 7, 8}},
     {dmlops_gather_nd1_members, dmlops_gather_nd1_rules, dmlops_gather_nd1_code,
      dmlops_gather_nd1_phrases, NULL,
      140, 0x3000, sizeof(DML_GATHER_ND1_OPERATOR_DESC), 6, {0, 8, 8, 15, 15}},
@@ -20149,7 +19932,7 @@ static const dmlops_operator dmlops_operators[] = {
      148, 0x4000, sizeof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC), 4, {0, 3, 3, 7, 7}},
     {dmlops_roi_align1_members, dmlops_roi_align1_rules, dmlops_roi_align1_code,
      dmlops_roi_align1_phrases, NULL,
-     149, 0x4000, sizeof(DML_ROI_ALIGN1_OPERATOR_DESC), 14, {0, 2, 2, 8, 9}},
+     149, 0x4000, sizeof(DML_ROI_ALIGN1_OPERATOR_DESC), 14, {0, 2, 2, 7, 8}},
     {dmlops_roi_align_grad_members, dmlops_roi_align_grad_rules, dmlops_roi_align_grad_code,
      dmlops_roi_align_grad_phrases, NULL,
      150, 0x4100, sizeof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC), 15, {0, 5, 5, 16, 17}},
@@ -20308,7 +20091,7 @@ static inline size_t dmlops_validate(
     int plain;
     dmlops_begin(run, dmlops_enum(&level), out, capacity);
     if (desc == NULL) {
-        dmlops_report(run, "DML-OPERATOR-required", NULL, "desc", "%m is absent; %s needs it", "dmlops_validate");
+        dmlops_report(run, "DML-OPERATOR-required", NULL, "desc", "%m is missing; %s requires it", "dmlops_validate");
         return run->count;
     }
     type = dmlops_enum(&desc->Type);
@@ -20327,7 +20110,7 @@ static inline size_t dmlops_validate(
         return run->count;
     }
     if (desc->Desc == NULL) {
-        dmlops_report(run, "DML-OPERATOR-required", NULL, "Desc", "%m is absent; %s needs it", dmlops_operator_name(run->op->type));
+        dmlops_report(run, "DML-OPERATOR-required", NULL, "Desc", "%m is missing; %s requires it", dmlops_operator_name(run->op->type));
         return run->count;
     }
     run->description = desc->Desc;
@@ -20383,7 +20166,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-OPERATOR-enum-value", "A value of an enumeration is one of its values.",
     "DML-OPERATOR-scalar-range", "The value of a union fits the data type that it is read as.",
     "DML-OPERATOR-array-length", "An array has as many entries as its count member says.",
-    "DML-OPERATOR-fused-activation", "A fused activation is one that the operator can take.",
+    "DML-OPERATOR-fused-activation", "A fused activation is one that the operator supports.",
     "DML-OPERATOR-fused-activation-tensors", "The tensors of a fused activation are absent.",
     "DML-OPERATOR-dimension-count", "The feature level supports the tensor's dimension count.",
     "DML-OPERATOR-data-type", "The feature level supports the tensor's data type.",
@@ -20518,12 +20301,12 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ELEMENT_WISE_THRESHOLD-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_THRESHOLD-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ELEMENT_WISE_THRESHOLD-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", "ZeroPointTensor is given (it is optional from feature level 6.2 on).",
+    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", "ZeroPointTensor is given.",
     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", "ScaleTensor.DataType is FLOAT32, where InputTensor.DataType is INT32; ScaleTensor.DataType equals InputTensor.DataType, where InputTensor.DataType differs from INT32 (INT32 input has FLOAT32 scales, other input scales of its own type).",
     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point", "ZeroPointTensor has the data type of OutputTensor.",
     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", "ScaleTensor, ZeroPointTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", "ScaleTensor, ZeroPointTensor and OutputTensor have the sizes of InputTensor.",
-    "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", "ZeroPointTensor is given (it is optional from feature level 6.2 on).",
+    "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", "ZeroPointTensor is given.",
     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point", "ZeroPointTensor has the data type of InputTensor.",
     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output", "OutputTensor has the data type of ScaleTensor.",
     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", "ScaleTensor, ZeroPointTensor and OutputTensor have as many dimensions as InputTensor.",
@@ -20576,7 +20359,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ACTIVATION_SOFTPLUS-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_SOFTPLUS-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ACTIVATION_SOFTPLUS-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-ACTIVATION_SOFTPLUS-steepness-range", "Steepness is at least 1.0 (smaller values need feature level 6.4).",
+    "DML-ACTIVATION_SOFTPLUS-steepness-range", "Steepness is at least 1.0.",
     "DML-ACTIVATION_SOFTSIGN-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_SOFTSIGN-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ACTIVATION_SOFTSIGN-same-sizes", "OutputTensor has the sizes of InputTensor.",
@@ -20638,8 +20421,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MAX_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-MAX_POOLING-windows-within", "A window that begins past the padded input has no elements.",
     "DML-ROI_POOLING-same-type", "ROITensor and OutputTensor have the data type of InputTensor.",
-    "DML-ROI_POOLING-roi-shape", "ROITensor.Sizes[0] is 1; ROITensor.Sizes[1] is 1; ROITensor.Sizes[3] is 5.",
-    "DML-ROI_POOLING-output-shape", "OutputTensor.Sizes[0] equals ROITensor.Sizes[2]; OutputTensor.Sizes[1] equals InputTensor.Sizes[1]; OutputTensor.Sizes[2] equals PooledSize.Height; OutputTensor.Sizes[3] equals PooledSize.Width.",
+    "DML-ROI_POOLING-roi-shape", "ROITensor.Sizes is [1, 1, roi count, 5].",
+    "DML-ROI_POOLING-output-shape", "OutputTensor.Sizes is [roi count, InputTensor.Sizes[1], PooledSize.Height, PooledSize.Width].",
     "DML-SLICE-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-SLICE-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-SLICE-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
@@ -20663,8 +20446,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-PADDING-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-PADDING-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-PADDING-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
-    "DML-PADDING-padding-mode-symmetric", "PaddingMode differs from SYMMETRIC (SYMMETRIC needs feature level 3.0).",
-    "DML-PADDING-padding-mode-wrap", "PaddingMode differs from WRAP (WRAP needs feature level 6.4).",
+    "DML-PADDING-padding-mode-symmetric", "PaddingMode differs from SYMMETRIC.",
+    "DML-PADDING-padding-mode-wrap", "PaddingMode differs from WRAP.",
     "DML-PADDING-output-sizes", "OutputTensor.Sizes follows from other members: each size is that of the input plus StartPadding plus EndPadding.",
     "DML-VALUE_SCALE_2D-channel-count-values", "ChannelCount is 1 or 3.",
     "DML-VALUE_SCALE_2D-same-type", "OutputTensor has the data type of InputTensor.",
@@ -20712,8 +20495,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-BATCH_NORMALIZATION-variance-not-spatial", "Where Spatial is false, VarianceTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where VarianceTensor.Sizes[d] is 1 (unless Spatial, VarianceTensor is not broadcast along height and width).",
     "DML-BATCH_NORMALIZATION-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-BATCH_NORMALIZATION-float16-overflow", "InputTensor.DataType differs from FLOAT16 (in FLOAT16 what DirectML computes on the way overflows where it passes 65504).",
-    "DML-MEAN_VARIANCE_NORMALIZATION-scale-required", "Where BiasTensor is given, ScaleTensor is given (before feature level 5.2 scale and bias come together).",
-    "DML-MEAN_VARIANCE_NORMALIZATION-bias-required", "Where ScaleTensor is given, BiasTensor is given (before feature level 5.2 scale and bias come together).",
+    "DML-MEAN_VARIANCE_NORMALIZATION-scale-required", "Where BiasTensor is given, ScaleTensor is given (scale and bias come together).",
+    "DML-MEAN_VARIANCE_NORMALIZATION-bias-required", "Where ScaleTensor is given, BiasTensor is given (scale and bias come together).",
     "DML-MEAN_VARIANCE_NORMALIZATION-same-type", "ScaleTensor, BiasTensor and OutputTensor have the data type of InputTensor.",
     "DML-MEAN_VARIANCE_NORMALIZATION-scale-broadcast", "Where ScaleTensor is given, ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where ScaleTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
     "DML-MEAN_VARIANCE_NORMALIZATION-bias-broadcast", "Where BiasTensor is given, BiasTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where BiasTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
@@ -20728,48 +20511,48 @@ static const char* const dmlops_rule_texts[] = {
     "DML-LP_NORMALIZATION-p-values", "P is 1 or 2.",
     "DML-RNN-activation-desc-count", "ActivationDescCount equals 1 x 2, where Direction is BIDIRECTIONAL; ActivationDescCount equals 1, where Direction differs from BIDIRECTIONAL (each direction has its own activations).",
     "DML-RNN-same-type", "WeightTensor, RecurrenceTensor, BiasTensor, HiddenInitTensor, OutputSequenceTensor and OutputSingleTensor have the data type of InputTensor.",
-    "DML-RNN-not-owned", "InputTensor.Flags differs from OWNED_BY_DML; WeightTensor.Flags differs from OWNED_BY_DML; RecurrenceTensor.Flags differs from OWNED_BY_DML; BiasTensor.Flags differs from OWNED_BY_DML, where BiasTensor is given; HiddenInitTensor.Flags differs from OWNED_BY_DML, where HiddenInitTensor is given; SequenceLengthsTensor.Flags differs from OWNED_BY_DML, where SequenceLengthsTensor is given (recurrent operators keep no tensor of their own).",
-    "DML-RNN-input-shape", "InputTensor.Sizes[0] is 1.",
-    "DML-RNN-recurrence-shape", "RecurrenceTensor.Sizes[0] is 1; RecurrenceTensor.Sizes[2] equals 1 x RecurrenceTensor.Sizes[3].",
+    "DML-RNN-not-owned", "InputTensor.Flags differs from OWNED_BY_DML; WeightTensor.Flags differs from OWNED_BY_DML; RecurrenceTensor.Flags differs from OWNED_BY_DML; BiasTensor.Flags differs from OWNED_BY_DML, where BiasTensor is given; HiddenInitTensor.Flags differs from OWNED_BY_DML, where HiddenInitTensor is given; SequenceLengthsTensor.Flags differs from OWNED_BY_DML, where SequenceLengthsTensor is given (recurrent operators do not support owned tensors).",
+    "DML-RNN-input-shape", "InputTensor.Sizes is [1, sequence length, batch size, input size].",
+    "DML-RNN-recurrence-shape", "RecurrenceTensor.Sizes is [1, direction count, hidden size, hidden size].",
     "DML-RNN-direction-count", "RecurrenceTensor.Sizes[1] is 2, where Direction is BIDIRECTIONAL; RecurrenceTensor.Sizes[1] is 1, where Direction differs from BIDIRECTIONAL.",
-    "DML-RNN-weight-shape", "WeightTensor.Sizes[0] is 1; WeightTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; WeightTensor.Sizes[2] equals 1 x RecurrenceTensor.Sizes[3]; WeightTensor.Sizes[3] equals InputTensor.Sizes[3].",
-    "DML-RNN-bias-shape", "Where BiasTensor is given, BiasTensor.Sizes[0] is 1; BiasTensor.Sizes[1] is 1; BiasTensor.Sizes[2] equals RecurrenceTensor.Sizes[1]; BiasTensor.Sizes[3] equals 1 x RecurrenceTensor.Sizes[3] x 2.",
-    "DML-RNN-hidden-init-shape", "Where HiddenInitTensor is given, HiddenInitTensor.Sizes[0] is 1; HiddenInitTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; HiddenInitTensor.Sizes[2] equals InputTensor.Sizes[2]; HiddenInitTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
-    "DML-RNN-sequence-lengths-shape", "Where SequenceLengthsTensor is given, SequenceLengthsTensor.Sizes[0] is 1; SequenceLengthsTensor.Sizes[1] is 1; SequenceLengthsTensor.Sizes[2] is 1; SequenceLengthsTensor.Sizes[3] equals InputTensor.Sizes[2].",
-    "DML-RNN-output-sequence-shape", "Where OutputSequenceTensor is given, OutputSequenceTensor.Sizes[0] equals InputTensor.Sizes[1]; OutputSequenceTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; OutputSequenceTensor.Sizes[2] equals InputTensor.Sizes[2]; OutputSequenceTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
-    "DML-RNN-output-single-shape", "Where OutputSingleTensor is given, OutputSingleTensor.Sizes[0] is 1; OutputSingleTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; OutputSingleTensor.Sizes[2] equals InputTensor.Sizes[2]; OutputSingleTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
+    "DML-RNN-weight-shape", "WeightTensor.Sizes is [1, direction count, hidden size, input size].",
+    "DML-RNN-bias-shape", "Where BiasTensor is given, BiasTensor.Sizes is [1, 1, direction count, 2 x hidden size].",
+    "DML-RNN-hidden-init-shape", "Where HiddenInitTensor is given, HiddenInitTensor.Sizes is [1, direction count, batch size, hidden size].",
+    "DML-RNN-sequence-lengths-shape", "Where SequenceLengthsTensor is given, SequenceLengthsTensor.Sizes is [1, 1, 1, batch size].",
+    "DML-RNN-output-sequence-shape", "Where OutputSequenceTensor is given, OutputSequenceTensor.Sizes is [sequence length, direction count, batch size, hidden size].",
+    "DML-RNN-output-single-shape", "Where OutputSingleTensor is given, OutputSingleTensor.Sizes is [1, direction count, batch size, hidden size].",
     "DML-RNN-output-given", "OutputSequenceTensor is given or OutputSingleTensor is given (without an output there is nothing to compute).",
     "DML-LSTM-activation-desc-count", "ActivationDescCount equals 3 x 2, where Direction is BIDIRECTIONAL; ActivationDescCount equals 3, where Direction differs from BIDIRECTIONAL (each direction has its own activations).",
     "DML-LSTM-same-type", "WeightTensor, RecurrenceTensor, BiasTensor, HiddenInitTensor, OutputSequenceTensor and OutputSingleTensor have the data type of InputTensor.",
-    "DML-LSTM-not-owned", "InputTensor.Flags differs from OWNED_BY_DML; WeightTensor.Flags differs from OWNED_BY_DML; RecurrenceTensor.Flags differs from OWNED_BY_DML; BiasTensor.Flags differs from OWNED_BY_DML, where BiasTensor is given; HiddenInitTensor.Flags differs from OWNED_BY_DML, where HiddenInitTensor is given; SequenceLengthsTensor.Flags differs from OWNED_BY_DML, where SequenceLengthsTensor is given (recurrent operators keep no tensor of their own).",
-    "DML-LSTM-input-shape", "InputTensor.Sizes[0] is 1.",
-    "DML-LSTM-recurrence-shape", "RecurrenceTensor.Sizes[0] is 1; RecurrenceTensor.Sizes[2] equals 4 x RecurrenceTensor.Sizes[3].",
+    "DML-LSTM-not-owned", "InputTensor.Flags differs from OWNED_BY_DML; WeightTensor.Flags differs from OWNED_BY_DML; RecurrenceTensor.Flags differs from OWNED_BY_DML; BiasTensor.Flags differs from OWNED_BY_DML, where BiasTensor is given; HiddenInitTensor.Flags differs from OWNED_BY_DML, where HiddenInitTensor is given; SequenceLengthsTensor.Flags differs from OWNED_BY_DML, where SequenceLengthsTensor is given (recurrent operators do not support owned tensors).",
+    "DML-LSTM-input-shape", "InputTensor.Sizes is [1, sequence length, batch size, input size].",
+    "DML-LSTM-recurrence-shape", "RecurrenceTensor.Sizes is [1, direction count, 4 x hidden size, hidden size].",
     "DML-LSTM-direction-count", "RecurrenceTensor.Sizes[1] is 2, where Direction is BIDIRECTIONAL; RecurrenceTensor.Sizes[1] is 1, where Direction differs from BIDIRECTIONAL.",
-    "DML-LSTM-weight-shape", "WeightTensor.Sizes[0] is 1; WeightTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; WeightTensor.Sizes[2] equals 4 x RecurrenceTensor.Sizes[3]; WeightTensor.Sizes[3] equals InputTensor.Sizes[3].",
-    "DML-LSTM-bias-shape", "Where BiasTensor is given, BiasTensor.Sizes[0] is 1; BiasTensor.Sizes[1] is 1; BiasTensor.Sizes[2] equals RecurrenceTensor.Sizes[1]; BiasTensor.Sizes[3] equals 4 x RecurrenceTensor.Sizes[3] x 2.",
-    "DML-LSTM-hidden-init-shape", "Where HiddenInitTensor is given, HiddenInitTensor.Sizes[0] is 1; HiddenInitTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; HiddenInitTensor.Sizes[2] equals InputTensor.Sizes[2]; HiddenInitTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
-    "DML-LSTM-sequence-lengths-shape", "Where SequenceLengthsTensor is given, SequenceLengthsTensor.Sizes[0] is 1; SequenceLengthsTensor.Sizes[1] is 1; SequenceLengthsTensor.Sizes[2] is 1; SequenceLengthsTensor.Sizes[3] equals InputTensor.Sizes[2].",
-    "DML-LSTM-output-sequence-shape", "Where OutputSequenceTensor is given, OutputSequenceTensor.Sizes[0] equals InputTensor.Sizes[1]; OutputSequenceTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; OutputSequenceTensor.Sizes[2] equals InputTensor.Sizes[2]; OutputSequenceTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
-    "DML-LSTM-output-single-shape", "Where OutputSingleTensor is given, OutputSingleTensor.Sizes[0] is 1; OutputSingleTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; OutputSingleTensor.Sizes[2] equals InputTensor.Sizes[2]; OutputSingleTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
+    "DML-LSTM-weight-shape", "WeightTensor.Sizes is [1, direction count, 4 x hidden size, input size].",
+    "DML-LSTM-bias-shape", "Where BiasTensor is given, BiasTensor.Sizes is [1, 1, direction count, 8 x hidden size].",
+    "DML-LSTM-hidden-init-shape", "Where HiddenInitTensor is given, HiddenInitTensor.Sizes is [1, direction count, batch size, hidden size].",
+    "DML-LSTM-sequence-lengths-shape", "Where SequenceLengthsTensor is given, SequenceLengthsTensor.Sizes is [1, 1, 1, batch size].",
+    "DML-LSTM-output-sequence-shape", "Where OutputSequenceTensor is given, OutputSequenceTensor.Sizes is [sequence length, direction count, batch size, hidden size].",
+    "DML-LSTM-output-single-shape", "Where OutputSingleTensor is given, OutputSingleTensor.Sizes is [1, direction count, batch size, hidden size].",
     "DML-LSTM-output-given", "OutputSequenceTensor is given or OutputSingleTensor is given or OutputCellSingleTensor is given (without an output there is nothing to compute).",
     "DML-LSTM-clip-threshold-range", "Where UseClipThreshold is true, ClipThreshold is at least 0.0 (it limits a magnitude).",
     "DML-LSTM-same-type-cell", "CellMemInitTensor, PeepholeTensor and OutputCellSingleTensor have the data type of InputTensor.",
-    "DML-LSTM-not-owned-cell", "CellMemInitTensor.Flags differs from OWNED_BY_DML, where CellMemInitTensor is given; PeepholeTensor.Flags differs from OWNED_BY_DML, where PeepholeTensor is given (recurrent operators keep no tensor of their own).",
-    "DML-LSTM-cell-mem-init-shape", "Where CellMemInitTensor is given, CellMemInitTensor.Sizes[0] is 1; CellMemInitTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; CellMemInitTensor.Sizes[2] equals InputTensor.Sizes[2]; CellMemInitTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
-    "DML-LSTM-peephole-shape", "Where PeepholeTensor is given, PeepholeTensor.Sizes[0] is 1; PeepholeTensor.Sizes[1] is 1; PeepholeTensor.Sizes[2] equals RecurrenceTensor.Sizes[1]; PeepholeTensor.Sizes[3] equals RecurrenceTensor.Sizes[3] x 3.",
-    "DML-LSTM-output-cell-single-shape", "Where OutputCellSingleTensor is given, OutputCellSingleTensor.Sizes[0] is 1; OutputCellSingleTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; OutputCellSingleTensor.Sizes[2] equals InputTensor.Sizes[2]; OutputCellSingleTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
+    "DML-LSTM-not-owned-cell", "CellMemInitTensor.Flags differs from OWNED_BY_DML, where CellMemInitTensor is given; PeepholeTensor.Flags differs from OWNED_BY_DML, where PeepholeTensor is given (recurrent operators do not support owned tensors).",
+    "DML-LSTM-cell-mem-init-shape", "Where CellMemInitTensor is given, CellMemInitTensor.Sizes is [1, direction count, batch size, hidden size].",
+    "DML-LSTM-peephole-shape", "Where PeepholeTensor is given, PeepholeTensor.Sizes is [1, 1, direction count, 3 x hidden size].",
+    "DML-LSTM-output-cell-single-shape", "Where OutputCellSingleTensor is given, OutputCellSingleTensor.Sizes is [1, direction count, batch size, hidden size].",
     "DML-GRU-activation-desc-count", "ActivationDescCount equals 2 x 2, where Direction is BIDIRECTIONAL; ActivationDescCount equals 2, where Direction differs from BIDIRECTIONAL (each direction has its own activations).",
     "DML-GRU-same-type", "WeightTensor, RecurrenceTensor, BiasTensor, HiddenInitTensor, OutputSequenceTensor and OutputSingleTensor have the data type of InputTensor.",
-    "DML-GRU-not-owned", "InputTensor.Flags differs from OWNED_BY_DML; WeightTensor.Flags differs from OWNED_BY_DML; RecurrenceTensor.Flags differs from OWNED_BY_DML; BiasTensor.Flags differs from OWNED_BY_DML, where BiasTensor is given; HiddenInitTensor.Flags differs from OWNED_BY_DML, where HiddenInitTensor is given; SequenceLengthsTensor.Flags differs from OWNED_BY_DML, where SequenceLengthsTensor is given (recurrent operators keep no tensor of their own).",
-    "DML-GRU-input-shape", "InputTensor.Sizes[0] is 1.",
-    "DML-GRU-recurrence-shape", "RecurrenceTensor.Sizes[0] is 1; RecurrenceTensor.Sizes[2] equals 3 x RecurrenceTensor.Sizes[3].",
+    "DML-GRU-not-owned", "InputTensor.Flags differs from OWNED_BY_DML; WeightTensor.Flags differs from OWNED_BY_DML; RecurrenceTensor.Flags differs from OWNED_BY_DML; BiasTensor.Flags differs from OWNED_BY_DML, where BiasTensor is given; HiddenInitTensor.Flags differs from OWNED_BY_DML, where HiddenInitTensor is given; SequenceLengthsTensor.Flags differs from OWNED_BY_DML, where SequenceLengthsTensor is given (recurrent operators do not support owned tensors).",
+    "DML-GRU-input-shape", "InputTensor.Sizes is [1, sequence length, batch size, input size].",
+    "DML-GRU-recurrence-shape", "RecurrenceTensor.Sizes is [1, direction count, 3 x hidden size, hidden size].",
     "DML-GRU-direction-count", "RecurrenceTensor.Sizes[1] is 2, where Direction is BIDIRECTIONAL; RecurrenceTensor.Sizes[1] is 1, where Direction differs from BIDIRECTIONAL.",
-    "DML-GRU-weight-shape", "WeightTensor.Sizes[0] is 1; WeightTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; WeightTensor.Sizes[2] equals 3 x RecurrenceTensor.Sizes[3]; WeightTensor.Sizes[3] equals InputTensor.Sizes[3].",
-    "DML-GRU-bias-shape", "Where BiasTensor is given, BiasTensor.Sizes[0] is 1; BiasTensor.Sizes[1] is 1; BiasTensor.Sizes[2] equals RecurrenceTensor.Sizes[1]; BiasTensor.Sizes[3] equals 3 x RecurrenceTensor.Sizes[3] x 2.",
-    "DML-GRU-hidden-init-shape", "Where HiddenInitTensor is given, HiddenInitTensor.Sizes[0] is 1; HiddenInitTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; HiddenInitTensor.Sizes[2] equals InputTensor.Sizes[2]; HiddenInitTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
-    "DML-GRU-sequence-lengths-shape", "Where SequenceLengthsTensor is given, SequenceLengthsTensor.Sizes[0] is 1; SequenceLengthsTensor.Sizes[1] is 1; SequenceLengthsTensor.Sizes[2] is 1; SequenceLengthsTensor.Sizes[3] equals InputTensor.Sizes[2].",
-    "DML-GRU-output-sequence-shape", "Where OutputSequenceTensor is given, OutputSequenceTensor.Sizes[0] equals InputTensor.Sizes[1]; OutputSequenceTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; OutputSequenceTensor.Sizes[2] equals InputTensor.Sizes[2]; OutputSequenceTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
-    "DML-GRU-output-single-shape", "Where OutputSingleTensor is given, OutputSingleTensor.Sizes[0] is 1; OutputSingleTensor.Sizes[1] equals RecurrenceTensor.Sizes[1]; OutputSingleTensor.Sizes[2] equals InputTensor.Sizes[2]; OutputSingleTensor.Sizes[3] equals RecurrenceTensor.Sizes[3].",
+    "DML-GRU-weight-shape", "WeightTensor.Sizes is [1, direction count, 3 x hidden size, input size].",
+    "DML-GRU-bias-shape", "Where BiasTensor is given, BiasTensor.Sizes is [1, 1, direction count, 6 x hidden size].",
+    "DML-GRU-hidden-init-shape", "Where HiddenInitTensor is given, HiddenInitTensor.Sizes is [1, direction count, batch size, hidden size].",
+    "DML-GRU-sequence-lengths-shape", "Where SequenceLengthsTensor is given, SequenceLengthsTensor.Sizes is [1, 1, 1, batch size].",
+    "DML-GRU-output-sequence-shape", "Where OutputSequenceTensor is given, OutputSequenceTensor.Sizes is [sequence length, direction count, batch size, hidden size].",
+    "DML-GRU-output-single-shape", "Where OutputSingleTensor is given, OutputSingleTensor.Sizes is [1, direction count, batch size, hidden size].",
     "DML-GRU-output-given", "OutputSequenceTensor is given or OutputSingleTensor is given (without an output there is nothing to compute).",
     "DML-ELEMENT_WISE_SIGN-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_SIGN-same-type", "OutputTensor has the data type of InputTensor.",
@@ -20929,10 +20712,10 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast", "Where ScaleTensor is given, ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where ScaleTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
     "DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast", "Where BiasTensor is given, BiasTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where BiasTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
     "DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-MEAN_VARIANCE_NORMALIZATION1-scale-required", "Where BiasTensor is given, ScaleTensor is given (before feature level 5.2 scale and bias come together).",
-    "DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", "Where ScaleTensor is given, BiasTensor is given (before feature level 5.2 scale and bias come together).",
-    "DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", "Where ScaleTensor is given and ScaleTensor.Sizes[1] is 1, ScaleTensor.Sizes[1] equals InputTensor.Sizes[1] (before feature level 4.0 channels are not broadcast).",
-    "DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", "Where BiasTensor is given and BiasTensor.Sizes[1] is 1, BiasTensor.Sizes[1] equals InputTensor.Sizes[1] (before feature level 4.0 channels are not broadcast).",
+    "DML-MEAN_VARIANCE_NORMALIZATION1-scale-required", "Where BiasTensor is given, ScaleTensor is given (scale and bias come together).",
+    "DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", "Where ScaleTensor is given, BiasTensor is given (scale and bias come together).",
+    "DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", "Where ScaleTensor is given and ScaleTensor.Sizes[1] is 1, ScaleTensor.Sizes[1] equals InputTensor.Sizes[1] (channels are not broadcast).",
+    "DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", "Where BiasTensor is given and BiasTensor.Sizes[1] is 1, BiasTensor.Sizes[1] equals InputTensor.Sizes[1] (channels are not broadcast).",
     "DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow", "Where NormalizeVariance is true, InputTensor.DataType differs from FLOAT16 (in FLOAT16 the variance overflows in DirectML where it passes 65504, and the elements are divided by infinity).",
     "DML-RESAMPLE1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-RESAMPLE1-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
@@ -21078,7 +20861,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ROI_ALIGN-same-type", "ROITensor and OutputTensor have the data type of InputTensor.",
     "DML-ROI_ALIGN-roi-sizes", "ROITensor.Sizes follows from other members: four coordinates for each region.",
     "DML-ROI_ALIGN-batch-indices-sizes", "BatchIndicesTensor.Sizes follows from other members: one batch for each region.",
-    "DML-ROI_ALIGN-output-shape", "OutputTensor.Sizes[0] equals ROITensor.Sizes[ROITensor.DimensionCount - 2]; OutputTensor.Sizes[1] equals InputTensor.Sizes[1].",
+    "DML-ROI_ALIGN-output-shape", "OutputTensor.Sizes is [roi count, InputTensor.Sizes[1], height, width].",
     "DML-GATHER_ND1-same-rank", "IndicesTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-GATHER_ND1-input-dimension-count-range", "InputDimensionCount is at least 1; InputDimensionCount is at most InputTensor.DimensionCount.",
     "DML-GATHER_ND1-indices-dimension-count-range", "IndicesDimensionCount is at least 1; IndicesDimensionCount is at most IndicesTensor.DimensionCount.",
@@ -21133,7 +20916,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ROI_ALIGN1-same-type", "ROITensor and OutputTensor have the data type of InputTensor.",
     "DML-ROI_ALIGN1-roi-sizes", "ROITensor.Sizes follows from other members: four coordinates for each region.",
     "DML-ROI_ALIGN1-batch-indices-sizes", "BatchIndicesTensor.Sizes follows from other members: one batch for each region.",
-    "DML-ROI_ALIGN1-output-shape", "OutputTensor.Sizes[0] equals ROITensor.Sizes[ROITensor.DimensionCount - 2]; OutputTensor.Sizes[1] equals InputTensor.Sizes[1].",
+    "DML-ROI_ALIGN1-output-shape", "OutputTensor.Sizes is [roi count, InputTensor.Sizes[1], height, width].",
     "DML-ROI_ALIGN_GRAD-some-output", "OutputGradientTensor is given or OutputROIGradientTensor is given.",
     "DML-ROI_ALIGN_GRAD-reduction-function", "ReductionFunction is AVERAGE or MAX.",
     "DML-ROI_ALIGN_GRAD-input-for-roi-gradient", "Where OutputROIGradientTensor is given, InputTensor is given (the gradient with respect to the regions depends on the image).",
@@ -21170,7 +20953,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-PADDING1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-PADDING1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-PADDING1-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
-    "DML-PADDING1-padding-mode-wrap", "PaddingMode differs from WRAP (WRAP needs feature level 6.4).",
+    "DML-PADDING1-padding-mode-wrap", "PaddingMode differs from WRAP.",
     "DML-PADDING1-padding-value-type", "PaddingValueDataType equals OutputTensor.DataType.",
     "DML-PADDING1-output-sizes", "OutputTensor.Sizes follows from other members: each size is that of the input plus StartPadding plus EndPadding.",
     "DML-ELEMENT_WISE_NEGATE-same-rank", "OutputTensor has as many dimensions as InputTensor.",
@@ -21223,7 +21006,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes", "Where StackedQueryKeyValueTensor is given, StackedQueryKeyValueTensor.Sizes[2] equals HeadCount; StackedQueryKeyValueTensor.Sizes[3] is 3.",
     "DML-MULTIHEAD_ATTENTION-key-sizes", "KeyTensor.Sizes follows from other members: batch, key sequence, HeadCount x head size.",
     "DML-MULTIHEAD_ATTENTION-value-sizes", "ValueTensor.Sizes follows from other members: batch, key sequence, HeadCount x head size of the values.",
-    "DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes", "StackedKeyValueTensor.Sizes follows from other members: batch, key sequence, HeadCount, keys and values, head size.",
+    "DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes", "Where StackedKeyValueTensor is given, StackedKeyValueTensor.Sizes is [batch size, key sequence length, HeadCount, 2, head size] (batch, key sequence, HeadCount, keys and values, head size).",
     "DML-MULTIHEAD_ATTENTION-bias-sizes", "BiasTensor.Sizes follows from other members: one value for each feature of queries, keys and values.",
     "DML-MULTIHEAD_ATTENTION-past-key-sizes", "PastKeyTensor.Sizes follows from other members: batch, HeadCount, past sequence, head size.",
     "DML-MULTIHEAD_ATTENTION-past-value-sizes", "PastValueTensor.Sizes follows from other members: batch, HeadCount, past sequence, head size of the values.",
@@ -21313,7 +21096,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes", "Where StackedQueryKeyValueTensor is given, StackedQueryKeyValueTensor.Sizes[2] equals QueryHeadCount; StackedQueryKeyValueTensor.Sizes[3] is 3.",
     "DML-MULTIHEAD_ATTENTION1-key-sizes", "KeyTensor.Sizes follows from other members: batch, key sequence, KeyValueHeadCount x head size.",
     "DML-MULTIHEAD_ATTENTION1-value-sizes", "ValueTensor.Sizes follows from other members: batch, key sequence, KeyValueHeadCount x head size of the values.",
-    "DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes", "StackedKeyValueTensor.Sizes follows from other members: batch, key sequence, KeyValueHeadCount, keys and values, head size.",
+    "DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes", "Where StackedKeyValueTensor is given, StackedKeyValueTensor.Sizes is [batch size, key sequence length, KeyValueHeadCount, 2, head size] (batch, key sequence, KeyValueHeadCount, keys and values, head size).",
     "DML-MULTIHEAD_ATTENTION1-bias-sizes", "BiasTensor.Sizes follows from other members: one value for each feature of queries, keys and values.",
     "DML-MULTIHEAD_ATTENTION1-past-key-sizes", "PastKeyTensor.Sizes follows from other members: batch, KeyValueHeadCount, past sequence, head size.",
     "DML-MULTIHEAD_ATTENTION1-past-value-sizes", "PastValueTensor.Sizes follows from other members: batch, KeyValueHeadCount, past sequence, head size of the values.",
@@ -21538,11 +21321,11 @@ static const dmlops_output dmlops_outputs[] = {
     /* AVERAGE_POOLING */
     {DMLOPS_NO_PROGRAM, 395, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* LP_POOLING */
-    {DMLOPS_NO_PROGRAM, 416, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 412, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* MAX_POOLING */
     {DMLOPS_NO_PROGRAM, 395, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* ROI_POOLING */
-    {DMLOPS_NO_PROGRAM, 107, 2, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 124, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* SLICE */
     {DMLOPS_NO_PROGRAM, 133, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* CAST */
@@ -21552,7 +21335,7 @@ static const dmlops_output dmlops_outputs[] = {
     /* JOIN */
     {DMLOPS_NO_PROGRAM, 269, 2, 1, DMLOPS_NOTHING, 0, 0},
     /* PADDING */
-    {DMLOPS_NO_PROGRAM, 129, 1, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 121, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* VALUE_SCALE_2D */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* UPSAMPLE_2D */
@@ -21577,15 +21360,15 @@ static const dmlops_output dmlops_outputs[] = {
     /* LP_NORMALIZATION */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* RNN */
-    {DMLOPS_NO_PROGRAM, 728, 6, 0, DMLOPS_NOTHING, 0, 0},
-    {DMLOPS_NO_PROGRAM, 750, 7, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 826, 6, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 848, 7, 0, DMLOPS_NOTHING, 0, 0},
     /* LSTM */
-    {DMLOPS_NO_PROGRAM, 1018, 8, 0, DMLOPS_NOTHING, 0, 0},
-    {DMLOPS_NO_PROGRAM, 1040, 9, 0, DMLOPS_NOTHING, 0, 0},
-    {DMLOPS_NO_PROGRAM, 1058, 10, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 1104, 8, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 1126, 9, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 1144, 10, 0, DMLOPS_NOTHING, 0, 0},
     /* GRU */
-    {DMLOPS_NO_PROGRAM, 728, 6, 0, DMLOPS_NOTHING, 0, 0},
-    {DMLOPS_NO_PROGRAM, 750, 7, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 826, 6, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 848, 7, 0, DMLOPS_NOTHING, 0, 0},
     /* ELEMENT_WISE_SIGN */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_IS_NAN */
@@ -21755,7 +21538,7 @@ static const dmlops_output dmlops_outputs[] = {
     /* ELEMENT_WISE_CLIP_GRAD1 */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* PADDING1 */
-    {DMLOPS_NO_PROGRAM, 127, 1, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 123, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* ELEMENT_WISE_NEGATE */
     {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_GELU */
@@ -21777,7 +21560,7 @@ static const dmlops_output dmlops_outputs[] = {
     {1827, DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     {1841, DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* LP_POOLING1 */
-    {DMLOPS_NO_PROGRAM, 449, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 445, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* AVERAGE_POOLING1 */
     {DMLOPS_NO_PROGRAM, 428, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* ACTIVATION_SWISH */

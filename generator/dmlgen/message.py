@@ -22,7 +22,7 @@ SHOWN = ("int", "bool", "float", "ints", "enum")
 
 _MUST = {
     "==": "equal ",
-    "!=": "differ from ",
+    "!=": "not equal ",
     "<": "be less than ",
     "<=": "be at most ",
     ">": "be more than ",
@@ -39,8 +39,8 @@ _MOST_VALUES = 5  # a longer sum is harder to read than its value
 def explain(condition: ir.Expr, case: Sequence[Part] = ()) -> tuple[Part, ...]:
     """The message for a condition that does not hold: texts, with expressions between them as values.
 
-    `case` says under which circumstance the condition applies ("with Direction FORWARD "). () if there are no
-    words for the condition.
+    `case` says under which circumstances the condition applies ("with Direction FORWARD "). () if there are
+    no words for the condition.
     """
     return joined(list(_sentence(condition, case)))
 
@@ -56,6 +56,11 @@ def circumstance(test: ir.Expr) -> list[Part]:
             return circumstance(operand)
         case _:
             return []
+
+
+def below(level: str) -> tuple[Part, ...]:
+    """The words for a rule that a feature level lifts."""
+    return (f"below feature level {level} ",)
 
 
 def has_words(node: ir.Expr) -> bool:
@@ -158,9 +163,17 @@ def _sentence(condition: ir.Expr, case: Sequence[Part]) -> Iterator[Part]:
         case ir.Compare(op="==", left=ir.Binary(op="%", left=left, right=right), right=ir.Number(value=0)):
             if (found := _found(left)) and has_words(right):
                 yield from [*found, *must, "be a multiple of ", *_operand(right)]
+        case ir.Compare(op="!=", left=left, right=ir.EnumValue() | ir.Number() as right):
+            if words := _words(left):  # the value found is the one that is not allowed
+                yield from [*words, " must not be ", *_operand(right)]
+                yield from [" ", *case[:-1], str(case[-1]).rstrip()] if case else []
+        case ir.Compare(op=op, left=ir.Call(function="len") as left, right=right):
+            if path := _path(left.arguments[0]):
+                yield from [*path, " has length ", left, "; ", *case, "its length must ", _MUST[op]]
+                yield from _operand(right)
         case ir.Compare(op=op, left=left, right=right):
             if found := _found(left):
-                be = "be " if op == "==" and not has_words(right) else _MUST[op]
+                be = "be " if op == "==" and (not has_words(right) or named_sizes(right)) else _MUST[op]
                 yield from [*found, *must, be, *_operand(right)]
         case ir.OneOf(item=item, choices=choices):
             if found := _found(item):
@@ -177,7 +190,8 @@ def _sentence(condition: ir.Expr, case: Sequence[Part]) -> Iterator[Part]:
             yield from [*(_path(given) or []), " is given", *must, "be absent"]
         case ir.Logic(op="or"):
             if names := _tensors_asked_for(condition):
-                yield f"{', '.join(names[:-1])} and {names[-1]} are absent; one of them must be given"
+                yield f"{', '.join(names[:-1])} and {names[-1]} are absent; at least one of them "
+                yield "must be given"
 
 
 def _tensors_asked_for(node: ir.Expr) -> list[str]:
@@ -203,6 +217,8 @@ def _operand(node: ir.Expr) -> list[Part]:
         return [node]
     if isinstance(node, ir.EnumValue) or (len(words) == 1 and isinstance(words[0], ir.Number)):
         return words
+    if named_sizes(node):
+        return [*words, ", that is ", node]
     return [*words, ", ", node]
 
 
@@ -215,10 +231,14 @@ def _alternatives(choices: tuple[ir.Expr, ...]) -> list[Part]:
 
 
 def _words(node: ir.Expr) -> list[Part] | None:
-    """A path, or a sum or product of at most a few values, each with its name; None for anything else."""
+    """A path, sizes by their names, or a sum or product of at most a few values, each with its name; None for
+    anything else.
+    """
     path = _path(node)
     if path is not None:
         return path
+    if sizes := named_sizes(node):
+        return [sizes]
     sum_ = _sum(node, 0)
     return (
         sum_
@@ -253,6 +273,36 @@ def _sum(node: ir.Expr, outer: int) -> list[Part] | None:
                 return _sum(reduced, outer)
             path = _path(node)
             return None if path is None else [*path, " (", node, ")"]
+
+
+def named_sizes(node: ir.Expr) -> str:
+    """Sizes by the names of a spec, such as "[1, direction count, 4 x hidden size]"; "" if they have none."""
+    items = node.items if isinstance(node, ir.ListOf) else ()
+    texts = [_named_size(item, 0) for item in items]
+    some = any(isinstance(part, ir.Definition) for item in items for part in ir.walk(item))
+    return f"[{', '.join(texts)}]" if some and all(texts) else ""
+
+
+def _named_size(node: ir.Expr, outer: int) -> str:
+    """A size as a number, a name, or arithmetic with them; "" for anything else."""
+    match node:
+        case ir.Number(value=value) | ir.Definition(value=ir.Number(value=value)):
+            return str(value)
+        case ir.Definition(name=name) if len(name) > 1:
+            return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+        case ir.Binary(op=op, left=left, right=right) if op in _SPOKEN:
+            inner = _BINDING[op]
+            first, second = _named_size(left, inner), _named_size(right, inner + 1)
+            if first == "1" and op == "*":
+                return _named_size(right, outer)
+            if first.isdigit() and second.isdigit():
+                return str(_COUNTED[op](int(first), int(second)))
+            text = f"{first} {_SPOKEN[op]} {second}" if first and second else ""
+            return f"({text})" if text and inner < outer else text
+    match joined(_path(node) or []):
+        case [str(path)]:
+            return path
+    return ""
 
 
 def _number(words: list[Part]) -> int | None:

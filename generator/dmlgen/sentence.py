@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from dmlgen.expr import ir
 from dmlgen.expr.printer import SOURCE
+from dmlgen.message import named_sizes
 from dmlgen.registry import Check, Rule
 from dmlgen.text import Text
 
@@ -97,6 +98,8 @@ def _clause(node: ir.Expr) -> str:
         case ir.Compare(op="==", left=ir.Binary(op="%", left=left, right=right), right=ir.Number(value=0)):
             return _related(left, "is a multiple of", right)
         case ir.Compare(op=op, left=left, right=right):
+            if sizes := named_sizes(right):
+                return f"{_formula(left)} is {sizes}"
             verb = "is" if op == "==" and isinstance(right, ir.EnumValue | ir.Number) else _RELATION[op]
             return _related(left, verb, right)
         case ir.OneOf(item=item, choices=choices):

@@ -23,8 +23,8 @@ class Wording:
     """The parts of a rule's messages in its spec; each text can name the variables of a check's loops.
 
     `says` is the whole message, `because` the reason at the end of a generated one, `hint` an addition with
-    its own condition. `general` are the texts of hints that need no spec, by name; `inputs` the tensors that
-    the operator reads.
+    its own condition, `case` the words for the feature levels at which the rule applies. `general` are the
+    texts of hints that need no spec, by name; `inputs` the tensors that the operator reads.
     """
 
     position: Position
@@ -33,11 +33,12 @@ class Wording:
     hint: Callable[[Loops], Hint | None]
     general: Mapping[str, Message]
     inputs: frozenset[str]
+    case: tuple[Part, ...] = ()
 
 
 def require(condition: ir.Expr, guard: ir.Expr | None, wording: Wording) -> tuple[Check, ...]:
     """The checks of a condition: one per operand of `and`, with `all(...)` turned into loops."""
-    return tuple(_checks(condition, guard, (), (), wording))
+    return tuple(_checks(condition, guard, (), wording.case, wording))
 
 
 def same(
@@ -70,7 +71,7 @@ def same(
         expected = ir.Field(representative(first), field, type_)
         condition = ir.Compare("==", ir.Field(one, field, type_), expected)
         when = conjunction([*given, *([] if guard is None else [guard])])
-        checks.append(_check(condition, when, loops, (), wording))
+        checks.append(_check(condition, when, loops, wording.case, wording))
     return tuple(checks)
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from .description import Description, Tables
-from .enums import ENUMS, FeatureLevel, TensorDataType, feature_level, name_of
+from .enums import ENUMS, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
 from .forms import ACTIVATION, faults
 from .member import Member
 from .registry import GENERAL_RULES, INTEGERS, NEGATIVE_HINT, RANK_HINT, STRUCTS
@@ -20,9 +20,10 @@ from .tensor import TensorDesc
 from .tensor_rules import READS, check_structure, check_values
 from .violation import Violation, filled
 
-Accepted = dict[FeatureLevel | str, tuple[frozenset[int], ...]]
+Accepted = dict[LevelLike, tuple[frozenset[int], ...]]
 
 _INDEX, _LAST_INDEX = re.compile(r"\[\d+\]"), re.compile(r"\[\d+\]$")
+_MOST_LISTED, _FIRST_LISTED = 8, 6  # as in dmlops.h
 _FIELDS = frozenset(field.name for field in STRUCTS["DML_BUFFER_TENSOR_DESC"])
 
 
@@ -46,9 +47,15 @@ def accepted_in_case(desc: Description) -> Accepted:
 _accepted: dict[tuple[str, tuple[bool, ...]], Accepted] = {}
 
 
-def before(desc: Description, level: FeatureLevel | str) -> list[Violation]:
-    """The violation for a level before the operator's first; ValueError if the level does not exist."""
-    values = {"operator": desc.OPERATOR, "since": desc.SINCE, "level": feature_level(level)}
+def before(desc: Description, level: LevelLike) -> list[Violation]:
+    """The violation for a level before the operator's first; ValueError if the level does not exist.
+
+    A level given as a number with a point is judged by its name.
+    """
+    known = feature_level(level)
+    if known >= desc.SINCE:
+        return desc.validate(known)
+    values = {"operator": desc.OPERATOR, "since": desc.SINCE, "level": known}
     return [_violation("since", "Type", values)]
 
 
@@ -61,7 +68,7 @@ def wrong_types(desc: Description) -> list[Violation]:
     return violations
 
 
-def structure(desc: Description, level: FeatureLevel | str) -> list[Violation]:
+def structure(desc: Description, level: LevelLike) -> list[Violation]:
     """Absent members, values that do not fit their type, and tensors that cannot be read."""
     if desc._state:
         return wrong_types(desc)
@@ -135,7 +142,7 @@ def _read_path(member: str) -> str:
     return f"{owner}.{field}" if field in _FIELDS else owner
 
 
-def dimension_counts(desc: Description, level: FeatureLevel | str, violations: list[Violation]) -> None:
+def dimension_counts(desc: Description, level: LevelLike, violations: list[Violation]) -> None:
     """Dimension counts that the level's support table does not list."""
     level, support = feature_level(level), desc.support()
     refused: set[int] = set()  # one mistake often affects all tensors, and is reported once
@@ -149,13 +156,13 @@ def dimension_counts(desc: Description, level: FeatureLevel | str, violations: l
             violations.append(_unsupported("dimension-count", shown, accepted))
 
 
-def values(desc: Description, level: FeatureLevel | str, violations: list[Violation]) -> None:
+def values(desc: Description, level: LevelLike, violations: list[Violation]) -> None:
     """Data types that the level's support table does not list, and the rules on the values in tensors."""
     level, support = feature_level(level), desc.support()
     for path, member, tensor in tensors(desc):
         accepted = {one: table[member.name].types for one, table in support.items()}
         if tensor.DataType not in accepted[level]:
-            choices = _either([one.name for one in accepted[level]])
+            choices = _listed([one.name for one in accepted[level]])
             shown = {
                 "member": f"{path}.DataType",
                 "value": tensor.DataType,
@@ -166,7 +173,7 @@ def values(desc: Description, level: FeatureLevel | str, violations: list[Violat
         check_values(tensor, path, member.role == "input", violations)
 
 
-def fused(desc: Description, level: FeatureLevel | str) -> list[Violation]:
+def fused(desc: Description, level: LevelLike) -> list[Violation]:
     """The rules of its own that a fused activation breaks, in a description that is valid without it."""
     return [
         violation
@@ -183,7 +190,7 @@ def _applied(activation: Any, desc: Description) -> Description:
     return applied
 
 
-def advice(desc: Description, level: FeatureLevel | str) -> list[Violation]:
+def advice(desc: Description, level: LevelLike) -> list[Violation]:
     """The advice that a valid description draws: its own, then that of its fused activations."""
     if desc.validate(level):
         return []
@@ -269,13 +276,13 @@ def _activations(desc: Description) -> Iterator[tuple[str, Description]]:
 
 
 def _activation(
-    desc: Description, path: str, activation: Description, level: FeatureLevel | str
+    desc: Description, path: str, activation: Description, level: LevelLike
 ) -> Iterator[Violation]:
     """Whether the operator and the level accept a fused activation, which has no tensors of its own."""
     since = desc.FUSABLE.get(activation.OPERATOR)
     if since is None:
         shown = {"member": path, "value": activation.OPERATOR, "operator": desc.OPERATOR}
-        yield _violation("fused-activation", path, {**shown, "choices": _either(list(desc.FUSABLE))})
+        yield _violation("fused-activation", path, {**shown, "choices": _listed(list(desc.FUSABLE))})
         return
     if feature_level(level) < since:
         pair = f"{activation.OPERATOR} in {desc.OPERATOR}"
@@ -347,8 +354,11 @@ def ranks_text(ranks: Iterable[int]) -> str:
     texts: list[str] = []
     for run in runs:
         texts += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else [str(rank) for rank in run]
-    return _either(texts)
+    return _listed(texts)
 
 
-def _either(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else "".join(names) or "none"
+def _listed(names: Sequence[str]) -> str:
+    """Names as text; of a long list the first ones, and how many there are beyond them."""
+    if len(names) > _MOST_LISTED:
+        names = [*names[:_FIRST_LISTED], f"{len(names) - _FIRST_LISTED} more"]
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names) or "none"

@@ -25,13 +25,18 @@ def printed(desc: Description) -> str:
 def marked(desc: Description, violations: Sequence[Violation], style: Style = PLAIN) -> Iterator[str]:
     """The same, with carets below what is wrong and the numbers of the violations, counted from 1.
 
-    A violation about something that is absent has no mark.
+    Of a list, the entries that differ from those expected are marked. A violation about something that is
+    absent has no mark.
     """
-    paths = [_paths(violation) for violation in violations]
+    paths = [
+        (number, _paths(member))
+        for number, violation in enumerate(violations, start=1)
+        for member in _wrong(violation)
+    ]
     for line, spans in _lines(desc):
         yield line if len(line) <= WIDEST else f"{line[:WIDEST]}..."
         marks: dict[Span, list[int]] = {}
-        for number, candidates in enumerate(paths, start=1):
+        for number, candidates in paths:
             span = next((spans[path] for path in candidates if path in spans), None)
             if span is not None and span[1] <= WIDEST:
                 marks.setdefault(span, []).append(number)
@@ -47,9 +52,17 @@ def compact(value: Any) -> str:
     return writer.text
 
 
-def _paths(violation: Violation) -> Iterable[str]:
-    """The paths at which a violation can be marked, most specific first."""
-    member = violation.member
+def _wrong(violation: Violation) -> list[str]:
+    """The paths of what a violation finds wrong: those entries of a list that differ, or the member."""
+    found, expected = violation.found, violation.expected
+    if not (type(found) is type(expected) is tuple and len(found) == len(expected)):
+        return [violation.member]
+    differing = [at for at, pair in enumerate(zip(found, expected, strict=True)) if pair[0] != pair[1]]
+    return [f"{violation.member}[{at}]" for at in differing]
+
+
+def _paths(member: str) -> Iterable[str]:
+    """The paths at which something wrong at a member can be marked, most specific first."""
     if member.rpartition(".")[2] == "Type":
         return [f"{member.removesuffix('Type')}type"]
     member = re.sub(r"\.DimensionCount$", ".Sizes", member)

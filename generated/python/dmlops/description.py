@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from .enums import NEWEST, FeatureLevel, TensorDataType
+from .enums import NEWEST, FeatureLevel, LevelLike, TensorDataType
 from .errors import InvalidDescription
 from .member import Member
 from .value import Value, repr_of
@@ -77,7 +77,7 @@ class Description(Value):
     AXES: ClassVar[tuple[str, ...]] = ()  # the members that are indices of dimensions
     IN_PLACE: ClassVar[tuple[str, ...]] = ()  # the inputs whose buffer an output may share
 
-    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
+    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to fix them.
 
         A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError for
@@ -85,7 +85,7 @@ class Description(Value):
         """
         raise NotImplementedError
 
-    def advice(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
+    def advice(self, level: LevelLike = NEWEST) -> list[Violation]:
         """Advice on the description at a feature level at which it is valid.
 
         Advice comes from rules that no page and no header requires, or that shipping software breaks. An
@@ -95,11 +95,11 @@ class Description(Value):
 
         return advice(self, level)
 
-    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+    def own_advice(self, level: LevelLike) -> list[Violation]:
         """The same for a description known to be valid, without its fused activations."""
         return []
 
-    def fused_advice(self, level: FeatureLevel | str) -> list[Violation]:
+    def fused_advice(self, level: LevelLike) -> list[Violation]:
         """The advice that a fused activation can draw; see fused_violations."""
         return []
 
@@ -111,7 +111,7 @@ class Description(Value):
         """Which conditions of support table rows hold; () if there are none."""
         return ()
 
-    def fused_violations(self, level: FeatureLevel | str) -> list[Violation]:
+    def fused_violations(self, level: LevelLike) -> list[Violation]:
         """The rules that also apply to a fused activation, whose tensors are what it is applied to."""
         return []
 

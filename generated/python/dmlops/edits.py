@@ -860,12 +860,12 @@ def _solving(problem: Problem, path: Path, value: Any) -> list[Any]:
 
 
 def solutions(desc: Description, violation: Violation, level: FeatureLevel, path: Path) -> Iterator[int]:
-    """The value at a place with which the rule's two sides agree, if they depend on it linearly.
+    """The values at a place with which the rule's two sides agree, if they depend on it linearly.
 
     Found by asking the rule itself: how much the difference of its sides changes if the value changes by 1.
     """
-    value, gap = value_at(desc, path), _gap(violation)
-    if type(value) is not int or gap is None or not -UNUSUAL < value < UNUSUAL:
+    value, gaps = value_at(desc, path), gaps_of(violation)
+    if type(value) is not int or not gaps or not -UNUSUAL < value < UNUSUAL:
         return
     for step in (1, -1):
         try:
@@ -878,23 +878,21 @@ def solutions(desc: Description, violation: Violation, level: FeatureLevel, path
         if same is None:
             yield value + step
             continue
-        moved = _gap(same)
-        if moved is None or moved == gap:
-            continue
-        steps, rest = divmod(gap * step, gap - moved)
-        if not rest:
-            yield value + steps
+        moved = [pair for pair in zip(gaps, gaps_of(same), strict=False) if pair[0] not in (0, pair[1])]
+        exact = [gap * step // (gap - new) for gap, new in moved if gap * step % (gap - new) == 0]
+        yield from (value + steps for steps in exact)
+        if exact:
             return
 
 
-def _gap(violation: Violation) -> int | None:
-    """The difference between the value found and the one expected; of lists, where they first differ."""
+def gaps_of(violation: Violation) -> tuple[int, ...]:
+    """The difference between the value found and the one expected; of lists, one for each entry."""
     found, expected = violation.found, violation.expected
     if type(found) is int and type(expected) is int:
-        return found - expected
+        return (found - expected,)
     if _is_shape(found) and _is_shape(expected) and len(found) == len(expected):
-        return next((a - b for a, b in zip(found, expected, strict=True) if a != b), None)
-    return None
+        return tuple(a - b for a, b in zip(found, expected, strict=True))
+    return ()
 
 
 def _numbers_of(values: Iterable[Any]) -> list[Any]:

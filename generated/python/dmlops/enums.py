@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum, IntFlag
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .arithmetic import decimal
 from .plain import class_name, is_a
@@ -458,11 +458,15 @@ class FeatureLevel(IntEnum):
         return format(str(self), specification)
 
 
-def feature_level(level: FeatureLevel | str) -> FeatureLevel:
+LevelLike: TypeAlias = FeatureLevel | str | float
+"""A feature level, its name, or its name as a number with a point: 6.4."""
+
+
+def feature_level(level: LevelLike) -> FeatureLevel:
     """The level that a caller names. Raises ValueError, which suggests the closest levels, if there is
     none."""
     try:
-        known = _LEVELS.get(level)
+        known = _LEVELS.get(str(level) if isinstance(level, float) else level)
     except Exception:  # it has no hash, or none that works
         known = None
     if known is None:
@@ -487,7 +491,7 @@ def _no_level(wrong: object) -> ValueError:
 
 NEWEST = max(FeatureLevel)
 
-_LEVELS: dict[FeatureLevel | str, FeatureLevel] = {
+_LEVELS: dict[FeatureLevel | str | int, FeatureLevel] = {
     **{str(level): level for level in FeatureLevel},
     **{level: level for level in FeatureLevel},
 }

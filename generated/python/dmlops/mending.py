@@ -10,15 +10,16 @@ descriptions. Only a description that validates is an answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import heappop, heappush
+from math import inf
 from typing import Any
 
 from .description import Description
-from .edits import COSTS, KINDS, Edit, Kind, Problem
-from .enums import NEWEST, FeatureLevel, feature_level
+from .edits import COSTS, KINDS, Edit, Kind, Problem, gaps_of
+from .enums import NEWEST, FeatureLevel, LevelLike, feature_level
 from .errors import InvalidDescription
 from .forms import DEEPEST, members_of
 from .json_form import to_json
@@ -89,7 +90,7 @@ class _State:
         self.steps = steps
 
 
-def closest(desc: Description, level: FeatureLevel | str = NEWEST) -> Closest | None:
+def closest(desc: Description, level: LevelLike = NEWEST) -> Closest | None:
     """The valid description at a feature level that keeps most of what an invalid one says.
 
     None if none is found: if the level does not have the operator, if too much would have to change, if a
@@ -125,19 +126,27 @@ class _Search:
         self.outputs = {member.name for member in desc.MEMBERS if member.role == "output"}
         self.waiting: list[tuple[float, int, Callable[[], None]]] = []
         self.seen = {desc}
+        self.expanded: set[Hashable] = set()
         self.found: list[_State] = []
         self.judged = 0
         self.pushed = 0
         self.add(_State(0.0, desc, violations, ()))
 
     def run(self, most: int) -> list[_State]:
-        """The nearest valid descriptions: one, or several that are as near; judges at most so many."""
-        while self.waiting and self.judged < most:
-            cost, _, go = heappop(self.waiting)
-            if self.found and cost > self.found[0].cost + AS_NEAR:
-                break
+        """The nearest valid descriptions: one, or several that are as near; judges at most so many.
+
+        If these do not suffice to rule out nearer ones, the nearest that it has come across.
+        """
+        while self.waiting and self.judged < most and self.waiting[0][0] <= self.nearest + AS_NEAR:
+            _, _, go = heappop(self.waiting)
             go()
-        return sorted(self.found, key=lambda one: one.cost)[: 1 + MOST_OTHERS]
+        near = [one for one in self.found if one.cost <= self.nearest + AS_NEAR]
+        return sorted(near, key=lambda one: one.cost)[: 1 + MOST_OTHERS]
+
+    @property
+    def nearest(self) -> float:
+        """The least cost of a valid description so far."""
+        return min((one.cost for one in self.found), default=inf)
 
     def push(self, cost: float, go: Callable[[], None]) -> None:
         self.pushed += 1
@@ -149,10 +158,17 @@ class _Search:
             if len(state.steps) < MOST_STEPS:
                 self.push(state.cost + self.rest(state), partial(self.expand, state))
         else:
-            self.push(state.cost, partial(self.found.append, state))
+            self.found.append(state)
 
     def expand(self, state: _State) -> None:
-        """All kinds of edits on the first violation of a description."""
+        """All kinds of edits on the first violation of a description.
+
+        If an earlier one broke the same rules with the same values, it answers for both.
+        """
+        left = tuple((one.rule, one.member, one.values) for one in state.left)
+        if left in self.expanded:
+            return
+        self.expanded.add(left)
         first = state.left[0]
         path = path_of(first.member)
         if path[:1] and path[0] in self.outputs:
@@ -167,14 +183,15 @@ class _Search:
             self.push(state.cost + edit.cost + more, partial(self.try_edit, state, edit))
 
     def try_edit(self, state: _State, edit: Edit) -> None:
-        """Judges an edit; drops it if the violation that it is for remains."""
+        """Judges an edit; drops it if the violation that it is for remains, with as many wrong entries."""
         first = state.left[0]
         desc = put_all(state.desc, edit.values)
         if desc in self.seen:
             return
         self.seen.add(desc)
         left = self.judge(desc)
-        if any((one.rule, one.member) == (first.rule, first.member) for one in left):
+        same = [one for one in left if (one.rule, one.member) == (first.rule, first.member)]
+        if any(_wrong(one) >= _wrong(first) for one in same):
             return
         cost = state.cost + edit.cost + _STEP * bool(state.steps) + self.surprise(desc, left)
         new = _State(cost, desc, left, (*state.steps, _Step(first, edit.path, desc)))
@@ -215,6 +232,11 @@ class _Search:
             return 0.0
         advice = [path_of(one.member) for one in desc.own_advice(self.level)]
         return ADVICE * sum(path[:1] != () and path[0] in self.outputs for path in advice)
+
+
+def _wrong(violation: Violation) -> int:
+    """The number of entries that a violation finds wrong."""
+    return sum(gap != 0 for gap in gaps_of(violation)) or 1
 
 
 def _inferred(desc: Description) -> Description | None:

@@ -11,7 +11,7 @@ from importlib import import_module
 
 from .data import RuleText, rule_texts
 from .description import Description, Support
-from .enums import PREFIXES, FeatureLevel, TensorDataType, feature_level
+from .enums import PREFIXES, FeatureLevel, LevelLike, TensorDataType, feature_level
 from .member import Member
 from .quoting import nearest, shown
 
@@ -896,8 +896,8 @@ GENERAL_RULES: dict[str, GeneralRule] = {
         "DML-OPERATOR-required",
         (
             ("", "member"),
-            (" is absent; ", "operator"),
-            (" needs it", ""),
+            (" is missing; ", "operator"),
+            (" requires it", ""),
         ),
         (),
     ),
@@ -945,9 +945,9 @@ GENERAL_RULES: dict[str, GeneralRule] = {
         "DML-OPERATOR-array-length",
         (
             ("", "member"),
-            (" has ", "value"),
-            (" entries; it must have ", "count"),
-            (", the value of ", "choices"),
+            (" has length ", "value"),
+            ("; its length must equal ", "choices"),
+            (", ", "count"),
         ),
         (),
     ),
@@ -956,8 +956,8 @@ GENERAL_RULES: dict[str, GeneralRule] = {
         (
             ("", "member"),
             (" is ", "value"),
-            ("; ", "operator"),
-            (" takes ", "choices"),
+            (", which ", "operator"),
+            (" cannot fuse; it supports ", "choices"),
         ),
         (),
     ),
@@ -965,7 +965,7 @@ GENERAL_RULES: dict[str, GeneralRule] = {
         "DML-OPERATOR-fused-activation-tensors",
         (
             ("", "member"),
-            (" is given; a fused activation takes no tensors of its own", ""),
+            (" is given; a fused activation has no tensors of its own", ""),
         ),
         (),
     ),
@@ -975,7 +975,7 @@ GENERAL_RULES: dict[str, GeneralRule] = {
             ("", "member"),
             (" is ", "value"),
             ("; feature level ", "level"),
-            (" takes ", "choices"),
+            (" supports ", "choices"),
         ),
         (
             ("; ", "value"),
@@ -988,7 +988,7 @@ GENERAL_RULES: dict[str, GeneralRule] = {
             ("", "member"),
             (" is ", "value"),
             ("; feature level ", "level"),
-            (" takes ", "choices"),
+            (" supports ", "choices"),
         ),
         (
             ("; ", "value"),
@@ -1073,7 +1073,7 @@ def operator(name: str) -> type[Description]:
 # Queries. Levels can be given by name. Unknown levels raise ValueError, unknown operators KeyError.
 
 
-def operators(level: FeatureLevel | str) -> tuple[str, ...]:
+def operators(level: LevelLike) -> tuple[str, ...]:
     """The operators that a feature level supports."""
     level = feature_level(level)
     return tuple(name for name, one in OPERATORS.items() if one.since <= level)
@@ -1093,7 +1093,7 @@ def rule(identifier: str) -> RuleText:
     return texts[identifier]
 
 
-def support(name: str, level: FeatureLevel | str) -> Mapping[str, Support]:
+def support(name: str, level: LevelLike) -> Mapping[str, Support]:
     """What each tensor of an operator supports at a feature level; empty if the level lacks the operator."""
     return operator(name).SUPPORT.get(feature_level(level), {})
 
@@ -1121,7 +1121,7 @@ def _data_type(given: TensorDataType | str) -> TensorDataType:
     return TensorDataType[name]
 
 
-def changes(old: FeatureLevel | str, new: FeatureLevel | str) -> tuple[Change, ...]:
+def changes(old: LevelLike, new: LevelLike) -> tuple[Change, ...]:
     """The differences between two feature levels, operator by operator; this loads all operators."""
     found = []
     for name in OPERATORS:
@@ -1140,7 +1140,7 @@ def changes(old: FeatureLevel | str, new: FeatureLevel | str) -> tuple[Change, .
     return tuple(found)
 
 
-def _rules(name: str, level: FeatureLevel | str) -> tuple[str, ...]:
+def _rules(name: str, level: LevelLike) -> tuple[str, ...]:
     """The rules of an operator that apply at a level."""
     level, described = feature_level(level), operator(name)
     return tuple(

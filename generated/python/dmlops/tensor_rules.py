@@ -91,7 +91,7 @@ def check_structure(tensor: TensorDesc, path: str, is_input: bool, violations: l
             Violation(
                 "DML-TENSOR-strides-count",
                 f"{path}.Strides",
-                "the length of {}.Strides is {}; it must equal {}.DimensionCount, {}",
+                "{}.Strides has length {}; its length must equal {}.DimensionCount, {}",
                 (path, len(strides), path, saturate(rank)),
                 len(strides),
                 saturate(rank),
@@ -150,8 +150,8 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             Violation(
                 "DML-TENSOR-total-size",
                 f"{path}.TotalTensorSizeInBytes",
-                "{}.TotalTensorSizeInBytes is {}; it must be at least {} (the last element's end, in whole "
-                "4-byte words)",
+                "{}.TotalTensorSizeInBytes is {}; it must be at least {} (the end of the last element, "
+                "rounded up to 4 bytes)",
                 (path, saturate(total_tensor_size_in_bytes), implied_size),
                 saturate(total_tensor_size_in_bytes),
                 implied_size,
@@ -208,8 +208,8 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             Violation(
                 "DML-TENSOR-flags-owned",
                 f"{path}.Flags",
-                "{}.Flags is {}; it must differ from OWNED_BY_DML (only an input can be owned by DirectML)",
-                (path, name_of(enums.TensorFlags, flags)),
+                "{}.Flags must not be OWNED_BY_DML (only an input can be owned by DirectML)",
+                (path,),
                 name_of(enums.TensorFlags, flags),
             )
         )

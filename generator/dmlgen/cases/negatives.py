@@ -12,7 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from dmlgen.cases.search import Search, Subject
-from dmlgen.changes import Move, State
+from dmlgen.changes import Move, Place, State
 from dmlgen.description import Tensor
 from dmlgen.expr import ir
 from dmlgen.registry import Rule
@@ -58,11 +58,11 @@ def attempt(search: Search, rule: Rule, bases: Sequence[State]) -> Attempt:
         if subject.check is not None and not subject.owner.member:
             efforts.append((fitting, _MOST))
         for some, effort in efforts[: 1 if result.found else None]:
-            negative = _alone(search, subject, some, result) or _with_mending(
+            found = _alone(search, subject, some, result) or _with_mending(
                 search, subject, some, result, effort
             )
-            if negative is not None:
-                result.found.append(negative)
+            if found:
+                result.found += found
                 break
     return result
 
@@ -111,30 +111,44 @@ def boundary(search: Search, subject: Subject, bases: Sequence[State]) -> State 
     return None
 
 
-def _alone(search: Search, subject: Subject, bases: Sequence[State], result: Attempt) -> Negative | None:
-    """With one move from a valid state, which is then the twin."""
+def _alone(search: Search, subject: Subject, bases: Sequence[State], result: Attempt) -> list[Negative]:
+    """With one move from a valid state, which is then the twin; for sizes that a rule lists, each of them."""
+    found: dict[Place, Negative] = {}
     for base in bases:
         for move in islice(search.ways_to_break(subject, base), MOVES):
+            if move.place in found:
+                continue
             state = search.apply(move, base)
             failures = search.judge(state)
             if subject.is_broken(failures):
                 companions = {failure.rule.id for failure in failures} - {subject.rule.id}
                 if not companions:
-                    return Negative(subject, state, base)
+                    found[move.place] = Negative(subject, state, base)
+                    if not _lists_sizes(subject):
+                        break
                 result.companions |= companions
-    return None
+        if found:
+            break
+    return [*found.values()]
+
+
+def _lists_sizes(subject: Subject) -> bool:
+    match subject.check and subject.check.check.condition:
+        case ir.Compare(op="==", right=ir.ListOf()):
+            return True
+    return False
 
 
 def _with_mending(
     search: Search, subject: Subject, bases: Sequence[State], result: Attempt, effort: int
-) -> Negative | None:
+) -> list[Negative]:
     """With one move from a valid state, and others that fix what else it broke."""
     for base in bases:
         for move in _promising(search, subject, base, result, effort):
             state = search.mend(search.apply(move, base), subject.rule, frozenset({move.place.whole}))
             if state is not None and subject.is_broken(search.judge(state)):
-                return Negative(subject, state, _twin(search, subject, state, base))
-    return None
+                return [Negative(subject, state, _twin(search, subject, state, base))]
+    return []
 
 
 def _promising(search: Search, subject: Subject, base: State, result: Attempt, effort: int) -> list[Move]:

@@ -127,6 +127,8 @@ class PythonPrinter(Printer):
         """A field of an f-string, which is shown as messages show values."""
         text = self._shown(part)
         match part.type.kind if not isinstance(part, ir.Tensor) else "":
+            case "ints" if isinstance(part, ir.ListOf):
+                return f"{{[{', '.join(map(self.print, part.items))}]}}"
             case "ints":
                 return f"{{list({text})}}"
             case "float":

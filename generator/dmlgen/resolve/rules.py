@@ -11,7 +11,7 @@ from dmlgen import sugar, written
 from dmlgen.diagnostics import Position, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.parse import Scope, parse
-from dmlgen.message import SHOWN, Part, joined, softened
+from dmlgen.message import SHOWN, Part, below, joined, softened
 from dmlgen.registry import (
     Check,
     Definition,
@@ -64,6 +64,7 @@ def wording(
 ) -> Wording:
     """The `says`, `because` and `hint` of a rule, with expressions in braces."""
     hint = node.hint if isinstance(node, written.Rule) else None
+    until = general.level_at(node.until)
 
     def inner(loops: sugar.Loops) -> Scope:
         return scope.with_names({loop.variable.name: loop.variable for loop in loops})
@@ -81,6 +82,7 @@ def wording(
         hint=hint_of,
         general=general.hints,
         inputs=frozenset(name for name, member in tensors.items() if member.role == "input"),
+        case=() if until is None else below(until.name),
     )
 
 
@@ -320,21 +322,16 @@ def _shape(
     sizes = ir.Field(tensor, "Sizes", general.fields["Sizes"])
     given = [ir.Present(tensor)] if member.optional else []
     guard = sugar.conjunction(part for part in (*given, _guard(node, scope)) if part is not None)
-    expected = [expression(item, scope, ir.INT) for item in node.is_]
-    checks: list[Check] = []
-    for axis, value in enumerate(expected):
-        size = ir.Index(sizes, ir.Number(axis, ir.INT))
-        if not (isinstance(value, ir.Definition) and value.value == size):
-            condition = ir.Compare("==", size, value)
-            checks += sugar.require(condition, guard, words)
+    expected = tuple(expression(item, scope, ir.INT) for item in node.is_)
+    checks = sugar.require(ir.Compare("==", sizes, ir.ListOf(expected)), guard, words)
     inferences: tuple[Inference, ...] = ()
     if member.role == "output" and not any(
         isinstance(part, ir.Tensor) and part.name == member.name
         for value in expected
         for part in ir.walk(value)
     ):
-        inferences = (Inference(member.name, "Sizes", ir.ListOf(tuple(expected))),)
-    return tuple(checks), inferences
+        inferences = (Inference(member.name, "Sizes", ir.ListOf(expected)),)
+    return checks, inferences
 
 
 def _infer(

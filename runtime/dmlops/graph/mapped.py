@@ -9,7 +9,7 @@ import numpy as np
 
 from ..counterparts.describe import Plan
 from ..counterparts.tensors import View
-from ..enums import FeatureLevel, feature_level
+from ..enums import LevelLike, feature_level
 from .model import Graph, InputEdge, IntermediateEdge, Node, OutputEdge
 from .slots import slots
 
@@ -20,9 +20,7 @@ class NotMapped(ValueError):
     """A node has no descriptions; the message says which and why."""
 
 
-def from_onnx(
-    source: Any, level: FeatureLevel | str | None = None, dims: Mapping[str, int] | None = None
-) -> Graph:
+def from_onnx(source: Any, level: LevelLike | None = None, dims: Mapping[str, int] | None = None) -> Graph:
     """The graph of a model, given as a file's path or as an `onnx.ModelProto`: see Graph.from_onnx."""
     from ..onnx.graph import Graph as Known
     from ..onnx.graph import load
@@ -47,7 +45,7 @@ def from_onnx(
     return from_plans(plans, list(dict.fromkeys(inputs)), [one.name for one in model.graph.output], arrays)
 
 
-def from_webnn(graph: Any, level: FeatureLevel | str | None = None) -> Graph:
+def from_webnn(graph: Any, level: LevelLike | None = None) -> Graph:
     """The graph of a WebNN graph in the form of W3C's cases: see Graph.from_webnn."""
     from .. import webnn
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..description import Description
-from ..enums import NEWEST, FeatureLevel, feature_level
+from ..enums import NEWEST, FeatureLevel, LevelLike, feature_level
 from ..violation import Violation
 from .slots import Slots, slots
 
@@ -92,7 +92,7 @@ class Graph:
 
     @staticmethod
     def from_onnx(
-        source: Any, level: FeatureLevel | str | None = None, dims: Mapping[str, int] | None = None
+        source: Any, level: LevelLike | None = None, dims: Mapping[str, int] | None = None
     ) -> Graph:
         """The graph of an ONNX model, a file's path or an `onnx.ModelProto`, as dmlops.onnx maps it.
 
@@ -105,7 +105,7 @@ class Graph:
         return from_onnx(source, level, dims)
 
     @staticmethod
-    def from_webnn(graph: Any, level: FeatureLevel | str | None = None) -> Graph:
+    def from_webnn(graph: Any, level: LevelLike | None = None) -> Graph:
         """The graph of a WebNN graph in the form of W3C's cases, as dmlops.webnn maps it.
 
         Raises NotMapped, a ValueError, if an operation has no descriptions, and what `dmlops.webnn.read`
@@ -144,7 +144,7 @@ class Graph:
         """The name of an output, or its position."""
         return self.outputs[at] or f"Outputs[{at}]"
 
-    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
+    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
         """The rules that the graph and its operators break at a feature level.
 
         Members start with Nodes, InputEdges, OutputEdges or IntermediateEdges. What follows from an earlier
@@ -155,7 +155,7 @@ class Graph:
 
         return violations(self, feature_level(level))
 
-    def advice(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
+    def advice(self, level: LevelLike = NEWEST) -> list[Violation]:
         """Advice on a graph that is valid at a feature level, and on its operators.
 
         Raises ValueError for a level that does not exist.

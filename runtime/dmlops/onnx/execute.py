@@ -14,7 +14,7 @@ import numpy as np
 from .. import reference
 from ..counterparts.describe import Execute, Plan
 from ..counterparts.tensors import LARGEST, Tensor
-from ..enums import FeatureLevel, feature_level
+from ..enums import FeatureLevel, LevelLike, feature_level
 from .graph import Graph, attribute, branches, constant, is_op, load, read_names, subgraph
 from .model import describe, whole
 from .package import onnx
@@ -29,7 +29,7 @@ class NotRunnable(ValueError):
 def run(
     source: Any,
     inputs: Mapping[str, Any],
-    level: FeatureLevel | str | None = None,
+    level: LevelLike | None = None,
     dims: Mapping[str, int] | None = None,
     execute: Execute = reference.run,
 ) -> dict[str, np.ndarray]:

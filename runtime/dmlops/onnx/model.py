@@ -8,7 +8,7 @@ from typing import Any
 
 from ..counterparts import operation, without_domain
 from ..counterparts.node import Node, Nodes, planned
-from ..enums import FeatureLevel, feature_level
+from ..enums import FeatureLevel, LevelLike, feature_level
 from .graph import Graph, Unreadable, Value, branches, is_op, key, load, opset, prepared, symbols, walk
 
 __all__ = ["Model", "Node", "Unreadable", "describe", "read", "whole"]
@@ -24,7 +24,7 @@ class Model(Nodes):
 
 def read(
     source: Any,
-    level: FeatureLevel | str | None = None,
+    level: LevelLike | None = None,
     dims: Mapping[str, int] | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
 ) -> Model:

@@ -13,7 +13,7 @@ from .. import enums, judgement, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
 from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
@@ -142,7 +142,7 @@ class ActivationSoftplus(Description):
         made: ActivationSoftplus = new
         return made
 
-    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
+    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to fix them.
 
         A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
@@ -205,7 +205,7 @@ class ActivationSoftplus(Description):
                 Violation(
                     "DML-ACTIVATION_SOFTPLUS-steepness-range",
                     "Steepness",
-                    "Steepness is {}; it must be at least 1.0 (smaller values need feature level 6.4)",
+                    "Steepness is {}; below feature level 6.4 it must be at least 1.0",
                     (as_float(steepness),),
                     as_float(steepness),
                     1.0,
@@ -253,7 +253,7 @@ class ActivationSoftplus(Description):
             )
         return judgement.reliable(self, violations) if violations else violations
 
-    def fused_violations(self, level: FeatureLevel | str) -> list[Violation]:
+    def fused_violations(self, level: LevelLike) -> list[Violation]:
         """The rules that also apply to a fused activation, whose tensors are what it is applied to."""
         level = feature_level(level)
         steepness = self.Steepness
@@ -264,7 +264,7 @@ class ActivationSoftplus(Description):
                 Violation(
                     "DML-ACTIVATION_SOFTPLUS-steepness-range",
                     "Steepness",
-                    "Steepness is {}; it must be at least 1.0 (smaller values need feature level 6.4)",
+                    "Steepness is {}; below feature level 6.4 it must be at least 1.0",
                     (as_float(steepness),),
                     as_float(steepness),
                     1.0,

@@ -14,7 +14,7 @@ from .. import enums, judgement, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
 from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
@@ -234,7 +234,7 @@ class BatchNormalization(Description):
         made: BatchNormalization = new
         return made
 
-    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
+    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to fix them.
 
         A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
@@ -538,8 +538,9 @@ class BatchNormalization(Description):
                     Violation(
                         "DML-BATCH_NORMALIZATION-mean-not-spatial",
                         f"MeanTensor.Sizes[{d}]",
-                        "MeanTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (unless "
-                        "Spatial, MeanTensor is not broadcast along height and width)",
+                        "MeanTensor.Sizes[{}] is {}; below feature level 4.0 it must equal "
+                        "InputTensor.Sizes[{}], {} (unless Spatial, MeanTensor is not broadcast along "
+                        "height and width)",
                         (d, mean_tensor_sizes[d], d, input_tensor_sizes[d]),
                         mean_tensor_sizes[d],
                         input_tensor_sizes[d],
@@ -558,8 +559,9 @@ class BatchNormalization(Description):
                     Violation(
                         "DML-BATCH_NORMALIZATION-variance-not-spatial",
                         f"VarianceTensor.Sizes[{d}]",
-                        "VarianceTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (unless "
-                        "Spatial, VarianceTensor is not broadcast along height and width)",
+                        "VarianceTensor.Sizes[{}] is {}; below feature level 4.0 it must equal "
+                        "InputTensor.Sizes[{}], {} (unless Spatial, VarianceTensor is not broadcast along "
+                        "height and width)",
                         (d, variance_tensor_sizes[d], d, input_tensor_sizes[d]),
                         variance_tensor_sizes[d],
                         input_tensor_sizes[d],
@@ -582,7 +584,7 @@ class BatchNormalization(Description):
             return judgement.reliable(self, violations)
         return judgement.fused(self, level)
 
-    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+    def own_advice(self, level: LevelLike) -> list[Violation]:
         """The advice that a valid description draws, without its fused activations."""
         input_tensor = self.InputTensor
         if self._state or input_tensor is None:
@@ -595,9 +597,9 @@ class BatchNormalization(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION-float16-overflow",
                     "InputTensor.DataType",
-                    "InputTensor.DataType is {}; it should differ from FLOAT16 (in FLOAT16 what DirectML "
-                    "computes on the way overflows where it passes 65504)",
-                    (name_of(enums.TensorDataType, input_tensor_data_type),),
+                    "InputTensor.DataType should not be FLOAT16 (in FLOAT16 what DirectML computes on the "
+                    "way overflows where it passes 65504)",
+                    (),
                     name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )

@@ -14,7 +14,7 @@ from .. import enums, judgement, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
 from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
@@ -206,7 +206,7 @@ class BatchNormalizationTraining(Description):
         made: BatchNormalizationTraining = new
         return made
 
-    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
+    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to fix them.
 
         A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
@@ -570,7 +570,7 @@ class BatchNormalizationTraining(Description):
             return judgement.reliable(self, violations)
         return judgement.fused(self, level)
 
-    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+    def own_advice(self, level: LevelLike) -> list[Violation]:
         """The advice that a valid description draws, without its fused activations."""
         input_tensor = self.InputTensor
         if self._state or input_tensor is None:
@@ -583,9 +583,9 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-float16-overflow",
                     "InputTensor.DataType",
-                    "InputTensor.DataType is {}; it should differ from FLOAT16 (in FLOAT16 what DirectML "
-                    "computes on the way overflows where it passes 65504)",
-                    (name_of(enums.TensorDataType, input_tensor_data_type),),
+                    "InputTensor.DataType should not be FLOAT16 (in FLOAT16 what DirectML computes on the "
+                    "way overflows where it passes 65504)",
+                    (),
                     name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )

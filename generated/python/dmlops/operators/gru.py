@@ -13,7 +13,7 @@ from .. import enums, judgement, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
 from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
@@ -256,7 +256,7 @@ class Gru(Description):
         made: Gru = new
         return made
 
-    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
+    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to fix them.
 
         A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
@@ -535,9 +535,9 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-not-owned",
                     "InputTensor.Flags",
-                    "InputTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators keep no "
-                    "tensor of their own)",
-                    (name_of(enums.TensorFlags, input_tensor_flags),),
+                    "InputTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned "
+                    "tensors)",
+                    (),
                     name_of(enums.TensorFlags, input_tensor_flags),
                 )
             )
@@ -546,9 +546,9 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-not-owned",
                     "WeightTensor.Flags",
-                    "WeightTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators keep "
-                    "no tensor of their own)",
-                    (name_of(enums.TensorFlags, weight_tensor_flags),),
+                    "WeightTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned "
+                    "tensors)",
+                    (),
                     name_of(enums.TensorFlags, weight_tensor_flags),
                 )
             )
@@ -557,9 +557,9 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-not-owned",
                     "RecurrenceTensor.Flags",
-                    "RecurrenceTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators "
-                    "keep no tensor of their own)",
-                    (name_of(enums.TensorFlags, recurrence_tensor_flags),),
+                    "RecurrenceTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support "
+                    "owned tensors)",
+                    (),
                     name_of(enums.TensorFlags, recurrence_tensor_flags),
                 )
             )
@@ -568,9 +568,9 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-not-owned",
                     "BiasTensor.Flags",
-                    "BiasTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators keep no "
-                    "tensor of their own)",
-                    (name_of(enums.TensorFlags, bias_tensor_flags),),
+                    "BiasTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned "
+                    "tensors)",
+                    (),
                     name_of(enums.TensorFlags, bias_tensor_flags),
                 )
             )
@@ -579,9 +579,9 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-not-owned",
                     "HiddenInitTensor.Flags",
-                    "HiddenInitTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators "
-                    "keep no tensor of their own)",
-                    (name_of(enums.TensorFlags, hidden_init_tensor_flags),),
+                    "HiddenInitTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support "
+                    "owned tensors)",
+                    (),
                     name_of(enums.TensorFlags, hidden_init_tensor_flags),
                 )
             )
@@ -590,49 +590,58 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-not-owned",
                     "SequenceLengthsTensor.Flags",
-                    "SequenceLengthsTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent "
-                    "operators keep no tensor of their own)",
-                    (name_of(enums.TensorFlags, sequence_lengths_tensor_flags),),
+                    "SequenceLengthsTensor.Flags must not be OWNED_BY_DML (recurrent operators do not "
+                    "support owned tensors)",
+                    (),
                     name_of(enums.TensorFlags, sequence_lengths_tensor_flags),
                 )
             )
         # DML-GRU-input-shape
-        if input_tensor_sizes[0] != 1:
+        if input_tensor_sizes != (1, sequence_length, batch_size, input_size):
+            numbers1 = (1, sequence_length, batch_size, input_size)
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
+                if input_tensor_rank == len(numbers1)
+                and all(
+                    input_tensor_sizes[d] == entry(numbers1, d) or input_tensor_sizes[d] == 1
+                    for d in range(input_tensor_rank)
+                )
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-GRU-input-shape",
-                    "InputTensor.Sizes[0]",
-                    "InputTensor.Sizes[0] is {}; it must equal 1",
-                    (input_tensor_sizes[0],),
-                    input_tensor_sizes[0],
-                    1,
+                    "InputTensor.Sizes",
+                    "InputTensor.Sizes is {}; it must be [1, sequence length, batch size, input size], that "
+                    "is {}{}",
+                    (input_tensor_sizes, numbers1, hint),
+                    input_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-GRU-recurrence-shape
-        if recurrence_tensor_sizes[0] != 1:
-            violations.append(
-                Violation(
-                    "DML-GRU-recurrence-shape",
-                    "RecurrenceTensor.Sizes[0]",
-                    "RecurrenceTensor.Sizes[0] is {}; it must equal 1",
-                    (recurrence_tensor_sizes[0],),
-                    recurrence_tensor_sizes[0],
-                    1,
+        if recurrence_tensor_sizes != (1, direction_count, gate_count * hidden_size, hidden_size):
+            numbers1 = (1, direction_count, gate_count * hidden_size, hidden_size)
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
+                if recurrence_tensor_rank == len(numbers1)
+                and all(
+                    recurrence_tensor_sizes[d] == entry(numbers1, d) or recurrence_tensor_sizes[d] == 1
+                    for d in range(recurrence_tensor_rank)
                 )
+                else ""
             )
-        if entry(recurrence_tensor_sizes, 2) != gate_count * hidden_size:
             violations.append(
                 Violation(
                     "DML-GRU-recurrence-shape",
-                    "RecurrenceTensor.Sizes[2]",
-                    "RecurrenceTensor.Sizes[2] is {}; it must equal 3 x RecurrenceTensor.Sizes[3] ({}), {}",
-                    (
-                        entry(recurrence_tensor_sizes, 2),
-                        entry(recurrence_tensor_sizes, 3),
-                        gate_count * hidden_size,
-                    ),
-                    entry(recurrence_tensor_sizes, 2),
-                    gate_count * hidden_size,
+                    "RecurrenceTensor.Sizes",
+                    "RecurrenceTensor.Sizes is {}; it must be [1, direction count, 3 x hidden size, hidden "
+                    "size], that is {}{}",
+                    (recurrence_tensor_sizes, numbers1, hint),
+                    recurrence_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-GRU-direction-count
@@ -659,288 +668,145 @@ class Gru(Description):
                 )
             )
         # DML-GRU-weight-shape
-        if weight_tensor_sizes[0] != 1:
-            violations.append(
-                Violation(
-                    "DML-GRU-weight-shape",
-                    "WeightTensor.Sizes[0]",
-                    "WeightTensor.Sizes[0] is {}; it must equal 1",
-                    (weight_tensor_sizes[0],),
-                    weight_tensor_sizes[0],
-                    1,
+        if weight_tensor_sizes != (1, direction_count, gate_count * hidden_size, input_size):
+            numbers1 = (1, direction_count, gate_count * hidden_size, input_size)
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
+                if weight_tensor_rank == len(numbers1)
+                and all(
+                    weight_tensor_sizes[d] == entry(numbers1, d) or weight_tensor_sizes[d] == 1
+                    for d in range(weight_tensor_rank)
                 )
+                else ""
             )
-        if entry(weight_tensor_sizes, 1) != direction_count:
             violations.append(
                 Violation(
                     "DML-GRU-weight-shape",
-                    "WeightTensor.Sizes[1]",
-                    "WeightTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
-                    (entry(weight_tensor_sizes, 1), direction_count),
-                    entry(weight_tensor_sizes, 1),
-                    direction_count,
-                )
-            )
-        if entry(weight_tensor_sizes, 2) != gate_count * hidden_size:
-            violations.append(
-                Violation(
-                    "DML-GRU-weight-shape",
-                    "WeightTensor.Sizes[2]",
-                    "WeightTensor.Sizes[2] is {}; it must equal 3 x RecurrenceTensor.Sizes[3] ({}), {}",
-                    (
-                        entry(weight_tensor_sizes, 2),
-                        entry(recurrence_tensor_sizes, 3),
-                        gate_count * hidden_size,
-                    ),
-                    entry(weight_tensor_sizes, 2),
-                    gate_count * hidden_size,
-                )
-            )
-        if entry(weight_tensor_sizes, 3) != input_size:
-            violations.append(
-                Violation(
-                    "DML-GRU-weight-shape",
-                    "WeightTensor.Sizes[3]",
-                    "WeightTensor.Sizes[3] is {}; it must equal InputTensor.Sizes[3], {}",
-                    (entry(weight_tensor_sizes, 3), input_size),
-                    entry(weight_tensor_sizes, 3),
-                    input_size,
+                    "WeightTensor.Sizes",
+                    "WeightTensor.Sizes is {}; it must be [1, direction count, 3 x hidden size, input "
+                    "size], that is {}{}",
+                    (weight_tensor_sizes, numbers1, hint),
+                    weight_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-GRU-bias-shape
-        if bias_tensor is not None and entry(bias_tensor_sizes, 0) != 1:
-            violations.append(
-                Violation(
-                    "DML-GRU-bias-shape",
-                    "BiasTensor.Sizes[0]",
-                    "BiasTensor.Sizes[0] is {}; it must equal 1",
-                    (entry(bias_tensor_sizes, 0),),
-                    entry(bias_tensor_sizes, 0),
-                    1,
+        if (
+            bias_tensor is not None
+            and bias_tensor_sizes != (1, 1, direction_count, gate_count * 2 * hidden_size)
+        ):
+            numbers1 = (1, 1, direction_count, gate_count * 2 * hidden_size)
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
+                if bias_tensor_rank == len(numbers1)
+                and all(
+                    bias_tensor_sizes[d] == entry(numbers1, d) or bias_tensor_sizes[d] == 1
+                    for d in range(bias_tensor_rank)
                 )
+                else ""
             )
-        if bias_tensor is not None and entry(bias_tensor_sizes, 1) != 1:
             violations.append(
                 Violation(
                     "DML-GRU-bias-shape",
-                    "BiasTensor.Sizes[1]",
-                    "BiasTensor.Sizes[1] is {}; it must equal 1",
-                    (entry(bias_tensor_sizes, 1),),
-                    entry(bias_tensor_sizes, 1),
-                    1,
-                )
-            )
-        if bias_tensor is not None and entry(bias_tensor_sizes, 2) != direction_count:
-            violations.append(
-                Violation(
-                    "DML-GRU-bias-shape",
-                    "BiasTensor.Sizes[2]",
-                    "BiasTensor.Sizes[2] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
-                    (entry(bias_tensor_sizes, 2), direction_count),
-                    entry(bias_tensor_sizes, 2),
-                    direction_count,
-                )
-            )
-        if bias_tensor is not None and entry(bias_tensor_sizes, 3) != gate_count * hidden_size * 2:
-            violations.append(
-                Violation(
-                    "DML-GRU-bias-shape",
-                    "BiasTensor.Sizes[3]",
-                    "BiasTensor.Sizes[3] is {}; it must equal 3 x RecurrenceTensor.Sizes[3] ({}) x 2, {}",
-                    (
-                        entry(bias_tensor_sizes, 3),
-                        entry(recurrence_tensor_sizes, 3),
-                        gate_count * hidden_size * 2,
-                    ),
-                    entry(bias_tensor_sizes, 3),
-                    gate_count * hidden_size * 2,
+                    "BiasTensor.Sizes",
+                    "BiasTensor.Sizes is {}; it must be [1, 1, direction count, 6 x hidden size], that is "
+                    "{}{}",
+                    (bias_tensor_sizes, numbers1, hint),
+                    bias_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-GRU-hidden-init-shape
-        if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 0) != 1:
-            violations.append(
-                Violation(
-                    "DML-GRU-hidden-init-shape",
-                    "HiddenInitTensor.Sizes[0]",
-                    "HiddenInitTensor.Sizes[0] is {}; it must equal 1",
-                    (entry(hidden_init_tensor_sizes, 0),),
-                    entry(hidden_init_tensor_sizes, 0),
-                    1,
+        if (
+            hidden_init_tensor is not None
+            and hidden_init_tensor_sizes != (1, direction_count, batch_size, hidden_size)
+        ):
+            numbers1 = (1, direction_count, batch_size, hidden_size)
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
+                if hidden_init_tensor_rank == len(numbers1)
+                and all(
+                    hidden_init_tensor_sizes[d] == entry(numbers1, d) or hidden_init_tensor_sizes[d] == 1
+                    for d in range(hidden_init_tensor_rank)
                 )
+                else ""
             )
-        if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 1) != direction_count:
             violations.append(
                 Violation(
                     "DML-GRU-hidden-init-shape",
-                    "HiddenInitTensor.Sizes[1]",
-                    "HiddenInitTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
-                    (entry(hidden_init_tensor_sizes, 1), direction_count),
-                    entry(hidden_init_tensor_sizes, 1),
-                    direction_count,
-                )
-            )
-        if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 2) != batch_size:
-            violations.append(
-                Violation(
-                    "DML-GRU-hidden-init-shape",
-                    "HiddenInitTensor.Sizes[2]",
-                    "HiddenInitTensor.Sizes[2] is {}; it must equal InputTensor.Sizes[2], {}",
-                    (entry(hidden_init_tensor_sizes, 2), batch_size),
-                    entry(hidden_init_tensor_sizes, 2),
-                    batch_size,
-                )
-            )
-        if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 3) != hidden_size:
-            violations.append(
-                Violation(
-                    "DML-GRU-hidden-init-shape",
-                    "HiddenInitTensor.Sizes[3]",
-                    "HiddenInitTensor.Sizes[3] is {}; it must equal RecurrenceTensor.Sizes[3], {}",
-                    (entry(hidden_init_tensor_sizes, 3), hidden_size),
-                    entry(hidden_init_tensor_sizes, 3),
-                    hidden_size,
+                    "HiddenInitTensor.Sizes",
+                    "HiddenInitTensor.Sizes is {}; it must be [1, direction count, batch size, hidden "
+                    "size], that is {}{}",
+                    (hidden_init_tensor_sizes, numbers1, hint),
+                    hidden_init_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-GRU-sequence-lengths-shape
-        if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 0) != 1:
-            violations.append(
-                Violation(
-                    "DML-GRU-sequence-lengths-shape",
-                    "SequenceLengthsTensor.Sizes[0]",
-                    "SequenceLengthsTensor.Sizes[0] is {}; it must equal 1",
-                    (entry(sequence_lengths_tensor_sizes, 0),),
-                    entry(sequence_lengths_tensor_sizes, 0),
-                    1,
+        if sequence_lengths_tensor is not None and sequence_lengths_tensor_sizes != (1, 1, 1, batch_size):
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {[1, 1, 1, batch_size]}, with a stride of 0 in "
+                "each dimension that repeats"
+                if sequence_lengths_tensor_rank == len((1, 1, 1, batch_size))
+                and all(
+                    sequence_lengths_tensor_sizes[d] == entry((1, 1, 1, batch_size), d)
+                    or sequence_lengths_tensor_sizes[d] == 1
+                    for d in range(sequence_lengths_tensor_rank)
                 )
+                else ""
             )
-        if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 1) != 1:
             violations.append(
                 Violation(
                     "DML-GRU-sequence-lengths-shape",
-                    "SequenceLengthsTensor.Sizes[1]",
-                    "SequenceLengthsTensor.Sizes[1] is {}; it must equal 1",
-                    (entry(sequence_lengths_tensor_sizes, 1),),
-                    entry(sequence_lengths_tensor_sizes, 1),
-                    1,
-                )
-            )
-        if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 2) != 1:
-            violations.append(
-                Violation(
-                    "DML-GRU-sequence-lengths-shape",
-                    "SequenceLengthsTensor.Sizes[2]",
-                    "SequenceLengthsTensor.Sizes[2] is {}; it must equal 1",
-                    (entry(sequence_lengths_tensor_sizes, 2),),
-                    entry(sequence_lengths_tensor_sizes, 2),
-                    1,
-                )
-            )
-        if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 3) != batch_size:
-            violations.append(
-                Violation(
-                    "DML-GRU-sequence-lengths-shape",
-                    "SequenceLengthsTensor.Sizes[3]",
-                    "SequenceLengthsTensor.Sizes[3] is {}; it must equal InputTensor.Sizes[2], {}",
-                    (entry(sequence_lengths_tensor_sizes, 3), batch_size),
-                    entry(sequence_lengths_tensor_sizes, 3),
-                    batch_size,
+                    "SequenceLengthsTensor.Sizes",
+                    "SequenceLengthsTensor.Sizes is {}; it must be [1, 1, 1, batch size], that is {}{}",
+                    (sequence_lengths_tensor_sizes, (1, 1, 1, batch_size), hint),
+                    sequence_lengths_tensor_sizes,
+                    (1, 1, 1, batch_size),
                 )
             )
         # DML-GRU-output-sequence-shape
-        if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 0) != sequence_length:
+        if (
+            output_sequence_tensor is not None
+            and output_sequence_tensor_sizes != (sequence_length, direction_count, batch_size, hidden_size)
+        ):
+            numbers1 = (sequence_length, direction_count, batch_size, hidden_size)
             violations.append(
                 Violation(
                     "DML-GRU-output-sequence-shape",
-                    "OutputSequenceTensor.Sizes[0]",
-                    "OutputSequenceTensor.Sizes[0] is {}; it must equal InputTensor.Sizes[1], {}",
-                    (entry(output_sequence_tensor_sizes, 0), sequence_length),
-                    entry(output_sequence_tensor_sizes, 0),
-                    sequence_length,
-                )
-            )
-        if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 1) != direction_count:
-            violations.append(
-                Violation(
-                    "DML-GRU-output-sequence-shape",
-                    "OutputSequenceTensor.Sizes[1]",
-                    "OutputSequenceTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
-                    (entry(output_sequence_tensor_sizes, 1), direction_count),
-                    entry(output_sequence_tensor_sizes, 1),
-                    direction_count,
-                )
-            )
-        if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 2) != batch_size:
-            violations.append(
-                Violation(
-                    "DML-GRU-output-sequence-shape",
-                    "OutputSequenceTensor.Sizes[2]",
-                    "OutputSequenceTensor.Sizes[2] is {}; it must equal InputTensor.Sizes[2], {}",
-                    (entry(output_sequence_tensor_sizes, 2), batch_size),
-                    entry(output_sequence_tensor_sizes, 2),
-                    batch_size,
-                )
-            )
-        if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 3) != hidden_size:
-            violations.append(
-                Violation(
-                    "DML-GRU-output-sequence-shape",
-                    "OutputSequenceTensor.Sizes[3]",
-                    "OutputSequenceTensor.Sizes[3] is {}; it must equal RecurrenceTensor.Sizes[3], {}",
-                    (entry(output_sequence_tensor_sizes, 3), hidden_size),
-                    entry(output_sequence_tensor_sizes, 3),
-                    hidden_size,
+                    "OutputSequenceTensor.Sizes",
+                    "OutputSequenceTensor.Sizes is {}; it must be [sequence length, direction count, batch "
+                    "size, hidden size], that is {}",
+                    (output_sequence_tensor_sizes, numbers1),
+                    output_sequence_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-GRU-output-single-shape
-        if output_single_tensor is not None and entry(output_single_tensor_sizes, 0) != 1:
+        if (
+            output_single_tensor is not None
+            and output_single_tensor_sizes != (1, direction_count, batch_size, hidden_size)
+        ):
+            numbers1 = (1, direction_count, batch_size, hidden_size)
             violations.append(
                 Violation(
                     "DML-GRU-output-single-shape",
-                    "OutputSingleTensor.Sizes[0]",
-                    "OutputSingleTensor.Sizes[0] is {}; it must equal 1",
-                    (entry(output_single_tensor_sizes, 0),),
-                    entry(output_single_tensor_sizes, 0),
-                    1,
-                )
-            )
-        if output_single_tensor is not None and entry(output_single_tensor_sizes, 1) != direction_count:
-            violations.append(
-                Violation(
-                    "DML-GRU-output-single-shape",
-                    "OutputSingleTensor.Sizes[1]",
-                    "OutputSingleTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
-                    (entry(output_single_tensor_sizes, 1), direction_count),
-                    entry(output_single_tensor_sizes, 1),
-                    direction_count,
-                )
-            )
-        if output_single_tensor is not None and entry(output_single_tensor_sizes, 2) != batch_size:
-            violations.append(
-                Violation(
-                    "DML-GRU-output-single-shape",
-                    "OutputSingleTensor.Sizes[2]",
-                    "OutputSingleTensor.Sizes[2] is {}; it must equal InputTensor.Sizes[2], {}",
-                    (entry(output_single_tensor_sizes, 2), batch_size),
-                    entry(output_single_tensor_sizes, 2),
-                    batch_size,
-                )
-            )
-        if output_single_tensor is not None and entry(output_single_tensor_sizes, 3) != hidden_size:
-            violations.append(
-                Violation(
-                    "DML-GRU-output-single-shape",
-                    "OutputSingleTensor.Sizes[3]",
-                    "OutputSingleTensor.Sizes[3] is {}; it must equal RecurrenceTensor.Sizes[3], {}",
-                    (entry(output_single_tensor_sizes, 3), hidden_size),
-                    entry(output_single_tensor_sizes, 3),
-                    hidden_size,
+                    "OutputSingleTensor.Sizes",
+                    "OutputSingleTensor.Sizes is {}; it must be [1, direction count, batch size, hidden "
+                    "size], that is {}",
+                    (output_single_tensor_sizes, numbers1),
+                    output_single_tensor_sizes,
+                    numbers1,
                 )
             )
         if violations:
             return judgement.reliable(self, violations)
         return judgement.fused(self, level)
 
-    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+    def own_advice(self, level: LevelLike) -> list[Violation]:
         """The advice that a valid description draws, without its fused activations."""
         output_sequence_tensor = self.OutputSequenceTensor
         output_single_tensor = self.OutputSingleTensor
@@ -951,8 +817,8 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-output-given",
                     "OutputSequenceTensor",
-                    "OutputSequenceTensor and OutputSingleTensor are absent; one of them should be given "
-                    "(without an output there is nothing to compute)",
+                    "OutputSequenceTensor and OutputSingleTensor are absent; at least one of them should be "
+                    "given (without an output there is nothing to compute)",
                 )
             )
         return violations

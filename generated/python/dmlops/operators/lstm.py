@@ -13,7 +13,7 @@ from .. import enums, judgement, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
 from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
@@ -323,7 +323,7 @@ class Lstm(Description):
         made: Lstm = new
         return made
 
-    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
+    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to fix them.
 
         A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
@@ -651,9 +651,9 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned",
                     "InputTensor.Flags",
-                    "InputTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators keep no "
-                    "tensor of their own)",
-                    (name_of(enums.TensorFlags, input_tensor_flags),),
+                    "InputTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned "
+                    "tensors)",
+                    (),
                     name_of(enums.TensorFlags, input_tensor_flags),
                 )
             )
@@ -662,9 +662,9 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned",
                     "WeightTensor.Flags",
-                    "WeightTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators keep "
-                    "no tensor of their own)",
-                    (name_of(enums.TensorFlags, weight_tensor_flags),),
+                    "WeightTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned "
+                    "tensors)",
+                    (),
                     name_of(enums.TensorFlags, weight_tensor_flags),
                 )
             )
@@ -673,9 +673,9 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned",
                     "RecurrenceTensor.Flags",
-                    "RecurrenceTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators "
-                    "keep no tensor of their own)",
-                    (name_of(enums.TensorFlags, recurrence_tensor_flags),),
+                    "RecurrenceTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support "
+                    "owned tensors)",
+                    (),
                     name_of(enums.TensorFlags, recurrence_tensor_flags),
                 )
             )
@@ -684,9 +684,9 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned",
                     "BiasTensor.Flags",
-                    "BiasTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators keep no "
-                    "tensor of their own)",
-                    (name_of(enums.TensorFlags, bias_tensor_flags),),
+                    "BiasTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned "
+                    "tensors)",
+                    (),
                     name_of(enums.TensorFlags, bias_tensor_flags),
                 )
             )
@@ -695,9 +695,9 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned",
                     "HiddenInitTensor.Flags",
-                    "HiddenInitTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators "
-                    "keep no tensor of their own)",
-                    (name_of(enums.TensorFlags, hidden_init_tensor_flags),),
+                    "HiddenInitTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support "
+                    "owned tensors)",
+                    (),
                     name_of(enums.TensorFlags, hidden_init_tensor_flags),
                 )
             )
@@ -706,49 +706,58 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned",
                     "SequenceLengthsTensor.Flags",
-                    "SequenceLengthsTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent "
-                    "operators keep no tensor of their own)",
-                    (name_of(enums.TensorFlags, sequence_lengths_tensor_flags),),
+                    "SequenceLengthsTensor.Flags must not be OWNED_BY_DML (recurrent operators do not "
+                    "support owned tensors)",
+                    (),
                     name_of(enums.TensorFlags, sequence_lengths_tensor_flags),
                 )
             )
         # DML-LSTM-input-shape
-        if input_tensor_sizes[0] != 1:
+        if input_tensor_sizes != (1, sequence_length, batch_size, input_size):
+            numbers1 = (1, sequence_length, batch_size, input_size)
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
+                if input_tensor_rank == len(numbers1)
+                and all(
+                    input_tensor_sizes[d] == entry(numbers1, d) or input_tensor_sizes[d] == 1
+                    for d in range(input_tensor_rank)
+                )
+                else ""
+            )
             violations.append(
                 Violation(
                     "DML-LSTM-input-shape",
-                    "InputTensor.Sizes[0]",
-                    "InputTensor.Sizes[0] is {}; it must equal 1",
-                    (input_tensor_sizes[0],),
-                    input_tensor_sizes[0],
-                    1,
+                    "InputTensor.Sizes",
+                    "InputTensor.Sizes is {}; it must be [1, sequence length, batch size, input size], that "
+                    "is {}{}",
+                    (input_tensor_sizes, numbers1, hint),
+                    input_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-LSTM-recurrence-shape
-        if recurrence_tensor_sizes[0] != 1:
-            violations.append(
-                Violation(
-                    "DML-LSTM-recurrence-shape",
-                    "RecurrenceTensor.Sizes[0]",
-                    "RecurrenceTensor.Sizes[0] is {}; it must equal 1",
-                    (recurrence_tensor_sizes[0],),
-                    recurrence_tensor_sizes[0],
-                    1,
+        if recurrence_tensor_sizes != (1, direction_count, gate_count * hidden_size, hidden_size):
+            numbers1 = (1, direction_count, gate_count * hidden_size, hidden_size)
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
+                if recurrence_tensor_rank == len(numbers1)
+                and all(
+                    recurrence_tensor_sizes[d] == entry(numbers1, d) or recurrence_tensor_sizes[d] == 1
+                    for d in range(recurrence_tensor_rank)
                 )
+                else ""
             )
-        if entry(recurrence_tensor_sizes, 2) != gate_count * hidden_size:
             violations.append(
                 Violation(
                     "DML-LSTM-recurrence-shape",
-                    "RecurrenceTensor.Sizes[2]",
-                    "RecurrenceTensor.Sizes[2] is {}; it must equal 4 x RecurrenceTensor.Sizes[3] ({}), {}",
-                    (
-                        entry(recurrence_tensor_sizes, 2),
-                        entry(recurrence_tensor_sizes, 3),
-                        gate_count * hidden_size,
-                    ),
-                    entry(recurrence_tensor_sizes, 2),
-                    gate_count * hidden_size,
+                    "RecurrenceTensor.Sizes",
+                    "RecurrenceTensor.Sizes is {}; it must be [1, direction count, 4 x hidden size, hidden "
+                    "size], that is {}{}",
+                    (recurrence_tensor_sizes, numbers1, hint),
+                    recurrence_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-LSTM-direction-count
@@ -775,281 +784,138 @@ class Lstm(Description):
                 )
             )
         # DML-LSTM-weight-shape
-        if weight_tensor_sizes[0] != 1:
-            violations.append(
-                Violation(
-                    "DML-LSTM-weight-shape",
-                    "WeightTensor.Sizes[0]",
-                    "WeightTensor.Sizes[0] is {}; it must equal 1",
-                    (weight_tensor_sizes[0],),
-                    weight_tensor_sizes[0],
-                    1,
+        if weight_tensor_sizes != (1, direction_count, gate_count * hidden_size, input_size):
+            numbers1 = (1, direction_count, gate_count * hidden_size, input_size)
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
+                if weight_tensor_rank == len(numbers1)
+                and all(
+                    weight_tensor_sizes[d] == entry(numbers1, d) or weight_tensor_sizes[d] == 1
+                    for d in range(weight_tensor_rank)
                 )
+                else ""
             )
-        if entry(weight_tensor_sizes, 1) != direction_count:
             violations.append(
                 Violation(
                     "DML-LSTM-weight-shape",
-                    "WeightTensor.Sizes[1]",
-                    "WeightTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
-                    (entry(weight_tensor_sizes, 1), direction_count),
-                    entry(weight_tensor_sizes, 1),
-                    direction_count,
-                )
-            )
-        if entry(weight_tensor_sizes, 2) != gate_count * hidden_size:
-            violations.append(
-                Violation(
-                    "DML-LSTM-weight-shape",
-                    "WeightTensor.Sizes[2]",
-                    "WeightTensor.Sizes[2] is {}; it must equal 4 x RecurrenceTensor.Sizes[3] ({}), {}",
-                    (
-                        entry(weight_tensor_sizes, 2),
-                        entry(recurrence_tensor_sizes, 3),
-                        gate_count * hidden_size,
-                    ),
-                    entry(weight_tensor_sizes, 2),
-                    gate_count * hidden_size,
-                )
-            )
-        if entry(weight_tensor_sizes, 3) != input_size:
-            violations.append(
-                Violation(
-                    "DML-LSTM-weight-shape",
-                    "WeightTensor.Sizes[3]",
-                    "WeightTensor.Sizes[3] is {}; it must equal InputTensor.Sizes[3], {}",
-                    (entry(weight_tensor_sizes, 3), input_size),
-                    entry(weight_tensor_sizes, 3),
-                    input_size,
+                    "WeightTensor.Sizes",
+                    "WeightTensor.Sizes is {}; it must be [1, direction count, 4 x hidden size, input "
+                    "size], that is {}{}",
+                    (weight_tensor_sizes, numbers1, hint),
+                    weight_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-LSTM-bias-shape
-        if bias_tensor is not None and entry(bias_tensor_sizes, 0) != 1:
-            violations.append(
-                Violation(
-                    "DML-LSTM-bias-shape",
-                    "BiasTensor.Sizes[0]",
-                    "BiasTensor.Sizes[0] is {}; it must equal 1",
-                    (entry(bias_tensor_sizes, 0),),
-                    entry(bias_tensor_sizes, 0),
-                    1,
+        if (
+            bias_tensor is not None
+            and bias_tensor_sizes != (1, 1, direction_count, gate_count * 2 * hidden_size)
+        ):
+            numbers1 = (1, 1, direction_count, gate_count * 2 * hidden_size)
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
+                if bias_tensor_rank == len(numbers1)
+                and all(
+                    bias_tensor_sizes[d] == entry(numbers1, d) or bias_tensor_sizes[d] == 1
+                    for d in range(bias_tensor_rank)
                 )
+                else ""
             )
-        if bias_tensor is not None and entry(bias_tensor_sizes, 1) != 1:
             violations.append(
                 Violation(
                     "DML-LSTM-bias-shape",
-                    "BiasTensor.Sizes[1]",
-                    "BiasTensor.Sizes[1] is {}; it must equal 1",
-                    (entry(bias_tensor_sizes, 1),),
-                    entry(bias_tensor_sizes, 1),
-                    1,
-                )
-            )
-        if bias_tensor is not None and entry(bias_tensor_sizes, 2) != direction_count:
-            violations.append(
-                Violation(
-                    "DML-LSTM-bias-shape",
-                    "BiasTensor.Sizes[2]",
-                    "BiasTensor.Sizes[2] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
-                    (entry(bias_tensor_sizes, 2), direction_count),
-                    entry(bias_tensor_sizes, 2),
-                    direction_count,
-                )
-            )
-        if bias_tensor is not None and entry(bias_tensor_sizes, 3) != gate_count * hidden_size * 2:
-            violations.append(
-                Violation(
-                    "DML-LSTM-bias-shape",
-                    "BiasTensor.Sizes[3]",
-                    "BiasTensor.Sizes[3] is {}; it must equal 4 x RecurrenceTensor.Sizes[3] ({}) x 2, {}",
-                    (
-                        entry(bias_tensor_sizes, 3),
-                        entry(recurrence_tensor_sizes, 3),
-                        gate_count * hidden_size * 2,
-                    ),
-                    entry(bias_tensor_sizes, 3),
-                    gate_count * hidden_size * 2,
+                    "BiasTensor.Sizes",
+                    "BiasTensor.Sizes is {}; it must be [1, 1, direction count, 8 x hidden size], that is "
+                    "{}{}",
+                    (bias_tensor_sizes, numbers1, hint),
+                    bias_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-LSTM-hidden-init-shape
-        if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 0) != 1:
-            violations.append(
-                Violation(
-                    "DML-LSTM-hidden-init-shape",
-                    "HiddenInitTensor.Sizes[0]",
-                    "HiddenInitTensor.Sizes[0] is {}; it must equal 1",
-                    (entry(hidden_init_tensor_sizes, 0),),
-                    entry(hidden_init_tensor_sizes, 0),
-                    1,
+        if (
+            hidden_init_tensor is not None
+            and hidden_init_tensor_sizes != (1, direction_count, batch_size, hidden_size)
+        ):
+            numbers1 = (1, direction_count, batch_size, hidden_size)
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
+                if hidden_init_tensor_rank == len(numbers1)
+                and all(
+                    hidden_init_tensor_sizes[d] == entry(numbers1, d) or hidden_init_tensor_sizes[d] == 1
+                    for d in range(hidden_init_tensor_rank)
                 )
+                else ""
             )
-        if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 1) != direction_count:
             violations.append(
                 Violation(
                     "DML-LSTM-hidden-init-shape",
-                    "HiddenInitTensor.Sizes[1]",
-                    "HiddenInitTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
-                    (entry(hidden_init_tensor_sizes, 1), direction_count),
-                    entry(hidden_init_tensor_sizes, 1),
-                    direction_count,
-                )
-            )
-        if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 2) != batch_size:
-            violations.append(
-                Violation(
-                    "DML-LSTM-hidden-init-shape",
-                    "HiddenInitTensor.Sizes[2]",
-                    "HiddenInitTensor.Sizes[2] is {}; it must equal InputTensor.Sizes[2], {}",
-                    (entry(hidden_init_tensor_sizes, 2), batch_size),
-                    entry(hidden_init_tensor_sizes, 2),
-                    batch_size,
-                )
-            )
-        if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 3) != hidden_size:
-            violations.append(
-                Violation(
-                    "DML-LSTM-hidden-init-shape",
-                    "HiddenInitTensor.Sizes[3]",
-                    "HiddenInitTensor.Sizes[3] is {}; it must equal RecurrenceTensor.Sizes[3], {}",
-                    (entry(hidden_init_tensor_sizes, 3), hidden_size),
-                    entry(hidden_init_tensor_sizes, 3),
-                    hidden_size,
+                    "HiddenInitTensor.Sizes",
+                    "HiddenInitTensor.Sizes is {}; it must be [1, direction count, batch size, hidden "
+                    "size], that is {}{}",
+                    (hidden_init_tensor_sizes, numbers1, hint),
+                    hidden_init_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-LSTM-sequence-lengths-shape
-        if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 0) != 1:
-            violations.append(
-                Violation(
-                    "DML-LSTM-sequence-lengths-shape",
-                    "SequenceLengthsTensor.Sizes[0]",
-                    "SequenceLengthsTensor.Sizes[0] is {}; it must equal 1",
-                    (entry(sequence_lengths_tensor_sizes, 0),),
-                    entry(sequence_lengths_tensor_sizes, 0),
-                    1,
+        if sequence_lengths_tensor is not None and sequence_lengths_tensor_sizes != (1, 1, 1, batch_size):
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {[1, 1, 1, batch_size]}, with a stride of 0 in "
+                "each dimension that repeats"
+                if sequence_lengths_tensor_rank == len((1, 1, 1, batch_size))
+                and all(
+                    sequence_lengths_tensor_sizes[d] == entry((1, 1, 1, batch_size), d)
+                    or sequence_lengths_tensor_sizes[d] == 1
+                    for d in range(sequence_lengths_tensor_rank)
                 )
+                else ""
             )
-        if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 1) != 1:
             violations.append(
                 Violation(
                     "DML-LSTM-sequence-lengths-shape",
-                    "SequenceLengthsTensor.Sizes[1]",
-                    "SequenceLengthsTensor.Sizes[1] is {}; it must equal 1",
-                    (entry(sequence_lengths_tensor_sizes, 1),),
-                    entry(sequence_lengths_tensor_sizes, 1),
-                    1,
-                )
-            )
-        if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 2) != 1:
-            violations.append(
-                Violation(
-                    "DML-LSTM-sequence-lengths-shape",
-                    "SequenceLengthsTensor.Sizes[2]",
-                    "SequenceLengthsTensor.Sizes[2] is {}; it must equal 1",
-                    (entry(sequence_lengths_tensor_sizes, 2),),
-                    entry(sequence_lengths_tensor_sizes, 2),
-                    1,
-                )
-            )
-        if sequence_lengths_tensor is not None and entry(sequence_lengths_tensor_sizes, 3) != batch_size:
-            violations.append(
-                Violation(
-                    "DML-LSTM-sequence-lengths-shape",
-                    "SequenceLengthsTensor.Sizes[3]",
-                    "SequenceLengthsTensor.Sizes[3] is {}; it must equal InputTensor.Sizes[2], {}",
-                    (entry(sequence_lengths_tensor_sizes, 3), batch_size),
-                    entry(sequence_lengths_tensor_sizes, 3),
-                    batch_size,
+                    "SequenceLengthsTensor.Sizes",
+                    "SequenceLengthsTensor.Sizes is {}; it must be [1, 1, 1, batch size], that is {}{}",
+                    (sequence_lengths_tensor_sizes, (1, 1, 1, batch_size), hint),
+                    sequence_lengths_tensor_sizes,
+                    (1, 1, 1, batch_size),
                 )
             )
         # DML-LSTM-output-sequence-shape
-        if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 0) != sequence_length:
+        if (
+            output_sequence_tensor is not None
+            and output_sequence_tensor_sizes != (sequence_length, direction_count, batch_size, hidden_size)
+        ):
+            numbers1 = (sequence_length, direction_count, batch_size, hidden_size)
             violations.append(
                 Violation(
                     "DML-LSTM-output-sequence-shape",
-                    "OutputSequenceTensor.Sizes[0]",
-                    "OutputSequenceTensor.Sizes[0] is {}; it must equal InputTensor.Sizes[1], {}",
-                    (entry(output_sequence_tensor_sizes, 0), sequence_length),
-                    entry(output_sequence_tensor_sizes, 0),
-                    sequence_length,
-                )
-            )
-        if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 1) != direction_count:
-            violations.append(
-                Violation(
-                    "DML-LSTM-output-sequence-shape",
-                    "OutputSequenceTensor.Sizes[1]",
-                    "OutputSequenceTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
-                    (entry(output_sequence_tensor_sizes, 1), direction_count),
-                    entry(output_sequence_tensor_sizes, 1),
-                    direction_count,
-                )
-            )
-        if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 2) != batch_size:
-            violations.append(
-                Violation(
-                    "DML-LSTM-output-sequence-shape",
-                    "OutputSequenceTensor.Sizes[2]",
-                    "OutputSequenceTensor.Sizes[2] is {}; it must equal InputTensor.Sizes[2], {}",
-                    (entry(output_sequence_tensor_sizes, 2), batch_size),
-                    entry(output_sequence_tensor_sizes, 2),
-                    batch_size,
-                )
-            )
-        if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 3) != hidden_size:
-            violations.append(
-                Violation(
-                    "DML-LSTM-output-sequence-shape",
-                    "OutputSequenceTensor.Sizes[3]",
-                    "OutputSequenceTensor.Sizes[3] is {}; it must equal RecurrenceTensor.Sizes[3], {}",
-                    (entry(output_sequence_tensor_sizes, 3), hidden_size),
-                    entry(output_sequence_tensor_sizes, 3),
-                    hidden_size,
+                    "OutputSequenceTensor.Sizes",
+                    "OutputSequenceTensor.Sizes is {}; it must be [sequence length, direction count, batch "
+                    "size, hidden size], that is {}",
+                    (output_sequence_tensor_sizes, numbers1),
+                    output_sequence_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-LSTM-output-single-shape
-        if output_single_tensor is not None and entry(output_single_tensor_sizes, 0) != 1:
+        if (
+            output_single_tensor is not None
+            and output_single_tensor_sizes != (1, direction_count, batch_size, hidden_size)
+        ):
+            numbers1 = (1, direction_count, batch_size, hidden_size)
             violations.append(
                 Violation(
                     "DML-LSTM-output-single-shape",
-                    "OutputSingleTensor.Sizes[0]",
-                    "OutputSingleTensor.Sizes[0] is {}; it must equal 1",
-                    (entry(output_single_tensor_sizes, 0),),
-                    entry(output_single_tensor_sizes, 0),
-                    1,
-                )
-            )
-        if output_single_tensor is not None and entry(output_single_tensor_sizes, 1) != direction_count:
-            violations.append(
-                Violation(
-                    "DML-LSTM-output-single-shape",
-                    "OutputSingleTensor.Sizes[1]",
-                    "OutputSingleTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
-                    (entry(output_single_tensor_sizes, 1), direction_count),
-                    entry(output_single_tensor_sizes, 1),
-                    direction_count,
-                )
-            )
-        if output_single_tensor is not None and entry(output_single_tensor_sizes, 2) != batch_size:
-            violations.append(
-                Violation(
-                    "DML-LSTM-output-single-shape",
-                    "OutputSingleTensor.Sizes[2]",
-                    "OutputSingleTensor.Sizes[2] is {}; it must equal InputTensor.Sizes[2], {}",
-                    (entry(output_single_tensor_sizes, 2), batch_size),
-                    entry(output_single_tensor_sizes, 2),
-                    batch_size,
-                )
-            )
-        if output_single_tensor is not None and entry(output_single_tensor_sizes, 3) != hidden_size:
-            violations.append(
-                Violation(
-                    "DML-LSTM-output-single-shape",
-                    "OutputSingleTensor.Sizes[3]",
-                    "OutputSingleTensor.Sizes[3] is {}; it must equal RecurrenceTensor.Sizes[3], {}",
-                    (entry(output_single_tensor_sizes, 3), hidden_size),
-                    entry(output_single_tensor_sizes, 3),
-                    hidden_size,
+                    "OutputSingleTensor.Sizes",
+                    "OutputSingleTensor.Sizes is {}; it must be [1, direction count, batch size, hidden "
+                    "size], that is {}",
+                    (output_single_tensor_sizes, numbers1),
+                    output_single_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-LSTM-same-type-cell
@@ -1104,9 +970,9 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned-cell",
                     "CellMemInitTensor.Flags",
-                    "CellMemInitTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators "
-                    "keep no tensor of their own)",
-                    (name_of(enums.TensorFlags, cell_mem_init_tensor_flags),),
+                    "CellMemInitTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support "
+                    "owned tensors)",
+                    (),
                     name_of(enums.TensorFlags, cell_mem_init_tensor_flags),
                 )
             )
@@ -1115,159 +981,85 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-not-owned-cell",
                     "PeepholeTensor.Flags",
-                    "PeepholeTensor.Flags is {}; it must differ from OWNED_BY_DML (recurrent operators keep "
-                    "no tensor of their own)",
-                    (name_of(enums.TensorFlags, peephole_tensor_flags),),
+                    "PeepholeTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support "
+                    "owned tensors)",
+                    (),
                     name_of(enums.TensorFlags, peephole_tensor_flags),
                 )
             )
         # DML-LSTM-cell-mem-init-shape
-        if cell_mem_init_tensor is not None and entry(cell_mem_init_tensor_sizes, 0) != 1:
-            violations.append(
-                Violation(
-                    "DML-LSTM-cell-mem-init-shape",
-                    "CellMemInitTensor.Sizes[0]",
-                    "CellMemInitTensor.Sizes[0] is {}; it must equal 1",
-                    (entry(cell_mem_init_tensor_sizes, 0),),
-                    entry(cell_mem_init_tensor_sizes, 0),
-                    1,
+        if (
+            cell_mem_init_tensor is not None
+            and cell_mem_init_tensor_sizes != (1, direction_count, batch_size, hidden_size)
+        ):
+            numbers1 = (1, direction_count, batch_size, hidden_size)
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
+                if cell_mem_init_tensor_rank == len(numbers1)
+                and all(
+                    cell_mem_init_tensor_sizes[d] == entry(numbers1, d) or cell_mem_init_tensor_sizes[d] == 1
+                    for d in range(cell_mem_init_tensor_rank)
                 )
+                else ""
             )
-        if cell_mem_init_tensor is not None and entry(cell_mem_init_tensor_sizes, 1) != direction_count:
             violations.append(
                 Violation(
                     "DML-LSTM-cell-mem-init-shape",
-                    "CellMemInitTensor.Sizes[1]",
-                    "CellMemInitTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
-                    (entry(cell_mem_init_tensor_sizes, 1), direction_count),
-                    entry(cell_mem_init_tensor_sizes, 1),
-                    direction_count,
-                )
-            )
-        if cell_mem_init_tensor is not None and entry(cell_mem_init_tensor_sizes, 2) != batch_size:
-            violations.append(
-                Violation(
-                    "DML-LSTM-cell-mem-init-shape",
-                    "CellMemInitTensor.Sizes[2]",
-                    "CellMemInitTensor.Sizes[2] is {}; it must equal InputTensor.Sizes[2], {}",
-                    (entry(cell_mem_init_tensor_sizes, 2), batch_size),
-                    entry(cell_mem_init_tensor_sizes, 2),
-                    batch_size,
-                )
-            )
-        if cell_mem_init_tensor is not None and entry(cell_mem_init_tensor_sizes, 3) != hidden_size:
-            violations.append(
-                Violation(
-                    "DML-LSTM-cell-mem-init-shape",
-                    "CellMemInitTensor.Sizes[3]",
-                    "CellMemInitTensor.Sizes[3] is {}; it must equal RecurrenceTensor.Sizes[3], {}",
-                    (entry(cell_mem_init_tensor_sizes, 3), hidden_size),
-                    entry(cell_mem_init_tensor_sizes, 3),
-                    hidden_size,
+                    "CellMemInitTensor.Sizes",
+                    "CellMemInitTensor.Sizes is {}; it must be [1, direction count, batch size, hidden "
+                    "size], that is {}{}",
+                    (cell_mem_init_tensor_sizes, numbers1, hint),
+                    cell_mem_init_tensor_sizes,
+                    numbers1,
                 )
             )
         # DML-LSTM-peephole-shape
-        if peephole_tensor is not None and entry(peephole_tensor_sizes, 0) != 1:
-            violations.append(
-                Violation(
-                    "DML-LSTM-peephole-shape",
-                    "PeepholeTensor.Sizes[0]",
-                    "PeepholeTensor.Sizes[0] is {}; it must equal 1",
-                    (entry(peephole_tensor_sizes, 0),),
-                    entry(peephole_tensor_sizes, 0),
-                    1,
+        if peephole_tensor is not None and peephole_tensor_sizes != (1, 1, direction_count, 3 * hidden_size):
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {[1, 1, direction_count, 3 * hidden_size]}, with "
+                "a stride of 0 in each dimension that repeats"
+                if peephole_tensor_rank == len((1, 1, direction_count, 3 * hidden_size))
+                and all(
+                    peephole_tensor_sizes[d] == entry((1, 1, direction_count, 3 * hidden_size), d)
+                    or peephole_tensor_sizes[d] == 1
+                    for d in range(peephole_tensor_rank)
                 )
+                else ""
             )
-        if peephole_tensor is not None and entry(peephole_tensor_sizes, 1) != 1:
             violations.append(
                 Violation(
                     "DML-LSTM-peephole-shape",
-                    "PeepholeTensor.Sizes[1]",
-                    "PeepholeTensor.Sizes[1] is {}; it must equal 1",
-                    (entry(peephole_tensor_sizes, 1),),
-                    entry(peephole_tensor_sizes, 1),
-                    1,
-                )
-            )
-        if peephole_tensor is not None and entry(peephole_tensor_sizes, 2) != direction_count:
-            violations.append(
-                Violation(
-                    "DML-LSTM-peephole-shape",
-                    "PeepholeTensor.Sizes[2]",
-                    "PeepholeTensor.Sizes[2] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
-                    (entry(peephole_tensor_sizes, 2), direction_count),
-                    entry(peephole_tensor_sizes, 2),
-                    direction_count,
-                )
-            )
-        if peephole_tensor is not None and entry(peephole_tensor_sizes, 3) != hidden_size * 3:
-            violations.append(
-                Violation(
-                    "DML-LSTM-peephole-shape",
-                    "PeepholeTensor.Sizes[3]",
-                    "PeepholeTensor.Sizes[3] is {}; it must equal RecurrenceTensor.Sizes[3] ({}) x 3, {}",
-                    (entry(peephole_tensor_sizes, 3), entry(recurrence_tensor_sizes, 3), hidden_size * 3),
-                    entry(peephole_tensor_sizes, 3),
-                    hidden_size * 3,
+                    "PeepholeTensor.Sizes",
+                    "PeepholeTensor.Sizes is {}; it must be [1, 1, direction count, 3 x hidden size], that "
+                    "is {}{}",
+                    (peephole_tensor_sizes, (1, 1, direction_count, 3 * hidden_size), hint),
+                    peephole_tensor_sizes,
+                    (1, 1, direction_count, 3 * hidden_size),
                 )
             )
         # DML-LSTM-output-cell-single-shape
-        if output_cell_single_tensor is not None and entry(output_cell_single_tensor_sizes, 0) != 1:
-            number1 = entry(output_cell_single_tensor_sizes, 0)
-            violations.append(
-                Violation(
-                    "DML-LSTM-output-cell-single-shape",
-                    "OutputCellSingleTensor.Sizes[0]",
-                    "OutputCellSingleTensor.Sizes[0] is {}; it must equal 1",
-                    (number1,),
-                    number1,
-                    1,
-                )
-            )
         if (
             output_cell_single_tensor is not None
-            and entry(output_cell_single_tensor_sizes, 1) != direction_count
+            and output_cell_single_tensor_sizes != (1, direction_count, batch_size, hidden_size)
         ):
-            number1 = entry(output_cell_single_tensor_sizes, 1)
+            numbers1 = (1, direction_count, batch_size, hidden_size)
             violations.append(
                 Violation(
                     "DML-LSTM-output-cell-single-shape",
-                    "OutputCellSingleTensor.Sizes[1]",
-                    "OutputCellSingleTensor.Sizes[1] is {}; it must equal RecurrenceTensor.Sizes[1], {}",
-                    (number1, direction_count),
-                    number1,
-                    direction_count,
-                )
-            )
-        if output_cell_single_tensor is not None and entry(output_cell_single_tensor_sizes, 2) != batch_size:
-            number1 = entry(output_cell_single_tensor_sizes, 2)
-            violations.append(
-                Violation(
-                    "DML-LSTM-output-cell-single-shape",
-                    "OutputCellSingleTensor.Sizes[2]",
-                    "OutputCellSingleTensor.Sizes[2] is {}; it must equal InputTensor.Sizes[2], {}",
-                    (number1, batch_size),
-                    number1,
-                    batch_size,
-                )
-            )
-        if output_cell_single_tensor is not None and entry(output_cell_single_tensor_sizes, 3) != hidden_size:
-            number1 = entry(output_cell_single_tensor_sizes, 3)
-            violations.append(
-                Violation(
-                    "DML-LSTM-output-cell-single-shape",
-                    "OutputCellSingleTensor.Sizes[3]",
-                    "OutputCellSingleTensor.Sizes[3] is {}; it must equal RecurrenceTensor.Sizes[3], {}",
-                    (number1, hidden_size),
-                    number1,
-                    hidden_size,
+                    "OutputCellSingleTensor.Sizes",
+                    "OutputCellSingleTensor.Sizes is {}; it must be [1, direction count, batch size, hidden "
+                    "size], that is {}",
+                    (output_cell_single_tensor_sizes, numbers1),
+                    output_cell_single_tensor_sizes,
+                    numbers1,
                 )
             )
         if violations:
             return judgement.reliable(self, violations)
         return judgement.fused(self, level)
 
-    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+    def own_advice(self, level: LevelLike) -> list[Violation]:
         """The advice that a valid description draws, without its fused activations."""
         output_sequence_tensor = self.OutputSequenceTensor
         output_single_tensor = self.OutputSingleTensor
@@ -1285,8 +1077,8 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-output-given",
                     "OutputSequenceTensor",
-                    "OutputSequenceTensor, OutputSingleTensor and OutputCellSingleTensor are absent; one of "
-                    "them should be given (without an output there is nothing to compute)",
+                    "OutputSequenceTensor, OutputSingleTensor and OutputCellSingleTensor are absent; at "
+                    "least one of them should be given (without an output there is nothing to compute)",
                 )
             )
         # DML-LSTM-clip-threshold-range

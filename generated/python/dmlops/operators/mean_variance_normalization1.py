@@ -14,7 +14,7 @@ from .. import enums, judgement, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
 from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
@@ -228,7 +228,7 @@ class MeanVarianceNormalization1(Description):
         made: MeanVarianceNormalization1 = new
         return made
 
-    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
+    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to fix them.
 
         A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
@@ -335,7 +335,7 @@ class MeanVarianceNormalization1(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION1-scale-required",
                     "ScaleTensor",
-                    "ScaleTensor is absent; it must be given (before feature level 5.2 scale and bias come "
+                    "ScaleTensor is absent; below feature level 5.2 it must be given (scale and bias come "
                     "together)",
                 )
             )
@@ -345,7 +345,7 @@ class MeanVarianceNormalization1(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION1-bias-required",
                     "BiasTensor",
-                    "BiasTensor is absent; it must be given (before feature level 5.2 scale and bias come "
+                    "BiasTensor is absent; below feature level 5.2 it must be given (scale and bias come "
                     "together)",
                 )
             )
@@ -489,8 +489,8 @@ class MeanVarianceNormalization1(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels",
                     "ScaleTensor.Sizes[1]",
-                    "ScaleTensor.Sizes[1] is {}; it must equal InputTensor.Sizes[1], {} (before feature "
-                    "level 4.0 channels are not broadcast)",
+                    "ScaleTensor.Sizes[1] is {}; below feature level 4.0 it must equal "
+                    "InputTensor.Sizes[1], {} (channels are not broadcast)",
                     (entry(scale_tensor_sizes, 1), entry(input_tensor_sizes, 1)),
                     entry(scale_tensor_sizes, 1),
                     entry(input_tensor_sizes, 1),
@@ -506,8 +506,8 @@ class MeanVarianceNormalization1(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels",
                     "BiasTensor.Sizes[1]",
-                    "BiasTensor.Sizes[1] is {}; it must equal InputTensor.Sizes[1], {} (before feature "
-                    "level 4.0 channels are not broadcast)",
+                    "BiasTensor.Sizes[1] is {}; below feature level 4.0 it must equal InputTensor.Sizes[1], "
+                    "{} (channels are not broadcast)",
                     (entry(bias_tensor_sizes, 1), entry(input_tensor_sizes, 1)),
                     entry(bias_tensor_sizes, 1),
                     entry(input_tensor_sizes, 1),
@@ -517,7 +517,7 @@ class MeanVarianceNormalization1(Description):
             return judgement.reliable(self, violations)
         return judgement.fused(self, level)
 
-    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+    def own_advice(self, level: LevelLike) -> list[Violation]:
         """The advice that a valid description draws, without its fused activations."""
         input_tensor = self.InputTensor
         axis_count = self.AxisCount
@@ -551,9 +551,9 @@ class MeanVarianceNormalization1(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow",
                     "InputTensor.DataType",
-                    "InputTensor.DataType is {}; it should differ from FLOAT16 (in FLOAT16 the variance "
-                    "overflows in DirectML where it passes 65504, and the elements are divided by infinity)",
-                    (name_of(enums.TensorDataType, input_tensor_data_type),),
+                    "InputTensor.DataType should not be FLOAT16 (in FLOAT16 the variance overflows in "
+                    "DirectML where it passes 65504, and the elements are divided by infinity)",
+                    (),
                     name_of(enums.TensorDataType, input_tensor_data_type),
                 )
             )

@@ -14,7 +14,7 @@ from .. import enums, judgement, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
 from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
@@ -498,7 +498,7 @@ class MultiheadAttention1(Description):
         made: MultiheadAttention1 = new
         return made
 
-    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
+    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to fix them.
 
         A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
@@ -743,8 +743,8 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-query-given",
                     "QueryTensor",
-                    "QueryTensor, StackedQueryKeyTensor and StackedQueryKeyValueTensor are absent; one of "
-                    "them must be given (queries come from one of these)",
+                    "QueryTensor, StackedQueryKeyTensor and StackedQueryKeyValueTensor are absent; at least "
+                    "one of them must be given (queries come from one of these)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-key-given
@@ -760,7 +760,8 @@ class MultiheadAttention1(Description):
                     "DML-MULTIHEAD_ATTENTION1-key-given",
                     "KeyTensor",
                     "KeyTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor "
-                    "and PastKeyTensor are absent; one of them must be given (keys come from one of these)",
+                    "and PastKeyTensor are absent; at least one of them must be given (keys come from one "
+                    "of these)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-value-given
@@ -1353,8 +1354,9 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes",
                     "StackedKeyValueTensor.Sizes",
-                    "StackedKeyValueTensor.Sizes is {}; it must be {} (batch, key sequence, "
-                    "KeyValueHeadCount, keys and values, head size){}",
+                    "StackedKeyValueTensor.Sizes is {}; it must be [batch size, key sequence length, "
+                    "KeyValueHeadCount, 2, head size], that is {} (batch, key sequence, KeyValueHeadCount, "
+                    "keys and values, head size){}",
                     (stacked_key_value_tensor_sizes, numbers1, hint),
                     stacked_key_value_tensor_sizes,
                     numbers1,
@@ -1672,7 +1674,7 @@ class MultiheadAttention1(Description):
             )
         return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+    def own_advice(self, level: LevelLike) -> list[Violation]:
         """The advice that a valid description draws, without its fused activations."""
         query_tensor = self.QueryTensor
         key_tensor = self.KeyTensor

@@ -13,7 +13,7 @@ from .. import enums, judgement, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
 from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
@@ -205,7 +205,7 @@ class RoiAlign(Description):
         made: RoiAlign = new
         return made
 
-    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
+    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to fix them.
 
         A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
@@ -317,6 +317,8 @@ class RoiAlign(Description):
         ):
             judgement.values(self, level, violations)
         roi_count = entry(roi_tensor_sizes, roi_tensor_rank - 2)
+        height = entry(output_tensor_sizes, 2)
+        width = entry(output_tensor_sizes, 3)
         # DML-ROI_ALIGN-same-type
         if roi_tensor_data_type != input_tensor_data_type:
             violations.append(
@@ -393,31 +395,22 @@ class RoiAlign(Description):
                 )
             )
         # DML-ROI_ALIGN-output-shape
-        if output_tensor_sizes[0] != roi_count:
+        if output_tensor_sizes != (roi_count, entry(input_tensor_sizes, 1), height, width):
+            numbers1 = (roi_count, entry(input_tensor_sizes, 1), height, width)
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN-output-shape",
-                    "OutputTensor.Sizes[0]",
-                    "OutputTensor.Sizes[0] is {}; it must equal ROITensor.Sizes[{}], {}",
-                    (output_tensor_sizes[0], roi_tensor_rank - 2, roi_count),
-                    output_tensor_sizes[0],
-                    roi_count,
-                )
-            )
-        if entry(output_tensor_sizes, 1) != entry(input_tensor_sizes, 1):
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN-output-shape",
-                    "OutputTensor.Sizes[1]",
-                    "OutputTensor.Sizes[1] is {}; it must equal InputTensor.Sizes[1], {}",
-                    (entry(output_tensor_sizes, 1), entry(input_tensor_sizes, 1)),
-                    entry(output_tensor_sizes, 1),
-                    entry(input_tensor_sizes, 1),
+                    "OutputTensor.Sizes",
+                    "OutputTensor.Sizes is {}; it must be [roi count, InputTensor.Sizes[1], height, width], "
+                    "that is {}",
+                    (output_tensor_sizes, numbers1),
+                    output_tensor_sizes,
+                    numbers1,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+    def own_advice(self, level: LevelLike) -> list[Violation]:
         """The advice that a valid description draws, without its fused activations."""
         minimum_samples_per_output = self.MinimumSamplesPerOutput
         maximum_samples_per_output = self.MaximumSamplesPerOutput

@@ -13,7 +13,7 @@ from .. import enums, judgement, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
 from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, TensorDataType, feature_level, name_of
+from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
 from ..tensor_rules import is_sound
@@ -130,7 +130,7 @@ class RoiPooling(Description):
         made: RoiPooling = new
         return made
 
-    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
+    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to fix them.
 
         A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
@@ -229,82 +229,42 @@ class RoiPooling(Description):
                 )
             )
         # DML-ROI_POOLING-roi-shape
-        if roi_tensor_sizes[0] != 1:
-            violations.append(
-                Violation(
-                    "DML-ROI_POOLING-roi-shape",
-                    "ROITensor.Sizes[0]",
-                    "ROITensor.Sizes[0] is {}; it must equal 1",
-                    (roi_tensor_sizes[0],),
-                    roi_tensor_sizes[0],
-                    1,
+        if roi_tensor_sizes != (1, 1, roi_count, 5):
+            hint = (
+                f"; DirectML broadcasts by strides: Sizes {[1, 1, roi_count, 5]}, with a stride of 0 in "
+                "each dimension that repeats"
+                if roi_tensor_rank == len((1, 1, roi_count, 5))
+                and all(
+                    roi_tensor_sizes[d] == entry((1, 1, roi_count, 5), d) or roi_tensor_sizes[d] == 1
+                    for d in range(roi_tensor_rank)
                 )
+                else ""
             )
-        if entry(roi_tensor_sizes, 1) != 1:
             violations.append(
                 Violation(
                     "DML-ROI_POOLING-roi-shape",
-                    "ROITensor.Sizes[1]",
-                    "ROITensor.Sizes[1] is {}; it must equal 1",
-                    (entry(roi_tensor_sizes, 1),),
-                    entry(roi_tensor_sizes, 1),
-                    1,
-                )
-            )
-        if entry(roi_tensor_sizes, 3) != 5:
-            violations.append(
-                Violation(
-                    "DML-ROI_POOLING-roi-shape",
-                    "ROITensor.Sizes[3]",
-                    "ROITensor.Sizes[3] is {}; it must equal 5",
-                    (entry(roi_tensor_sizes, 3),),
-                    entry(roi_tensor_sizes, 3),
-                    5,
+                    "ROITensor.Sizes",
+                    "ROITensor.Sizes is {}; it must be [1, 1, roi count, 5], that is {}{}",
+                    (roi_tensor_sizes, (1, 1, roi_count, 5), hint),
+                    roi_tensor_sizes,
+                    (1, 1, roi_count, 5),
                 )
             )
         # DML-ROI_POOLING-output-shape
-        if output_tensor_sizes[0] != roi_count:
+        if (
+            output_tensor_sizes
+            != (roi_count, entry(input_tensor_sizes, 1), pooled_size.Height, pooled_size.Width)
+        ):
+            numbers1 = (roi_count, entry(input_tensor_sizes, 1), pooled_size.Height, pooled_size.Width)
             violations.append(
                 Violation(
                     "DML-ROI_POOLING-output-shape",
-                    "OutputTensor.Sizes[0]",
-                    "OutputTensor.Sizes[0] is {}; it must equal ROITensor.Sizes[2], {}",
-                    (output_tensor_sizes[0], roi_count),
-                    output_tensor_sizes[0],
-                    roi_count,
-                )
-            )
-        if entry(output_tensor_sizes, 1) != entry(input_tensor_sizes, 1):
-            violations.append(
-                Violation(
-                    "DML-ROI_POOLING-output-shape",
-                    "OutputTensor.Sizes[1]",
-                    "OutputTensor.Sizes[1] is {}; it must equal InputTensor.Sizes[1], {}",
-                    (entry(output_tensor_sizes, 1), entry(input_tensor_sizes, 1)),
-                    entry(output_tensor_sizes, 1),
-                    entry(input_tensor_sizes, 1),
-                )
-            )
-        if entry(output_tensor_sizes, 2) != pooled_size.Height:
-            violations.append(
-                Violation(
-                    "DML-ROI_POOLING-output-shape",
-                    "OutputTensor.Sizes[2]",
-                    "OutputTensor.Sizes[2] is {}; it must equal PooledSize.Height, {}",
-                    (entry(output_tensor_sizes, 2), pooled_size.Height),
-                    entry(output_tensor_sizes, 2),
-                    pooled_size.Height,
-                )
-            )
-        if entry(output_tensor_sizes, 3) != pooled_size.Width:
-            violations.append(
-                Violation(
-                    "DML-ROI_POOLING-output-shape",
-                    "OutputTensor.Sizes[3]",
-                    "OutputTensor.Sizes[3] is {}; it must equal PooledSize.Width, {}",
-                    (entry(output_tensor_sizes, 3), pooled_size.Width),
-                    entry(output_tensor_sizes, 3),
-                    pooled_size.Width,
+                    "OutputTensor.Sizes",
+                    "OutputTensor.Sizes is {}; it must be [roi count, InputTensor.Sizes[1], "
+                    "PooledSize.Height, PooledSize.Width], that is {}",
+                    (output_tensor_sizes, numbers1),
+                    output_tensor_sizes,
+                    numbers1,
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

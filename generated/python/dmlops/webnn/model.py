@@ -15,7 +15,7 @@ from ..counterparts import Signature, operation
 from ..counterparts.describe import Execute, Plan, inferred
 from ..counterparts.node import Node, Nodes, planned
 from ..counterparts.tensors import Impossible, Tensor, Undecided, View
-from ..enums import FeatureLevel, TensorDataType, feature_level
+from ..enums import FeatureLevel, LevelLike, TensorDataType, feature_level
 from ..quoting import shown
 from .operands import Unreadable, arguments, operand
 
@@ -38,7 +38,7 @@ class Model(Nodes):
     outputs: tuple[str, ...]
 
 
-def read(graph: Any, level: FeatureLevel | str | None = None) -> Model:
+def read(graph: Any, level: LevelLike | None = None) -> Model:
     """Maps a graph, given in the JSON form of W3C's cases, to DirectML.
 
     Raises Unreadable if it has another form, and ValueError for a level that does not exist.
@@ -68,7 +68,7 @@ def read(graph: Any, level: FeatureLevel | str | None = None) -> Model:
 def run(
     graph: Any,
     arrays: Mapping[str, Any] | None = None,
-    level: FeatureLevel | str | None = None,
+    level: LevelLike | None = None,
     execute: Execute = reference.run,
 ) -> dict[str, np.ndarray]:
     """The outputs of a graph by name, each operation in the form that is chosen for the level.
