@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import json
+import re
+import subprocess
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 from hypothesis import given, settings
@@ -14,17 +20,22 @@ from numpy.lib.stride_tricks import as_strided
 from onnx import numpy_helper, parser
 
 import dmlops
+from c_runner import WARNINGS, compiler
 from dmlops import TensorDesc, gpu, reference
+from dmlops.__main__ import main
 from dmlops.gpu.device import Device
+from dmlops.gpu.graphs import execute
 from dmlops.gpu.graphs.arena import Lifetime, assign
 from dmlops.gpu.graphs.program import program
 from dmlops.gpu.graphs.views import recast
+from dmlops.terminal import progress_for
 from gpu_device import device
 from test_onnx_running import BY_DATA, branching
 from webnn_gpu import CASES, differing
 
 __all__ = ["device"]
 
+ROOT = Path(__file__).parents[1]
 RANDOM = np.random.default_rng(5)
 TOLERANCE = {"float32": 1e-5, "float16": 2e-3}
 
@@ -210,6 +221,111 @@ def test_conformance_cases_of_webnn(device: Any) -> None:
     chosen = [case for case in list(by_file.values())[::4] if not case["file"].startswith(("lstm", "gru"))]
     assert len(chosen) > 15
     assert list(differing(chosen, device)) == []
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A folder with a model and an array for its input."""
+    onnx.save(model(), tmp_path / "model.onnx")
+    np.save(tmp_path / "x.npy", real(2, 4, 6))
+    return tmp_path
+
+
+def on_gpu(files: Path, *options: str) -> int:
+    command = ["onnx", "run", str(files / "model.onnx"), "--gpu", "--input", str(files / "x.npy")]
+    return main([*command, "--output", str(files / "out.npz"), *options])
+
+
+def test_the_command_runs_checks_and_profiles(files: Path, device: Any, capsys: Any) -> None:
+    assert on_gpu(files, "--check", "--profile", "--html", str(files / "times.html")) == 0
+    out = capsys.readouterr().out
+    assert "check: no difference" in out and re.search(r"memory: \d+ bytes for tensors", out)
+    assert re.search(r"^m0 +GEMM +[\d.]+ +[\d.]+% ", out, re.MULTILINE)
+    page = (files / "times.html").read_text(encoding="utf-8")
+    assert page.count("<rect") == page.count("<tr><td>") > 2
+    expected = runtime(onnx.load(files / "model.onnx"), {"x": np.load(files / "x.npy")})
+    near(dict(np.load(files / "out.npz")), expected)
+
+
+@pytest.mark.parametrize("check", ["nodes", "outputs"])
+def test_a_wrong_shader_is_found_and_named(
+    files: Path, device: Any, monkeypatch: Any, capsys: Any, check: str
+) -> None:
+    own = execute.shader
+
+    def spoiled(operator: str) -> str:
+        greater = operator == "ELEMENT_WISE_LOGICAL_GREATER_THAN"
+        return own("ELEMENT_WISE_LOGICAL_LESS_THAN" if greater else operator)
+
+    monkeypatch.setattr(execute, "shader", spoiled)
+    assert on_gpu(files, "--check", check) == 1
+    name = "z, OutputTensor" if check == "nodes" else "z"
+    assert f"check: {name} differs in 48 elements: [0, 0" in capsys.readouterr().out
+
+
+def test_which_input_an_array_is_for(files: Path, capsys: Any) -> None:
+    head = '<ir_version: 8, opset_import: ["" : 17]>'
+    made = parser.parse_model(f"{head} g (float[2] a, float[2] b) => (float[2] y) {{ y = Add(a, b) }}")
+    onnx.save(made, files / "model.onnx")
+    assert on_gpu(files) == 2
+    assert "INPUT=FILE; there are a, b" in capsys.readouterr().err
+
+
+def test_a_bar_shows_progress_on_a_terminal() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    assert progress_for(io.StringIO(), "shaders") is None
+    terminal = Terminal()
+    draw = progress_for(terminal, "shaders")
+    assert draw is not None
+    draw(1, 3)
+    assert terminal.getvalue() == "\rshaders [##########....................] 1/3"
+    draw(3, 3)
+    assert terminal.getvalue().rpartition("\r")[0].endswith(" ")
+
+
+@pytest.mark.parametrize("name", ["gcc", "clang"])
+def test_the_player_runs_a_plan(files: Path, device: Any, name: str, capsys: Any) -> None:
+    plan = files / "plan"
+    assert main(["plan", str(files / "model.onnx"), "--out", str(plan), "--dim", "n=2"]) == 0
+    told = json.loads((plan / "plan.json").read_text(encoding="utf-8"))
+    assert all(region["offset"] % 256 == 0 for region in told["regions"])
+    program = files / "player"
+    command = [compiler(name), "-std=c11", *WARNINGS, str(ROOT / "examples/player.c"), "-lvulkan"]
+    built = subprocess.run([*command, "-o", str(program)], capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    arrays = {"x": np.load(files / "x.npy")}
+    arrays["x"].tofile(files / "x.bin")
+    outputs = [files / "y.bin", files / "z.bin"]
+    subprocess.run([program, plan, files / "x.bin", *outputs], check=True)
+    found = {
+        one["name"]: np.fromfile(file, one["type"].lower()).reshape(one["sizes"])
+        for one, file in zip(told["outputs"], outputs, strict=True)
+    }
+    expected = runtime(onnx.load(files / "model.onnx"), arrays)
+    near(found, {"y": expected["y"], "z": expected["z"].astype(np.uint8)})
+
+
+def test_plans_of_graphs_and_for_direct3d(files: Path) -> None:
+    graph = files / "graph.json"
+    graph.write_text(json.dumps(split_heads("float16").to_json()))
+    plan = files / "plan"
+    assert main(["plan", str(graph), "--out", str(plan), "--target", "dxil"]) == 0
+    told = json.loads((plan / "plan.json").read_text(encoding="utf-8"))
+    for one in told["shaders"]:
+        assert gpu.is_signed((plan / one["file"]).read_bytes())
+    assert next(one["operator"] for one in told["nodes"]) == "ACTIVATION_TANH"
+
+
+def test_what_has_no_plan_says_why(files: Path, capsys: Any) -> None:
+    path = str(files / "model.onnx")
+    assert main(["plan", path, "--out", str(files / "plan")]) == 1
+    assert "the dimension n of x is not known; --dim NAME=SIZE" in capsys.readouterr().err
+    onnx.save(branching(BY_DATA), path)
+    assert main(["plan", path, "--out", str(files / "plan"), "--shape", "x=1,4"]) == 1
+    assert "depends on what is in its inputs" in capsys.readouterr().err
 
 
 def test_a_device_without_room_names_the_bytes(device: Any, monkeypatch: Any) -> None:

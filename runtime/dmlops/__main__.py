@@ -12,7 +12,15 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any, BinaryIO, NoReturn
 
-from . import __version__, container_command, onnx_command, overview, registry, verify_command
+from . import (
+    __version__,
+    container_command,
+    onnx_command,
+    overview,
+    plan_command,
+    registry,
+    verify_command,
+)
 from .answers import explained, inferred, judged
 from .arguments import known_level
 from .completion import SHELLS, Words, script, words_of
@@ -142,6 +150,7 @@ def _parser() -> argparse.ArgumentParser:
     _json(one)
     graph_command.add(command)
     onnx_command.add(command)
+    plan_command.add(command)
     verify_command.add(command)
     container_command.add(command)
     one = command("schema", _schema, "Print a JSON Schema of descriptions, or of graphs, for editors")

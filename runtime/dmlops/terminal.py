@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -31,6 +31,21 @@ class Style:
 
 
 PLAIN = Style()
+BAR = 30  # characters
+
+
+def progress_for(stream: TextIO, what: str) -> Callable[[int, int], None] | None:
+    """What draws a bar of the work done, and removes it at the end; None if the stream is no terminal."""
+    if not stream.isatty():
+        return None
+
+    def draw(done: int, count: int) -> None:
+        full = BAR * done // count
+        text = f"{what} [{'#' * full}{'.' * (BAR - full)}] {done}/{count}"
+        stream.write(f"\r{text}" if done < count else f"\r{' ' * len(text)}\r")
+        stream.flush()
+
+    return draw
 
 
 def style_for(stream: TextIO, environment: Mapping[str, str] = os.environ) -> Style:

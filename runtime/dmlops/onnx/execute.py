@@ -91,7 +91,7 @@ class Runner:
         """An input of a graph or subgraph."""
         return array
 
-    def compute(self, plan: Plan, arrays: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+    def compute(self, name: str, plan: Plan, arrays: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         """The outputs of a node, by tensor."""
         return plan.run(arrays, self.execute)
 
@@ -127,7 +127,7 @@ class Runner:
             made = describe(graph, node, self.at)
         found: Mapping[str, np.ndarray] = {}
         if made.plan is not None and made.fits(self.at):
-            found = self.compute(made.plan, arrays)
+            found = self.compute(made.name, made.plan, arrays)
         elif any(name and graph.value(name) is None for name in node.output):
             reason = made.reason or f"it needs feature level {made.level}"
             raise NotRunnable(f"{made.operator} {made.name}: {reason}")

@@ -8,7 +8,9 @@ from typing import Any
 
 from ..counterparts import operation, without_domain
 from ..counterparts.node import Node, Nodes, planned
+from ..counterparts.tensors import Impossible, Undecided
 from ..enums import FeatureLevel, LevelLike, feature_level
+from ..tensor import TensorDesc
 from .graph import Graph, Unreadable, Value, branches, is_op, key, load, opset, prepared, symbols, walk
 
 __all__ = ["Model", "Node", "Unreadable", "describe", "read", "whole"]
@@ -36,6 +38,27 @@ def read(
     at = None if level is None else feature_level(level)
     model = whole(load(source), dims or {}, at, shapes)
     return Model(tuple(_nodes(model, model.graph, None, at)), at, opset(model) or 0, tuple(symbols(model)))
+
+
+def inputs(
+    source: Any, dims: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+) -> dict[str, TensorDesc]:
+    """The inputs of a model without an initializer, with data types and sizes. A scalar has one dimension.
+
+    Raises ValueError for one whose data type or sizes are not known, and what `read` raises.
+    """
+    model = prepared(load(source), dims, shapes=shapes)
+    graph = Graph(model, model.graph)
+    given = {one.name for one in model.graph.initializer}
+    found: dict[str, TensorDesc] = {}
+    for one in model.graph.input:
+        if one.name not in given:
+            tensor = graph.tensor(one.name)
+            try:
+                found[one.name] = TensorDesc(tensor.decided_type, tensor.decided_sizes)
+            except (Undecided, Impossible) as error:
+                raise ValueError(f"{error}; --dim NAME=SIZE or --shape INPUT=SIZES sets sizes") from None
+    return found
 
 
 def whole(

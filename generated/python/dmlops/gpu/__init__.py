@@ -9,7 +9,7 @@ Needs the packages of the extra `gpu` (Vulkan bindings, a shader compiler) and a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..arrays import checked, of_tensor
 from ..compute import computation
 from ..description import Description
-from ..enums import FeatureLevel
+from ..enums import LevelLike
 from ..errors import InvalidDescription
 from ..graph import Graph
 from ..plain import is_a
@@ -105,7 +105,7 @@ def run(
 def compile(
     source: Any,
     device: Device | str | int | None = None,
-    level: FeatureLevel | str | None = None,
+    level: LevelLike | None = None,
     dims: Mapping[str, int] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Compiled | CompiledModel:
@@ -121,14 +121,13 @@ def compile(
     """
     from .device import Device
     from .graphs.execute import compile_graph
-    from .graphs.traced import CompiledModel, OnnxModel, WebnnModel
+    from .graphs.traced import CompiledModel, traceable
 
     target = Device.open(device)
     if is_a(source, Graph):
         return compile_graph(source, target, progress)
-    is_webnn = isinstance(source, Mapping)
-    model = WebnnModel(source, level) if is_webnn else OnnxModel(source, level, dims)
-    return CompiledModel(model, target, progress)
+    make = partial(compile_graph, device=target, progress=progress, packed=True)
+    return CompiledModel(traceable(source, level, dims), make)
 
 
 def checked_description(desc: Description) -> None:

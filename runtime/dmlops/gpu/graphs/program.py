@@ -105,7 +105,6 @@ def program(
     capabilities: Capability = NO_CAPABILITIES,
     packed: bool = False,
     keep: bool = False,
-    constants: Mapping[str, Any] | None = None,
 ) -> Program:
     """The program of a graph, for regions at multiples of `alignment` bytes.
 
@@ -157,7 +156,7 @@ class _Layout:
         for number, port in enumerate(net.ports):
             key = INPUTS, number
             if key in last:
-                self._new(key, max(port.size, sizes[key]), 0, last[key])
+                self._new(key, max(port.size, sizes[key]), 0, end if self.keep else last[key])
         for key in sorted(last.keys() - self.of.keys()):
             node = net.graph.nodes[key[0]]
             if node.desc is None:

@@ -24,13 +24,13 @@ from ..pipelines import BoundPipeline
 from ..resources import Binding, Buffer
 from ..vulkan_api import vk
 from .arena import Arena
-from .program import End, Program, Region, Shader, Step, program
+from .program import End, Program, Region, Shader, program
 
 Progress = Callable[[int, int], None]
 """Called with the number of shaders that are compiled, and of all."""
 
-Between = Callable[[Any, Step], None]
-"""Records commands after a step."""
+Between = Callable[[Any, int], None]
+"""Records commands before the first step and after each, given the number of steps so far."""
 
 
 class Memory(NamedTuple):
@@ -99,7 +99,8 @@ class Compiled:
         """A tensor as the last run left it. Its memory may serve others since, unless the program keeps
         all."""
         with self.device.turn():
-            return array_of(tensor, self.device.download(self._memory["arena"], region.size, region.offset))
+            memory = self._memory[region.memory]
+            return array_of(tensor, self.device.download(memory, region.size, region.offset))
 
     def close(self) -> None:
         """Frees its memory on the device."""
@@ -176,7 +177,9 @@ class Compiled:
                 size, place = end.region.size, self._place(end, uploads=True)
                 copy(commands, self._upload, arena, size, place, end.region.offset)
             barrier(commands)
-            for step, pipeline in zip(found.steps, bound, strict=True):
+            if between is not None:
+                between(commands, 0)
+            for done, (step, pipeline) in enumerate(zip(found.steps, bound, strict=True), 1):
                 if step.waits:
                     barrier(commands)
                 if pipeline is None:
@@ -184,7 +187,7 @@ class Compiled:
                 else:
                     pipeline.record(commands, (*step.groups, 1))
                 if between is not None:
-                    between(commands, step)
+                    between(commands, done)
             barrier(commands)
             for end in found.outputs:
                 source, place = self._memory[end.region.memory], self._place(end, uploads=False)
@@ -201,11 +204,15 @@ _PIECE = 64 << 20  # bytes of weights that are uploaded at once
 
 
 def compile_graph(
-    graph: Graph, device: Device, progress: Progress | None = None, packed: bool = False, keep: bool = False
+    graph: Graph,
+    device: Device,
+    progress: Progress | None = None,
+    packed: bool = False,
+    keep: bool = False,
+    kind: type[Compiled] = Compiled,
 ) -> Compiled:
     """The graph on a device; `packed` and `keep` are as for `program`."""
-    found = program(graph, device.alignment, device.capabilities, packed, keep)
-    return Compiled(found, device, progress)
+    return kind(program(graph, device.alignment, device.capabilities, packed, keep), device, progress)
 
 
 def content(end: End, arrays: Mapping[str, Any]) -> memoryview | bytes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from math import inf
 from typing import Any, NamedTuple
 
 from ...computations.map import Map
@@ -38,8 +39,9 @@ def fuse(net: Net, capabilities: Capability = NO_CAPABILITIES) -> None:
         (source,) = sources
         if source[:2] in kept or source.node not in net.descs or len(readers[source[:2]]) > 1:
             continue
-        fused = together(net.descs[source.node], net.descs[at])
-        if fused is not None and _has_plan(fused, capabilities):
+        apart = net.descs[source.node], net.descs[at]
+        fused = together(*apart)
+        if fused is not None and _dispatches(capabilities, fused) < _dispatches(capabilities, *apart):
             _merge(net, source.node, at, fused)
 
 
@@ -158,9 +160,9 @@ def _expression(desc: Description) -> _Term | None:
     return found if isinstance(found, _Term) else None
 
 
-def _has_plan(desc: Description, capabilities: Capability) -> bool:
+def _dispatches(capabilities: Capability, *descs: Description) -> float:
+    """How many dispatches operators take; a shader that lacks an activation takes one more for it."""
     try:
-        planned(desc, capabilities)
+        return sum(len(planned(desc, capabilities).dispatches) for desc in descs)
     except Unsupported:
-        return False
-    return True
+        return inf

@@ -22,13 +22,12 @@ import numpy as np
 
 from ...counterparts.describe import Plan
 from ...counterparts.tensors import View
-from ...enums import FeatureLevel, TensorDataType, feature_level
+from ...enums import LevelLike, TensorDataType, feature_level
 from ...graph import Builder, Graph, Value
 from ...tensor import TensorDesc
-from ..device import Device
 from ..memory import tensor_bytes
 from ..programs import key_of
-from .execute import Compiled, Memory, Progress, compile_graph
+from .execute import Compiled, Memory
 
 MOST_KEPT = 32  # programs of a model
 
@@ -109,10 +108,10 @@ class Trace:
         data = array if isinstance(array, np.ndarray | np.generic) else None
         return Later(self, array.shape, array.dtype, data=None if data is None else np.asarray(data))
 
-    def add(self, plan: Plan, arrays: Mapping[str, Any]) -> dict[str, Later]:
+    def add(self, name: str, plan: Plan, arrays: Mapping[str, Any]) -> dict[str, Later]:
         """Adds the descriptions of a node; its outputs by tensor."""
         made: dict[tuple[str, bool], Later] = {}
-        for work in plan.work:
+        for number, work in enumerate(plan.work):
 
             def view(member: str, entry: int | None, views: Any = work.views) -> View:
                 found: View | list[View] = views[member]
@@ -128,7 +127,7 @@ class Trace:
                     return self._value(array.owner)
                 return self._constant(array, tensor.decided_type)
 
-            written = iter(self.builder.add(work.desc, value))
+            written = iter(self.builder.add(work.desc, value, f"{name}.{number}" if number else name))
             for member in work.desc.MEMBERS:
                 views = work.views.get(member.name)
                 if member.role != "output" or views is None:
@@ -202,7 +201,7 @@ class Whole(NamedTuple):
 class OnnxModel:
     """An ONNX model, a file's path or an `onnx.ModelProto`, to be traced."""
 
-    def __init__(self, source: Any, level: FeatureLevel | str | None, dims: Mapping[str, int] | None) -> None:
+    def __init__(self, source: Any, level: LevelLike | None, dims: Mapping[str, int] | None) -> None:
         from ...onnx.graph import load
 
         self._at = None if level is None else feature_level(level)
@@ -232,8 +231,8 @@ class OnnxModel:
             def given(self, array: Any) -> Any:
                 return array if isinstance(array, Later) else trace.given(array)
 
-            def compute(self, plan: Plan, arrays: Mapping[str, Any]) -> Any:
-                return trace.add(plan, arrays)
+            def compute(self, name: str, plan: Plan, arrays: Mapping[str, Any]) -> Any:
+                return trace.add(name, plan, arrays)
 
         def unused(*_: Any) -> Any:
             raise AssertionError("a trace computes nothing")
@@ -245,7 +244,7 @@ class OnnxModel:
 class WebnnModel:
     """A WebNN graph in the form of W3C's cases, to be traced."""
 
-    def __init__(self, source: Any, level: FeatureLevel | str | None) -> None:
+    def __init__(self, source: Any, level: LevelLike | None) -> None:
         from ... import webnn
 
         self._model = webnn.read(source, level)
@@ -266,8 +265,15 @@ class WebnnModel:
             else:
                 raise ValueError(f"the input {name} has no array")
         for node in model.nodes:
-            known |= trace.add(runnable(node, model.asked), known)
+            known |= trace.add(node.name, runnable(node, model.asked), known)
         return {name: known[name].reshape(model.tensors[name].shape) for name in model.outputs}
+
+
+def traceable(
+    source: Any, level: LevelLike | None = None, dims: Mapping[str, int] | None = None
+) -> OnnxModel | WebnnModel:
+    """A WebNN graph if `source` is a mapping, else an ONNX model."""
+    return WebnnModel(source, level) if isinstance(source, Mapping) else OnnxModel(source, level, dims)
 
 
 @dataclass(eq=False)
@@ -275,12 +281,11 @@ class CompiledModel:
     """A model on a device; calling it runs the model, with an array for each input.
 
     It is compiled on the first call with arrays of new shapes, and kept for later ones. `programs` are those
-    of the last call.
+    of the last call; `make` compiles a graph.
     """
 
     model: OnnxModel | WebnnModel
-    device: Device
-    progress: Progress | None = None
+    make: Callable[[Graph], Compiled]
     programs: list[Compiled] = field(default_factory=list)
     _wholes: dict[Hashable, Whole | None] = field(default_factory=dict)
     _kept: OrderedDict[Hashable, Compiled] = field(default_factory=OrderedDict)
@@ -343,7 +348,7 @@ class CompiledModel:
         key = key or _graph_key(graph)
         found = self._kept.get(key)
         if found is None:
-            found = compile_graph(graph, self.device, self.progress, packed=True)
+            found = self.make(graph)
             self._kept[key] = found
             while len(self._kept) > MOST_KEPT:
                 self._kept.popitem(last=False)[1].close()

@@ -51,15 +51,16 @@ def alias(net: Net, alignment: int, capabilities: Capability = NO_CAPABILITIES) 
 def _redirected(net: Net, at: int, alignment: int, capabilities: Capability) -> Any:
     """What changes if a view is left out: descriptions of its readers, their sources, and outputs of the
     graph; None if it has to stay."""
+    outputs = list(net.outputs(at))
+    seen_as = [view(net.descs[at], name, number) for number, (_, name, _) in enumerate(outputs)]
+    if None in seen_as:
+        return None
     sources = {name: (tensor, source) for _, name, tensor, source in net.inputs(at)}
     readers = net.readers()
     tensors: dict[int, dict[str, TensorDesc]] = {}
     reads: dict[tuple[int, int], Source] = {}
     ends: dict[int, tuple[Source, TensorDesc]] = {}
-    for order, (number, name, written) in enumerate(net.outputs(at)):
-        seen = view(net.descs[at], name, order)
-        if seen is None:
-            return None
+    for seen, (number, _, written) in zip(filter(None, seen_as), outputs, strict=True):
         base, source = sources[seen.input]
         offset = source.offset + seen.offset * base.DataType.bits // 8
         if offset % alignment or written.DataType != base.DataType:
