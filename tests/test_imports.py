@@ -19,7 +19,8 @@ LAYERS = (
     "memory source",
     "shape decode",
     "expr registry",
-    "written names sugar description changes failures general_rules graph_checks catalogue message sentence",
+    "written names sugar description changes failures general_rules graph_checks binding_checks catalogue "
+    "message sentence",
     "reads analysis",
     "schedules",
     "resolve",

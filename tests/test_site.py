@@ -58,7 +58,8 @@ def test_there_is_a_page_for_each_operator_and_level(pages: dict[str, Page]) -> 
 
 def test_every_rule_is_an_anchor_on_the_page_of_its_operator(pages: dict[str, Page]) -> None:
     for rule, text in rule_texts().items():
-        general = "graphs.html" if rule.startswith("DML-GRAPH-") else "general.html"
+        family = rule.split("-")[1]
+        general = {"GRAPH": "graphs.html", "BINDING": "bindings.html"}.get(family, "general.html")
         page = f"operators/{text.operator.lower()}.html" if text.operator else general
         assert rule in pages[page].ids
 
@@ -86,7 +87,7 @@ def test_the_search_leads_to_pages_and_anchors(site: Path, pages: dict[str, Page
     for member, operators in index["members"].items():
         assert all(member in ids[names[number]] for number in operators)
     for number, rule, _ in index["rules"]:
-        general = {-1: "general.html", -2: "graphs.html"}
+        general = {-1: "general.html", -2: "graphs.html", -3: "bindings.html"}
         assert rule in ids[general.get(number) or names[number]]
     for number, requirement, _ in index["data"]:
         assert f"data-{requirement}" in ids[names[number]]

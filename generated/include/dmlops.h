@@ -4440,6 +4440,99 @@ static inline size_t dmlops_advise_on_graph(
 static inline DML_FEATURE_LEVEL dmlops_min_feature_level_of_graph(
     const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, void* work);
 
+/* Bindings. */
+
+/* A range of a buffer, as in DML_BUFFER_BINDING. `buffer` is the same number for the same resource, 0 for no binding; its
+   address will do. `width` is the resource's size, `heap` its D3D12_HEAP_TYPE and `dimension` its
+   D3D12_RESOURCE_DIMENSION; each is 0 if it is not known. */
+typedef struct dmlops_range {
+    uint64_t buffer;
+    uint64_t offset;
+    uint64_t size;
+    uint64_t width;
+    uint32_t heap;
+    uint32_t dimension;
+} dmlops_range;
+
+/* A DML_BINDING_DESC: a BUFFER has one range, a BUFFER_ARRAY `count`. A range without a buffer is no binding. */
+typedef struct dmlops_binding_desc {
+    DML_BINDING_TYPE type;
+    const dmlops_range* ranges;
+    size_t count;
+} dmlops_binding_desc;
+
+/* What the binding of a tensor must satisfy; for an input of a graph, of all tensors that read it. */
+typedef struct dmlops_requirement {
+    const char* member; /* of the description; null for a graph */
+    int64_t entry;      /* the index if the member is an array, otherwise -1 */
+    uint64_t size;      /* TotalTensorSizeInBytes */
+    uint32_t alignment; /* GuaranteedBaseOffsetAlignment */
+    uint8_t present;    /* 0: the description has no such tensor, or no edge joins the graph's input or output */
+    uint8_t owned;      /* OWNED_BY_DML */
+    uint8_t in_place;   /* whether the operator can write an output to the range of this input */
+    uint32_t alike;     /* the outputs, as bits, whose elements lie as those of this input */
+} dmlops_requirement;
+
+/* The requirements of an operator's inputs, or of its outputs, in the order of dmlops_slots. Returns their number, 0 for an
+   unknown operator, and writes the first `capacity` of them; `member` points to a constant. */
+static inline size_t dmlops_requirements(const DML_OPERATOR_DESC* desc, int outputs, dmlops_requirement* out, size_t capacity);
+
+/* The requirements of a graph's inputs, or of its outputs, in linear time; edges that join nothing are ignored. `operators` is as
+   for dmlops_validate_graph. */
+static inline size_t dmlops_graph_requirements(
+    const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, int outputs, dmlops_requirement* out,
+    size_t capacity);
+
+/* An operator or a graph that is executed or initialized; messages show its name, such as "GEMM". */
+typedef struct dmlops_target {
+    const char* name;
+    int is_graph;
+    const dmlops_requirement* inputs;
+    size_t input_count;
+    const dmlops_requirement* outputs;
+    size_t output_count;
+    uint64_t persistent_size; /* PersistentResourceSize */
+} dmlops_target;
+
+typedef enum dmlops_phase { DMLOPS_EXECUTE, DMLOPS_INITIALIZE } dmlops_phase;
+
+/* The parts of a binding table, as bits. */
+typedef enum dmlops_part {
+    DMLOPS_PART_INPUTS = 1,
+    DMLOPS_PART_OUTPUTS = 2,
+    DMLOPS_PART_PERSISTENT = 4,
+    DMLOPS_PART_TEMPORARY = 8,
+    DMLOPS_PART_ALL = 15
+} dmlops_part;
+
+/* The contents of a binding table. */
+typedef struct dmlops_bindings {
+    dmlops_phase phase;
+    const dmlops_target* const* targets; /* the one that is executed, or those that are initialized */
+    size_t target_count;
+    uint64_t temporary_size; /* TemporaryResourceSize of what is executed, or of the initializer */
+    unsigned bound;          /* the parts that have been bound: nothing is said of others */
+    unsigned judged;         /* the parts to judge, each by itself and together with all that are bound */
+    const dmlops_binding_desc* inputs;
+    size_t input_count;
+    const dmlops_binding_desc* outputs;
+    size_t output_count;
+    dmlops_binding_desc persistent;
+    dmlops_binding_desc temporary;
+    dmlops_range initialized; /* where the persistent resource was initialized; no buffer if that is not known */
+} dmlops_bindings;
+
+/* Validates what is bound. Results are those of dmlops_validate; members start with Inputs, Outputs, Persistent or
+   Temporary. What follows from an earlier violation is not reported: bindings are not followed if their number or type is
+   wrong, and ranges outside their buffers are not compared. Takes time in proportion to the outputs times everything that
+   is bound.
+
+   Every array must have as many entries as its count says; all other values can be anything. */
+static inline size_t dmlops_validate_bindings(const dmlops_bindings* bindings, dmlops_violation* out, size_t capacity);
+
+/* Gives advice on bindings that dmlops_validate_bindings finds valid. */
+static inline size_t dmlops_advise_on_bindings(const dmlops_bindings* bindings, dmlops_violation* out, size_t capacity);
+
 /* The result of an inference. */
 typedef enum dmlops_inference {
     DMLOPS_INFERRED,     /* the output is written */
@@ -5500,6 +5593,7 @@ typedef struct dmlops_member {
     uint8_t optional : 1;
     uint8_t is_input : 1;
     uint8_t infers : 1;
+    uint8_t in_place : 1; /* an output can be written to its range */
 } dmlops_member;
 
 /* A place in a description: a member of the value at `outer`, and an entry of it unless `index` is negative. */
@@ -6007,7 +6101,7 @@ static inline void dmlops_remember(dmlops_run* run, const char* rule, const char
 
 /* Counts a violation and, if there is room, writes it. It concerns a field of what is at a place; either can be null.
    In the format, %m is the path of that field, %p that of the place, %1 and %2 those of the
-   run's ends, %s a string, %i an int64_t, %a an array and its
+   run's ends, %s a string, %i an int64_t, %u a uint64_t, %a an array and its
    count, %e names and a value, %r a mask of ranks, %t types, %o activations, %v the next value of a program (passed
    once), %% a percent sign. What precedes %| is the path below the place. The message ends at %? if an int64_t, or the program's next value, is 0. */
 DMLOPS_CALLED void dmlops_report(
@@ -6058,6 +6152,11 @@ DMLOPS_CALLED void dmlops_report(
         case 'i':
             dmlops_put_integer(text, va_arg(values, int64_t));
             break;
+        case 'u': {
+            char digits[DMLOPS_MOST_DIGITS];
+            dmlops_put(text, dmlops_digits(digits, 0, va_arg(values, uint64_t)));
+            break;
+        }
         case 'a': {
             const UINT* array = va_arg(values, const UINT*);
             dmlops_put_array(text, array, va_arg(values, int64_t));
@@ -7483,9 +7582,9 @@ static inline void dmlops_same_Sizes(
 /* Rules of each operator. */
 
 static const dmlops_member dmlops_element_wise_identity_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 0, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 0, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 0, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 0, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_identity_code[] = {
@@ -7501,9 +7600,9 @@ static const dmlops_rule dmlops_element_wise_identity_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_abs_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 5, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 5, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 5, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 5, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_abs_code[] = {
@@ -7519,9 +7618,9 @@ static const dmlops_rule dmlops_element_wise_abs_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_acos_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_acos_code[] = {
@@ -7537,9 +7636,9 @@ static const dmlops_rule dmlops_element_wise_acos_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_add_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_add_code[] = {
@@ -7561,9 +7660,9 @@ static const dmlops_rule dmlops_element_wise_add_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_asin_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_asin_code[] = {
@@ -7579,9 +7678,9 @@ static const dmlops_rule dmlops_element_wise_asin_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_atan_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_atan_code[] = {
@@ -7597,9 +7696,9 @@ static const dmlops_rule dmlops_element_wise_atan_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_ceil_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_ceil_code[] = {
@@ -7615,11 +7714,11 @@ static const dmlops_rule dmlops_element_wise_ceil_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_clip_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
-    {"Min", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, Min), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"Max", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, Max), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
+    {"Min", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, Min), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"Max", offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, Max), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_clip_code[] = {
@@ -7635,9 +7734,9 @@ static const dmlops_rule dmlops_element_wise_clip_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_cos_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_COS_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_cos_code[] = {
@@ -7653,9 +7752,9 @@ static const dmlops_rule dmlops_element_wise_cos_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_divide_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 24, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 24, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 24, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 24, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 24, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 24, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_divide_code[] = {
@@ -7677,9 +7776,9 @@ static const dmlops_rule dmlops_element_wise_divide_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_exp_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_exp_code[] = {
@@ -7695,9 +7794,9 @@ static const dmlops_rule dmlops_element_wise_exp_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_floor_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_floor_code[] = {
@@ -7713,9 +7812,9 @@ static const dmlops_rule dmlops_element_wise_floor_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_log_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_log_code[] = {
@@ -7731,9 +7830,9 @@ static const dmlops_rule dmlops_element_wise_log_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_logical_and_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_and_code[] = {
@@ -7755,9 +7854,9 @@ static const dmlops_rule dmlops_element_wise_logical_and_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_logical_equals_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_equals_code[] = {
@@ -7777,9 +7876,9 @@ static const dmlops_rule dmlops_element_wise_logical_equals_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_logical_greater_than_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_greater_than_code[] = {
@@ -7799,9 +7898,9 @@ static const dmlops_rule dmlops_element_wise_logical_greater_than_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_logical_less_than_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 34, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_less_than_code[] = {
@@ -7821,8 +7920,8 @@ static const dmlops_rule dmlops_element_wise_logical_less_than_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_logical_not_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_not_code[] = {
@@ -7838,9 +7937,9 @@ static const dmlops_rule dmlops_element_wise_logical_not_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_logical_or_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_or_code[] = {
@@ -7862,9 +7961,9 @@ static const dmlops_rule dmlops_element_wise_logical_or_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_logical_xor_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 30, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_xor_code[] = {
@@ -7886,9 +7985,9 @@ static const dmlops_rule dmlops_element_wise_logical_xor_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_max_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_max_code[] = {
@@ -7910,9 +8009,9 @@ static const dmlops_rule dmlops_element_wise_max_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_mean_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 39, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 39, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 39, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 39, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 39, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 39, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_mean_code[] = {
@@ -7934,9 +8033,9 @@ static const dmlops_rule dmlops_element_wise_mean_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_min_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 19, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_min_code[] = {
@@ -7958,9 +8057,9 @@ static const dmlops_rule dmlops_element_wise_min_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_multiply_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 13, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_multiply_code[] = {
@@ -7982,10 +8081,10 @@ static const dmlops_rule dmlops_element_wise_multiply_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_pow_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"ExponentTensor", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, ExponentTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"ExponentTensor", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, ExponentTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_POW_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_pow_code[] = {
@@ -8015,10 +8114,10 @@ static const dmlops_rule dmlops_element_wise_pow_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_constant_pow_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
-    {"Exponent", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, Exponent), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
+    {"Exponent", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, Exponent), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_constant_pow_code[] = {
@@ -8034,9 +8133,9 @@ static const dmlops_rule dmlops_element_wise_constant_pow_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_recip_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_recip_code[] = {
@@ -8052,9 +8151,9 @@ static const dmlops_rule dmlops_element_wise_recip_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_sin_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_sin_code[] = {
@@ -8070,9 +8169,9 @@ static const dmlops_rule dmlops_element_wise_sin_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_sqrt_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_sqrt_code[] = {
@@ -8088,9 +8187,9 @@ static const dmlops_rule dmlops_element_wise_sqrt_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_subtract_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 46, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 46, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 46, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 46, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 46, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 46, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_subtract_code[] = {
@@ -8112,9 +8211,9 @@ static const dmlops_rule dmlops_element_wise_subtract_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_tan_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_tan_code[] = {
@@ -8130,10 +8229,10 @@ static const dmlops_rule dmlops_element_wise_tan_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_threshold_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 52, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 52, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
-    {"Min", offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, Min), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 52, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 52, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
+    {"Min", offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, Min), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_threshold_code[] = {
@@ -8149,10 +8248,10 @@ static const dmlops_rule dmlops_element_wise_threshold_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_quantize_linear_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 56, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"ScaleTensor", offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 61, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"ZeroPointTensor", offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, ZeroPointTensor), DMLOPS_ALONE, 65, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 65, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 56, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"ScaleTensor", offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 61, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"ZeroPointTensor", offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, ZeroPointTensor), DMLOPS_ALONE, 65, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 65, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_quantize_linear_code[] = {
@@ -8201,10 +8300,10 @@ static const dmlops_rule dmlops_element_wise_quantize_linear_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_dequantize_linear_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 69, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"ScaleTensor", offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 61, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"ZeroPointTensor", offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, ZeroPointTensor), DMLOPS_ALONE, 69, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 61, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 69, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"ScaleTensor", offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 61, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"ZeroPointTensor", offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, ZeroPointTensor), DMLOPS_ALONE, 69, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 61, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_dequantize_linear_code[] = {
@@ -8238,9 +8337,9 @@ static const dmlops_rule dmlops_element_wise_dequantize_linear_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_elu_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_ELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_ELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Alpha", offsetof(DML_ACTIVATION_ELU_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_ELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_ELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_ELU_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_ELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_elu_code[] = {
@@ -8256,8 +8355,8 @@ static const dmlops_rule dmlops_activation_elu_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_hardmax_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hardmax_code[] = {
@@ -8285,10 +8384,10 @@ static const dmlops_rule dmlops_activation_hardmax_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_hard_sigmoid_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Alpha", offsetof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"Beta", offsetof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"Beta", offsetof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hard_sigmoid_code[] = {
@@ -8304,8 +8403,8 @@ static const dmlops_rule dmlops_activation_hard_sigmoid_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_identity_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_IDENTITY_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_identity_code[] = {
@@ -8321,9 +8420,9 @@ static const dmlops_rule dmlops_activation_identity_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_leaky_relu_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Alpha", offsetof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_leaky_relu_code[] = {
@@ -8339,10 +8438,10 @@ static const dmlops_rule dmlops_activation_leaky_relu_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_linear_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Alpha", offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"Beta", offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"Beta", offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LINEAR_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_linear_code[] = {
@@ -8358,8 +8457,8 @@ static const dmlops_rule dmlops_activation_linear_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_log_softmax_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_log_softmax_code[] = {
@@ -8387,9 +8486,9 @@ static const dmlops_rule dmlops_activation_log_softmax_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_parameterized_relu_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"SlopeTensor", offsetof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, SlopeTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"SlopeTensor", offsetof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, SlopeTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_parameterized_relu_code[] = {
@@ -8411,10 +8510,10 @@ static const dmlops_rule dmlops_activation_parameterized_relu_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_parametric_softplus_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Alpha", offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"Beta", offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"Beta", offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_parametric_softplus_code[] = {
@@ -8430,8 +8529,8 @@ static const dmlops_rule dmlops_activation_parametric_softplus_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_relu_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_RELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_RELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_RELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_RELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 77, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_RELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_relu_code[] = {
@@ -8447,10 +8546,10 @@ static const dmlops_rule dmlops_activation_relu_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_scaled_elu_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Alpha", offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"Gamma", offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, Gamma), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"Gamma", offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, Gamma), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_scaled_elu_code[] = {
@@ -8466,10 +8565,10 @@ static const dmlops_rule dmlops_activation_scaled_elu_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_scaled_tanh_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Alpha", offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"Beta", offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"Beta", offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_scaled_tanh_code[] = {
@@ -8485,8 +8584,8 @@ static const dmlops_rule dmlops_activation_scaled_tanh_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_sigmoid_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SIGMOID_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_sigmoid_code[] = {
@@ -8502,8 +8601,8 @@ static const dmlops_rule dmlops_activation_sigmoid_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_softmax_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softmax_code[] = {
@@ -8531,9 +8630,9 @@ static const dmlops_rule dmlops_activation_softmax_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_softplus_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Steepness", offsetof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, Steepness), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Steepness", offsetof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, Steepness), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softplus_code[] = {
@@ -8559,8 +8658,8 @@ static const dmlops_rule dmlops_activation_softplus_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_softsign_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softsign_code[] = {
@@ -8576,8 +8675,8 @@ static const dmlops_rule dmlops_activation_softsign_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_tanh_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_TANH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_TANH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_TANH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_TANH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_TANH_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_tanh_code[] = {
@@ -8593,9 +8692,9 @@ static const dmlops_rule dmlops_activation_tanh_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_thresholded_relu_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Alpha", offsetof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 73, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_thresholded_relu_code[] = {
@@ -8611,20 +8710,20 @@ static const dmlops_rule dmlops_activation_thresholded_relu_rules[] = {
 };
 
 static const dmlops_member dmlops_convolution_members[] = {
-    {"InputTensor", offsetof(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 82, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"FilterTensor", offsetof(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), DMLOPS_ALONE, 82, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BiasTensor", offsetof(DML_CONVOLUTION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 82, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 82, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Mode", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Mode), DMLOPS_ALONE, DMLOPS_ENUM_CONVOLUTION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Direction", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Direction), DMLOPS_ALONE, DMLOPS_ENUM_CONVOLUTION_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Strides", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Strides), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"Dilations", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Dilations), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"StartPadding", offsetof(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"EndPadding", offsetof(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"OutputPadding", offsetof(DML_CONVOLUTION_OPERATOR_DESC, OutputPadding), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"GroupCount", offsetof(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"FusedActivation", offsetof(DML_CONVOLUTION_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 0, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"InputTensor", offsetof(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 82, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"FilterTensor", offsetof(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), DMLOPS_ALONE, 82, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"BiasTensor", offsetof(DML_CONVOLUTION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 82, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 82, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Mode", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Mode), DMLOPS_ALONE, DMLOPS_ENUM_CONVOLUTION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Direction", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Direction), DMLOPS_ALONE, DMLOPS_ENUM_CONVOLUTION_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Strides", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Strides), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"Dilations", offsetof(DML_CONVOLUTION_OPERATOR_DESC, Dilations), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"StartPadding", offsetof(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"EndPadding", offsetof(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"OutputPadding", offsetof(DML_CONVOLUTION_OPERATOR_DESC, OutputPadding), offsetof(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"GroupCount", offsetof(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"FusedActivation", offsetof(DML_CONVOLUTION_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 0, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, member)
 static const uint8_t dmlops_convolution_code[] = {
@@ -8841,15 +8940,15 @@ static const dmlops_rule dmlops_convolution_rules[] = {
 };
 
 static const dmlops_member dmlops_gemm_members[] = {
-    {"ATensor", offsetof(DML_GEMM_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 85, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_GEMM_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 85, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"CTensor", offsetof(DML_GEMM_OPERATOR_DESC, CTensor), DMLOPS_ALONE, 85, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_GEMM_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 85, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"TransA", offsetof(DML_GEMM_OPERATOR_DESC, TransA), DMLOPS_ALONE, DMLOPS_ENUM_MATRIX_TRANSFORM, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"TransB", offsetof(DML_GEMM_OPERATOR_DESC, TransB), DMLOPS_ALONE, DMLOPS_ENUM_MATRIX_TRANSFORM, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Alpha", offsetof(DML_GEMM_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"Beta", offsetof(DML_GEMM_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"FusedActivation", offsetof(DML_GEMM_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 1, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"ATensor", offsetof(DML_GEMM_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 85, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"BTensor", offsetof(DML_GEMM_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 85, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"CTensor", offsetof(DML_GEMM_OPERATOR_DESC, CTensor), DMLOPS_ALONE, 85, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_GEMM_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 85, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"TransA", offsetof(DML_GEMM_OPERATOR_DESC, TransA), DMLOPS_ALONE, DMLOPS_ENUM_MATRIX_TRANSFORM, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"TransB", offsetof(DML_GEMM_OPERATOR_DESC, TransB), DMLOPS_ALONE, DMLOPS_ENUM_MATRIX_TRANSFORM, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Alpha", offsetof(DML_GEMM_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"Beta", offsetof(DML_GEMM_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"FusedActivation", offsetof(DML_GEMM_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 1, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, member)
 static const uint8_t dmlops_gemm_code[] = {
@@ -8948,11 +9047,11 @@ static const dmlops_rule dmlops_gemm_rules[] = {
 };
 
 static const dmlops_member dmlops_reduce_members[] = {
-    {"Function", offsetof(DML_REDUCE_OPERATOR_DESC, Function), DMLOPS_ALONE, DMLOPS_ENUM_REDUCE_FUNCTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"InputTensor", offsetof(DML_REDUCE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 88, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_REDUCE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 106, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"AxisCount", offsetof(DML_REDUCE_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Axes", offsetof(DML_REDUCE_OPERATOR_DESC, Axes), offsetof(DML_REDUCE_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"Function", offsetof(DML_REDUCE_OPERATOR_DESC, Function), DMLOPS_ALONE, DMLOPS_ENUM_REDUCE_FUNCTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"InputTensor", offsetof(DML_REDUCE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 88, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_REDUCE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 106, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"AxisCount", offsetof(DML_REDUCE_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Axes", offsetof(DML_REDUCE_OPERATOR_DESC, Axes), offsetof(DML_REDUCE_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, member)
 static const uint8_t dmlops_reduce_code[] = {
@@ -9049,14 +9148,14 @@ static const dmlops_rule dmlops_reduce_rules[] = {
 };
 
 static const dmlops_member dmlops_average_pooling_members[] = {
-    {"InputTensor", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Strides", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"WindowSize", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"StartPadding", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"EndPadding", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"IncludePadding", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, IncludePadding), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"InputTensor", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Strides", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"WindowSize", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"StartPadding", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"EndPadding", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"IncludePadding", offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, IncludePadding), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_average_pooling_code[] = {
@@ -9190,14 +9289,14 @@ static const dmlops_rule dmlops_average_pooling_rules[] = {
 };
 
 static const dmlops_member dmlops_lp_pooling_members[] = {
-    {"InputTensor", offsetof(DML_LP_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Strides", offsetof(DML_LP_POOLING_OPERATOR_DESC, Strides), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"WindowSize", offsetof(DML_LP_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"StartPadding", offsetof(DML_LP_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"EndPadding", offsetof(DML_LP_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"P", offsetof(DML_LP_POOLING_OPERATOR_DESC, P), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_LP_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Strides", offsetof(DML_LP_POOLING_OPERATOR_DESC, Strides), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"WindowSize", offsetof(DML_LP_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"StartPadding", offsetof(DML_LP_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"EndPadding", offsetof(DML_LP_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"P", offsetof(DML_LP_POOLING_OPERATOR_DESC, P), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_lp_pooling_code[] = {
@@ -9342,13 +9441,13 @@ static const dmlops_rule dmlops_lp_pooling_rules[] = {
 };
 
 static const dmlops_member dmlops_max_pooling_members[] = {
-    {"InputTensor", offsetof(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 122, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 122, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Strides", offsetof(DML_MAX_POOLING_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"WindowSize", offsetof(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"StartPadding", offsetof(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"EndPadding", offsetof(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"InputTensor", offsetof(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 122, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 122, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Strides", offsetof(DML_MAX_POOLING_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"WindowSize", offsetof(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"StartPadding", offsetof(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"EndPadding", offsetof(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling_code[] = {
@@ -9482,11 +9581,11 @@ static const dmlops_rule dmlops_max_pooling_rules[] = {
 };
 
 static const dmlops_member dmlops_roi_pooling_members[] = {
-    {"InputTensor", offsetof(DML_ROI_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"ROITensor", offsetof(DML_ROI_POOLING_OPERATOR_DESC, ROITensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"SpatialScale", offsetof(DML_ROI_POOLING_OPERATOR_DESC, SpatialScale), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"PooledSize", offsetof(DML_ROI_POOLING_OPERATOR_DESC, PooledSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_SIZE_2D, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ROI_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"ROITensor", offsetof(DML_ROI_POOLING_OPERATOR_DESC, ROITensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"SpatialScale", offsetof(DML_ROI_POOLING_OPERATOR_DESC, SpatialScale), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"PooledSize", offsetof(DML_ROI_POOLING_OPERATOR_DESC, PooledSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_SIZE_2D, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_roi_pooling_code[] = {
@@ -9538,12 +9637,12 @@ static const dmlops_rule dmlops_roi_pooling_rules[] = {
 };
 
 static const dmlops_member dmlops_slice_members[] = {
-    {"InputTensor", offsetof(DML_SLICE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 128, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_SLICE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 128, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Offsets", offsetof(DML_SLICE_OPERATOR_DESC, Offsets), offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Sizes", offsetof(DML_SLICE_OPERATOR_DESC, Sizes), offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"Strides", offsetof(DML_SLICE_OPERATOR_DESC, Strides), offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_SLICE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 128, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_SLICE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 128, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Offsets", offsetof(DML_SLICE_OPERATOR_DESC, Offsets), offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Sizes", offsetof(DML_SLICE_OPERATOR_DESC, Sizes), offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"Strides", offsetof(DML_SLICE_OPERATOR_DESC, Strides), offsetof(DML_SLICE_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, member)
 static const uint8_t dmlops_slice_code[] = {
@@ -9602,8 +9701,8 @@ static const dmlops_rule dmlops_slice_rules[] = {
 };
 
 static const dmlops_member dmlops_cast_members[] = {
-    {"InputTensor", offsetof(DML_CAST_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 133, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_CAST_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 133, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_CAST_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 133, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_CAST_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 133, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CAST_OPERATOR_DESC, member)
 static const uint8_t dmlops_cast_code[] = {
@@ -9617,10 +9716,10 @@ static const dmlops_rule dmlops_cast_rules[] = {
 };
 
 static const dmlops_member dmlops_split_members[] = {
-    {"InputTensor", offsetof(DML_SPLIT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 138, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputCount", offsetof(DML_SPLIT_OPERATOR_DESC, OutputCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"OutputTensors", offsetof(DML_SPLIT_OPERATOR_DESC, OutputTensors), offsetof(DML_SPLIT_OPERATOR_DESC, OutputCount), 138, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Axis", offsetof(DML_SPLIT_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_SPLIT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 138, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputCount", offsetof(DML_SPLIT_OPERATOR_DESC, OutputCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"OutputTensors", offsetof(DML_SPLIT_OPERATOR_DESC, OutputTensors), offsetof(DML_SPLIT_OPERATOR_DESC, OutputCount), 138, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Axis", offsetof(DML_SPLIT_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, member)
 static const uint8_t dmlops_split_code[] = {
@@ -9709,10 +9808,10 @@ static const dmlops_rule dmlops_split_rules[] = {
 };
 
 static const dmlops_member dmlops_join_members[] = {
-    {"InputCount", offsetof(DML_JOIN_OPERATOR_DESC, InputCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"InputTensors", offsetof(DML_JOIN_OPERATOR_DESC, InputTensors), offsetof(DML_JOIN_OPERATOR_DESC, InputCount), 143, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_JOIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 143, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Axis", offsetof(DML_JOIN_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputCount", offsetof(DML_JOIN_OPERATOR_DESC, InputCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"InputTensors", offsetof(DML_JOIN_OPERATOR_DESC, InputTensors), offsetof(DML_JOIN_OPERATOR_DESC, InputCount), 143, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_JOIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 143, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Axis", offsetof(DML_JOIN_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_join_code[] = {
@@ -9818,13 +9917,13 @@ static const dmlops_rule dmlops_join_rules[] = {
 };
 
 static const dmlops_member dmlops_padding_members[] = {
-    {"InputTensor", offsetof(DML_PADDING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 149, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_PADDING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 149, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"PaddingMode", offsetof(DML_PADDING_OPERATOR_DESC, PaddingMode), DMLOPS_ALONE, DMLOPS_ENUM_PADDING_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"PaddingValue", offsetof(DML_PADDING_OPERATOR_DESC, PaddingValue), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_PADDING_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"StartPadding", offsetof(DML_PADDING_OPERATOR_DESC, StartPadding), offsetof(DML_PADDING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"EndPadding", offsetof(DML_PADDING_OPERATOR_DESC, EndPadding), offsetof(DML_PADDING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"InputTensor", offsetof(DML_PADDING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 149, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_PADDING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 149, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"PaddingMode", offsetof(DML_PADDING_OPERATOR_DESC, PaddingMode), DMLOPS_ALONE, DMLOPS_ENUM_PADDING_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"PaddingValue", offsetof(DML_PADDING_OPERATOR_DESC, PaddingValue), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_PADDING_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"StartPadding", offsetof(DML_PADDING_OPERATOR_DESC, StartPadding), offsetof(DML_PADDING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"EndPadding", offsetof(DML_PADDING_OPERATOR_DESC, EndPadding), offsetof(DML_PADDING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, member)
 static const uint8_t dmlops_padding_code[] = {
@@ -9878,11 +9977,11 @@ static const dmlops_rule dmlops_padding_rules[] = {
 };
 
 static const dmlops_member dmlops_value_scale_2d_members[] = {
-    {"InputTensor", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Scale", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, Scale), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"ChannelCount", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, ChannelCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Bias", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, Bias), offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, ChannelCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Scale", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, Scale), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"ChannelCount", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, ChannelCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Bias", offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, Bias), offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, ChannelCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_VALUE_SCALE_2D_OPERATOR_DESC, member)
 static const uint8_t dmlops_value_scale_2d_code[] = {
@@ -9911,10 +10010,10 @@ static const dmlops_rule dmlops_value_scale_2d_rules[] = {
 };
 
 static const dmlops_member dmlops_upsample_2d_members[] = {
-    {"InputTensor", offsetof(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_UPSAMPLE_2D_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleSize", offsetof(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_SIZE_2D, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_UPSAMPLE_2D_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_UPSAMPLE_2D_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 120, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleSize", offsetof(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_SIZE_2D, 0, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_UPSAMPLE_2D_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, member)
 static const uint8_t dmlops_upsample_2d_code[] = {
@@ -9965,11 +10064,11 @@ static const dmlops_rule dmlops_upsample_2d_rules[] = {
 };
 
 static const dmlops_member dmlops_gather_members[] = {
-    {"InputTensor", offsetof(DML_GATHER_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 154, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"IndicesTensor", offsetof(DML_GATHER_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 159, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_GATHER_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 154, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Axis", offsetof(DML_GATHER_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"IndexDimensions", offsetof(DML_GATHER_OPERATOR_DESC, IndexDimensions), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_GATHER_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 154, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"IndicesTensor", offsetof(DML_GATHER_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 159, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_GATHER_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 154, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Axis", offsetof(DML_GATHER_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"IndexDimensions", offsetof(DML_GATHER_OPERATOR_DESC, IndexDimensions), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_code[] = {
@@ -10051,9 +10150,9 @@ static const dmlops_rule dmlops_gather_rules[] = {
 };
 
 static const dmlops_member dmlops_space_to_depth_members[] = {
-    {"InputTensor", offsetof(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 162, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_SPACE_TO_DEPTH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 162, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"BlockSize", offsetof(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 162, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_SPACE_TO_DEPTH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 162, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"BlockSize", offsetof(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, member)
 static const uint8_t dmlops_space_to_depth_code[] = {
@@ -10107,9 +10206,9 @@ static const dmlops_rule dmlops_space_to_depth_rules[] = {
 };
 
 static const dmlops_member dmlops_depth_to_space_members[] = {
-    {"InputTensor", offsetof(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 162, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_DEPTH_TO_SPACE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 162, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"BlockSize", offsetof(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 162, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_DEPTH_TO_SPACE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 162, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"BlockSize", offsetof(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, member)
 static const uint8_t dmlops_depth_to_space_code[] = {
@@ -10162,10 +10261,10 @@ static const dmlops_rule dmlops_depth_to_space_rules[] = {
 };
 
 static const dmlops_member dmlops_tile_members[] = {
-    {"InputTensor", offsetof(DML_TILE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 166, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_TILE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 166, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"RepeatsCount", offsetof(DML_TILE_OPERATOR_DESC, RepeatsCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Repeats", offsetof(DML_TILE_OPERATOR_DESC, Repeats), offsetof(DML_TILE_OPERATOR_DESC, RepeatsCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"InputTensor", offsetof(DML_TILE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 166, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_TILE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 166, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"RepeatsCount", offsetof(DML_TILE_OPERATOR_DESC, RepeatsCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Repeats", offsetof(DML_TILE_OPERATOR_DESC, Repeats), offsetof(DML_TILE_OPERATOR_DESC, RepeatsCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_TILE_OPERATOR_DESC, member)
 static const uint8_t dmlops_tile_code[] = {
@@ -10216,11 +10315,11 @@ static const dmlops_rule dmlops_tile_rules[] = {
 };
 
 static const dmlops_member dmlops_top_k_members[] = {
-    {"InputTensor", offsetof(DML_TOP_K_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 171, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputValueTensor", offsetof(DML_TOP_K_OPERATOR_DESC, OutputValueTensor), DMLOPS_ALONE, 171, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"OutputIndexTensor", offsetof(DML_TOP_K_OPERATOR_DESC, OutputIndexTensor), DMLOPS_ALONE, 176, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Axis", offsetof(DML_TOP_K_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"K", offsetof(DML_TOP_K_OPERATOR_DESC, K), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_TOP_K_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 171, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputValueTensor", offsetof(DML_TOP_K_OPERATOR_DESC, OutputValueTensor), DMLOPS_ALONE, 171, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"OutputIndexTensor", offsetof(DML_TOP_K_OPERATOR_DESC, OutputIndexTensor), DMLOPS_ALONE, 176, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Axis", offsetof(DML_TOP_K_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"K", offsetof(DML_TOP_K_OPERATOR_DESC, K), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, member)
 static const uint8_t dmlops_top_k_code[] = {
@@ -10297,15 +10396,15 @@ static const dmlops_rule dmlops_top_k_rules[] = {
 };
 
 static const dmlops_member dmlops_batch_normalization_members[] = {
-    {"InputTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"MeanTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, MeanTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"VarianceTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, VarianceTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"ScaleTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"BiasTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Spatial", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, Spatial), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
-    {"Epsilon", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"FusedActivation", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"InputTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"MeanTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, MeanTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"VarianceTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, VarianceTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"ScaleTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"BiasTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Spatial", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, Spatial), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
+    {"Epsilon", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"FusedActivation", offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_code[] = {
@@ -10429,14 +10528,14 @@ static const dmlops_rule dmlops_batch_normalization_rules[] = {
 };
 
 static const dmlops_member dmlops_mean_variance_normalization_members[] = {
-    {"InputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"ScaleTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"BiasTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"CrossChannel", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, CrossChannel), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
-    {"NormalizeVariance", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, NormalizeVariance), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
-    {"Epsilon", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"FusedActivation", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"InputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"ScaleTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"BiasTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"CrossChannel", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, CrossChannel), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
+    {"NormalizeVariance", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, NormalizeVariance), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
+    {"Epsilon", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"FusedActivation", offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization_code[] = {
@@ -10499,13 +10598,13 @@ static const dmlops_rule dmlops_mean_variance_normalization_rules[] = {
 };
 
 static const dmlops_member dmlops_local_response_normalization_members[] = {
-    {"InputTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"CrossChannel", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, CrossChannel), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
-    {"LocalSize", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, LocalSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Alpha", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"Beta", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"Bias", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, Bias), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"CrossChannel", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, CrossChannel), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
+    {"LocalSize", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, LocalSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Alpha", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"Beta", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"Bias", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, Bias), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_local_response_normalization_code[] = {
@@ -10527,11 +10626,11 @@ static const dmlops_rule dmlops_local_response_normalization_rules[] = {
 };
 
 static const dmlops_member dmlops_lp_normalization_members[] = {
-    {"InputTensor", offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Axis", offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Epsilon", offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"P", offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, P), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 180, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Axis", offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Epsilon", offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"P", offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, P), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_lp_normalization_code[] = {
@@ -10565,17 +10664,17 @@ static const dmlops_rule dmlops_lp_normalization_rules[] = {
 };
 
 static const dmlops_member dmlops_rnn_members[] = {
-    {"InputTensor", offsetof(DML_RNN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"WeightTensor", offsetof(DML_RNN_OPERATOR_DESC, WeightTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"RecurrenceTensor", offsetof(DML_RNN_OPERATOR_DESC, RecurrenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BiasTensor", offsetof(DML_RNN_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"HiddenInitTensor", offsetof(DML_RNN_OPERATOR_DESC, HiddenInitTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"SequenceLengthsTensor", offsetof(DML_RNN_OPERATOR_DESC, SequenceLengthsTensor), DMLOPS_ALONE, 183, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputSequenceTensor", offsetof(DML_RNN_OPERATOR_DESC, OutputSequenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
-    {"OutputSingleTensor", offsetof(DML_RNN_OPERATOR_DESC, OutputSingleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
-    {"ActivationDescCount", offsetof(DML_RNN_OPERATOR_DESC, ActivationDescCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"ActivationDescs", offsetof(DML_RNN_OPERATOR_DESC, ActivationDescs), offsetof(DML_RNN_OPERATOR_DESC, ActivationDescCount), 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Direction", offsetof(DML_RNN_OPERATOR_DESC, Direction), DMLOPS_ALONE, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_RNN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"WeightTensor", offsetof(DML_RNN_OPERATOR_DESC, WeightTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"RecurrenceTensor", offsetof(DML_RNN_OPERATOR_DESC, RecurrenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"BiasTensor", offsetof(DML_RNN_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"HiddenInitTensor", offsetof(DML_RNN_OPERATOR_DESC, HiddenInitTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"SequenceLengthsTensor", offsetof(DML_RNN_OPERATOR_DESC, SequenceLengthsTensor), DMLOPS_ALONE, 183, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputSequenceTensor", offsetof(DML_RNN_OPERATOR_DESC, OutputSequenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
+    {"OutputSingleTensor", offsetof(DML_RNN_OPERATOR_DESC, OutputSingleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
+    {"ActivationDescCount", offsetof(DML_RNN_OPERATOR_DESC, ActivationDescCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"ActivationDescs", offsetof(DML_RNN_OPERATOR_DESC, ActivationDescs), offsetof(DML_RNN_OPERATOR_DESC, ActivationDescCount), 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Direction", offsetof(DML_RNN_OPERATOR_DESC, Direction), DMLOPS_ALONE, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RNN_OPERATOR_DESC, member)
 static const uint8_t dmlops_rnn_code[] = {
@@ -10875,23 +10974,23 @@ static const dmlops_rule dmlops_rnn_rules[] = {
 };
 
 static const dmlops_member dmlops_lstm_members[] = {
-    {"InputTensor", offsetof(DML_LSTM_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"WeightTensor", offsetof(DML_LSTM_OPERATOR_DESC, WeightTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"RecurrenceTensor", offsetof(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BiasTensor", offsetof(DML_LSTM_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"HiddenInitTensor", offsetof(DML_LSTM_OPERATOR_DESC, HiddenInitTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"CellMemInitTensor", offsetof(DML_LSTM_OPERATOR_DESC, CellMemInitTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"SequenceLengthsTensor", offsetof(DML_LSTM_OPERATOR_DESC, SequenceLengthsTensor), DMLOPS_ALONE, 183, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"PeepholeTensor", offsetof(DML_LSTM_OPERATOR_DESC, PeepholeTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputSequenceTensor", offsetof(DML_LSTM_OPERATOR_DESC, OutputSequenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
-    {"OutputSingleTensor", offsetof(DML_LSTM_OPERATOR_DESC, OutputSingleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
-    {"OutputCellSingleTensor", offsetof(DML_LSTM_OPERATOR_DESC, OutputCellSingleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
-    {"ActivationDescCount", offsetof(DML_LSTM_OPERATOR_DESC, ActivationDescCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"ActivationDescs", offsetof(DML_LSTM_OPERATOR_DESC, ActivationDescs), offsetof(DML_LSTM_OPERATOR_DESC, ActivationDescCount), 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Direction", offsetof(DML_LSTM_OPERATOR_DESC, Direction), DMLOPS_ALONE, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ClipThreshold", offsetof(DML_LSTM_OPERATOR_DESC, ClipThreshold), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"UseClipThreshold", offsetof(DML_LSTM_OPERATOR_DESC, UseClipThreshold), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
-    {"CoupleInputForget", offsetof(DML_LSTM_OPERATOR_DESC, CoupleInputForget), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"InputTensor", offsetof(DML_LSTM_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"WeightTensor", offsetof(DML_LSTM_OPERATOR_DESC, WeightTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"RecurrenceTensor", offsetof(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"BiasTensor", offsetof(DML_LSTM_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"HiddenInitTensor", offsetof(DML_LSTM_OPERATOR_DESC, HiddenInitTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"CellMemInitTensor", offsetof(DML_LSTM_OPERATOR_DESC, CellMemInitTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"SequenceLengthsTensor", offsetof(DML_LSTM_OPERATOR_DESC, SequenceLengthsTensor), DMLOPS_ALONE, 183, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"PeepholeTensor", offsetof(DML_LSTM_OPERATOR_DESC, PeepholeTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputSequenceTensor", offsetof(DML_LSTM_OPERATOR_DESC, OutputSequenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
+    {"OutputSingleTensor", offsetof(DML_LSTM_OPERATOR_DESC, OutputSingleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
+    {"OutputCellSingleTensor", offsetof(DML_LSTM_OPERATOR_DESC, OutputCellSingleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
+    {"ActivationDescCount", offsetof(DML_LSTM_OPERATOR_DESC, ActivationDescCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"ActivationDescs", offsetof(DML_LSTM_OPERATOR_DESC, ActivationDescs), offsetof(DML_LSTM_OPERATOR_DESC, ActivationDescCount), 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Direction", offsetof(DML_LSTM_OPERATOR_DESC, Direction), DMLOPS_ALONE, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ClipThreshold", offsetof(DML_LSTM_OPERATOR_DESC, ClipThreshold), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"UseClipThreshold", offsetof(DML_LSTM_OPERATOR_DESC, UseClipThreshold), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
+    {"CoupleInputForget", offsetof(DML_LSTM_OPERATOR_DESC, CoupleInputForget), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, member)
 static const uint8_t dmlops_lstm_code[] = {
@@ -11288,18 +11387,18 @@ static const dmlops_rule dmlops_lstm_rules[] = {
 };
 
 static const dmlops_member dmlops_gru_members[] = {
-    {"InputTensor", offsetof(DML_GRU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"WeightTensor", offsetof(DML_GRU_OPERATOR_DESC, WeightTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"RecurrenceTensor", offsetof(DML_GRU_OPERATOR_DESC, RecurrenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BiasTensor", offsetof(DML_GRU_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"HiddenInitTensor", offsetof(DML_GRU_OPERATOR_DESC, HiddenInitTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"SequenceLengthsTensor", offsetof(DML_GRU_OPERATOR_DESC, SequenceLengthsTensor), DMLOPS_ALONE, 183, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputSequenceTensor", offsetof(DML_GRU_OPERATOR_DESC, OutputSequenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
-    {"OutputSingleTensor", offsetof(DML_GRU_OPERATOR_DESC, OutputSingleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
-    {"ActivationDescCount", offsetof(DML_GRU_OPERATOR_DESC, ActivationDescCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"ActivationDescs", offsetof(DML_GRU_OPERATOR_DESC, ActivationDescs), offsetof(DML_GRU_OPERATOR_DESC, ActivationDescCount), 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Direction", offsetof(DML_GRU_OPERATOR_DESC, Direction), DMLOPS_ALONE, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"LinearBeforeReset", offsetof(DML_GRU_OPERATOR_DESC, LinearBeforeReset), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"InputTensor", offsetof(DML_GRU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"WeightTensor", offsetof(DML_GRU_OPERATOR_DESC, WeightTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"RecurrenceTensor", offsetof(DML_GRU_OPERATOR_DESC, RecurrenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"BiasTensor", offsetof(DML_GRU_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"HiddenInitTensor", offsetof(DML_GRU_OPERATOR_DESC, HiddenInitTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"SequenceLengthsTensor", offsetof(DML_GRU_OPERATOR_DESC, SequenceLengthsTensor), DMLOPS_ALONE, 183, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputSequenceTensor", offsetof(DML_GRU_OPERATOR_DESC, OutputSequenceTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
+    {"OutputSingleTensor", offsetof(DML_GRU_OPERATOR_DESC, OutputSingleTensor), DMLOPS_ALONE, 126, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
+    {"ActivationDescCount", offsetof(DML_GRU_OPERATOR_DESC, ActivationDescCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"ActivationDescs", offsetof(DML_GRU_OPERATOR_DESC, ActivationDescs), offsetof(DML_GRU_OPERATOR_DESC, ActivationDescCount), 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Direction", offsetof(DML_GRU_OPERATOR_DESC, Direction), DMLOPS_ALONE, DMLOPS_ENUM_RECURRENT_NETWORK_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"LinearBeforeReset", offsetof(DML_GRU_OPERATOR_DESC, LinearBeforeReset), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GRU_OPERATOR_DESC, member)
 static const uint8_t dmlops_gru_code[] = {
@@ -11599,8 +11698,8 @@ static const dmlops_rule dmlops_gru_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_sign_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 185, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 185, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 185, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 185, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_sign_code[] = {
@@ -11616,8 +11715,8 @@ static const dmlops_rule dmlops_element_wise_sign_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_is_nan_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 193, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 193, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_is_nan_code[] = {
@@ -11631,9 +11730,9 @@ static const dmlops_rule dmlops_element_wise_is_nan_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_erf_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_erf_code[] = {
@@ -11649,9 +11748,9 @@ static const dmlops_rule dmlops_element_wise_erf_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_sinh_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_sinh_code[] = {
@@ -11667,9 +11766,9 @@ static const dmlops_rule dmlops_element_wise_sinh_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_cosh_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_cosh_code[] = {
@@ -11685,9 +11784,9 @@ static const dmlops_rule dmlops_element_wise_cosh_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_tanh_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_tanh_code[] = {
@@ -11703,9 +11802,9 @@ static const dmlops_rule dmlops_element_wise_tanh_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_asinh_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_asinh_code[] = {
@@ -11721,9 +11820,9 @@ static const dmlops_rule dmlops_element_wise_asinh_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_acosh_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_acosh_code[] = {
@@ -11739,9 +11838,9 @@ static const dmlops_rule dmlops_element_wise_acosh_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_atanh_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 190, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_atanh_code[] = {
@@ -11757,10 +11856,10 @@ static const dmlops_rule dmlops_element_wise_atanh_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_if_members[] = {
-    {"ConditionTensor", offsetof(DML_ELEMENT_WISE_IF_OPERATOR_DESC, ConditionTensor), DMLOPS_ALONE, 196, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"ATensor", offsetof(DML_ELEMENT_WISE_IF_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 199, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_IF_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 199, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_IF_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 199, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ConditionTensor", offsetof(DML_ELEMENT_WISE_IF_OPERATOR_DESC, ConditionTensor), DMLOPS_ALONE, 196, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_IF_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 199, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_IF_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 199, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_IF_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 199, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IF_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_if_code[] = {
@@ -11784,10 +11883,10 @@ static const dmlops_rule dmlops_element_wise_if_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_add1_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 203, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 203, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 203, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"FusedActivation", offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 203, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 203, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 203, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"FusedActivation", offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_add1_code[] = {
@@ -11809,10 +11908,10 @@ static const dmlops_rule dmlops_element_wise_add1_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_shrink_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 206, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 206, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Bias", offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, Bias), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"Threshold", offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, Threshold), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 206, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 206, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Bias", offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, Bias), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"Threshold", offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, Threshold), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SHRINK_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_shrink_code[] = {
@@ -11828,14 +11927,14 @@ static const dmlops_rule dmlops_activation_shrink_rules[] = {
 };
 
 static const dmlops_member dmlops_max_pooling1_members[] = {
-    {"InputTensor", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 210, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 210, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"OutputIndicesTensor", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, OutputIndicesTensor), DMLOPS_ALONE, 214, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
-    {"DimensionCount", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Strides", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"WindowSize", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"StartPadding", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"EndPadding", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"InputTensor", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 210, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 210, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"OutputIndicesTensor", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, OutputIndicesTensor), DMLOPS_ALONE, 214, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Strides", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"WindowSize", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"StartPadding", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"EndPadding", offsetof(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling1_code[] = {
@@ -11978,9 +12077,9 @@ static const dmlops_rule dmlops_max_pooling1_rules[] = {
 };
 
 static const dmlops_member dmlops_max_unpooling_members[] = {
-    {"InputTensor", offsetof(DML_MAX_UNPOOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 217, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"IndicesTensor", offsetof(DML_MAX_UNPOOLING_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 220, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_MAX_UNPOOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 217, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_MAX_UNPOOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 217, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"IndicesTensor", offsetof(DML_MAX_UNPOOLING_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 220, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_MAX_UNPOOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 217, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_UNPOOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_unpooling_code[] = {
@@ -11994,17 +12093,17 @@ static const dmlops_rule dmlops_max_unpooling_rules[] = {
 };
 
 static const dmlops_member dmlops_diagonal_matrix_members[] = {
-    {"OutputTensor", offsetof(DML_DIAGONAL_MATRIX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 223, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Offset", offsetof(DML_DIAGONAL_MATRIX_OPERATOR_DESC, Offset), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_INT, 0, 0, 0},
-    {"Value", offsetof(DML_DIAGONAL_MATRIX_OPERATOR_DESC, Value), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"OutputTensor", offsetof(DML_DIAGONAL_MATRIX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 223, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Offset", offsetof(DML_DIAGONAL_MATRIX_OPERATOR_DESC, Offset), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_INT, 0, 0, 0, 0},
+    {"Value", offsetof(DML_DIAGONAL_MATRIX_OPERATOR_DESC, Value), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 
 static const dmlops_member dmlops_scatter_elements_members[] = {
-    {"InputTensor", offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"IndicesTensor", offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 233, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"UpdatesTensor", offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, UpdatesTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Axis", offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"IndicesTensor", offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 233, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"UpdatesTensor", offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, UpdatesTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Axis", offsetof(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, member)
 static const uint8_t dmlops_scatter_elements_code[] = {
@@ -12066,10 +12165,10 @@ static const dmlops_rule dmlops_scatter_elements_rules[] = {
 };
 
 static const dmlops_member dmlops_one_hot_members[] = {
-    {"IndicesTensor", offsetof(DML_ONE_HOT_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 233, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"ValuesTensor", offsetof(DML_ONE_HOT_OPERATOR_DESC, ValuesTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ONE_HOT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Axis", offsetof(DML_ONE_HOT_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"IndicesTensor", offsetof(DML_ONE_HOT_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 233, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"ValuesTensor", offsetof(DML_ONE_HOT_OPERATOR_DESC, ValuesTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_ONE_HOT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 228, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Axis", offsetof(DML_ONE_HOT_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, member)
 static const uint8_t dmlops_one_hot_code[] = {
@@ -12122,11 +12221,11 @@ static const dmlops_rule dmlops_one_hot_rules[] = {
 };
 
 static const dmlops_member dmlops_resample_members[] = {
-    {"InputTensor", offsetof(DML_RESAMPLE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 236, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_RESAMPLE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 236, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_RESAMPLE_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleCount", offsetof(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Scales", offsetof(DML_RESAMPLE_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_RESAMPLE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 236, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_RESAMPLE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 236, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_RESAMPLE_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleCount", offsetof(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Scales", offsetof(DML_RESAMPLE_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample_code[] = {
@@ -12168,9 +12267,9 @@ static const dmlops_rule dmlops_resample_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_bit_shift_left_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_shift_left_code[] = {
@@ -12192,9 +12291,9 @@ static const dmlops_rule dmlops_element_wise_bit_shift_left_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_bit_shift_right_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 240, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_shift_right_code[] = {
@@ -12216,9 +12315,9 @@ static const dmlops_rule dmlops_element_wise_bit_shift_right_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_round_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 244, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 244, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"RoundingMode", offsetof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, RoundingMode), DMLOPS_ALONE, DMLOPS_ENUM_ROUNDING_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 244, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 244, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"RoundingMode", offsetof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, RoundingMode), DMLOPS_ALONE, DMLOPS_ENUM_ROUNDING_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_round_code[] = {
@@ -12234,9 +12333,9 @@ static const dmlops_rule dmlops_element_wise_round_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_is_infinity_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 244, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 247, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"InfinityMode", offsetof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, InfinityMode), DMLOPS_ALONE, DMLOPS_ENUM_IS_INFINITY_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 244, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 247, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"InfinityMode", offsetof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, InfinityMode), DMLOPS_ALONE, DMLOPS_ENUM_IS_INFINITY_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_is_infinity_code[] = {
@@ -12250,9 +12349,9 @@ static const dmlops_rule dmlops_element_wise_is_infinity_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_modulus_truncate_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_modulus_truncate_code[] = {
@@ -12274,9 +12373,9 @@ static const dmlops_rule dmlops_element_wise_modulus_truncate_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_modulus_floor_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 250, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_modulus_floor_code[] = {
@@ -12298,9 +12397,9 @@ static const dmlops_rule dmlops_element_wise_modulus_floor_rules[] = {
 };
 
 static const dmlops_member dmlops_fill_value_constant_members[] = {
-    {"OutputTensor", offsetof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 254, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ValueDataType", offsetof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, ValueDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Value", offsetof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, Value), DMLOPS_ALONE, offsetof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, ValueDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0},
+    {"OutputTensor", offsetof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 254, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ValueDataType", offsetof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, ValueDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Value", offsetof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, Value), DMLOPS_ALONE, offsetof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, ValueDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, member)
 static const uint8_t dmlops_fill_value_constant_code[] = {
@@ -12319,10 +12418,10 @@ static const dmlops_rule dmlops_fill_value_constant_rules[] = {
 };
 
 static const dmlops_member dmlops_fill_value_sequence_members[] = {
-    {"OutputTensor", offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 258, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ValueDataType", offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ValueStart", offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueStart), DMLOPS_ALONE, offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0},
-    {"ValueDelta", offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueDelta), DMLOPS_ALONE, offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0},
+    {"OutputTensor", offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 258, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ValueDataType", offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ValueStart", offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueStart), DMLOPS_ALONE, offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0, 0},
+    {"ValueDelta", offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueDelta), DMLOPS_ALONE, offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, member)
 static const uint8_t dmlops_fill_value_sequence_code[] = {
@@ -12341,11 +12440,11 @@ static const dmlops_rule dmlops_fill_value_sequence_rules[] = {
 };
 
 static const dmlops_member dmlops_cumulative_summation_members[] = {
-    {"InputTensor", offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 262, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 262, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Axis", offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"AxisDirection", offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"HasExclusiveSum", offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, HasExclusiveSum), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"InputTensor", offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 262, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 262, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Axis", offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"AxisDirection", offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"HasExclusiveSum", offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, HasExclusiveSum), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_cumulative_summation_code[] = {
@@ -12373,10 +12472,10 @@ static const dmlops_rule dmlops_cumulative_summation_rules[] = {
 };
 
 static const dmlops_member dmlops_reverse_subsequences_members[] = {
-    {"InputTensor", offsetof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 266, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"SequenceLengthsTensor", offsetof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, SequenceLengthsTensor), DMLOPS_ALONE, 271, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 266, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Axis", offsetof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 266, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"SequenceLengthsTensor", offsetof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, SequenceLengthsTensor), DMLOPS_ALONE, 271, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 266, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Axis", offsetof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, member)
 static const uint8_t dmlops_reverse_subsequences_code[] = {
@@ -12428,10 +12527,10 @@ static const dmlops_rule dmlops_reverse_subsequences_rules[] = {
 };
 
 static const dmlops_member dmlops_gather_elements_members[] = {
-    {"InputTensor", offsetof(DML_GATHER_ELEMENTS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"IndicesTensor", offsetof(DML_GATHER_ELEMENTS_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 280, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_GATHER_ELEMENTS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Axis", offsetof(DML_GATHER_ELEMENTS_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_GATHER_ELEMENTS_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"IndicesTensor", offsetof(DML_GATHER_ELEMENTS_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 280, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_GATHER_ELEMENTS_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Axis", offsetof(DML_GATHER_ELEMENTS_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_elements_code[] = {
@@ -12475,11 +12574,11 @@ static const dmlops_rule dmlops_gather_elements_rules[] = {
 };
 
 static const dmlops_member dmlops_gather_nd_members[] = {
-    {"InputTensor", offsetof(DML_GATHER_ND_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"IndicesTensor", offsetof(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 280, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_GATHER_ND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"InputDimensionCount", offsetof(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"IndicesDimensionCount", offsetof(DML_GATHER_ND_OPERATOR_DESC, IndicesDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_GATHER_ND_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"IndicesTensor", offsetof(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 280, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_GATHER_ND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"InputDimensionCount", offsetof(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"IndicesDimensionCount", offsetof(DML_GATHER_ND_OPERATOR_DESC, IndicesDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_nd_code[] = {
@@ -12604,12 +12703,12 @@ static const dmlops_rule dmlops_gather_nd_rules[] = {
 };
 
 static const dmlops_member dmlops_scatter_nd_members[] = {
-    {"InputTensor", offsetof(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"IndicesTensor", offsetof(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 280, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"UpdatesTensor", offsetof(DML_SCATTER_ND_OPERATOR_DESC, UpdatesTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_SCATTER_ND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"InputDimensionCount", offsetof(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"IndicesDimensionCount", offsetof(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"IndicesTensor", offsetof(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 280, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"UpdatesTensor", offsetof(DML_SCATTER_ND_OPERATOR_DESC, UpdatesTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_SCATTER_ND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 276, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"InputDimensionCount", offsetof(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"IndicesDimensionCount", offsetof(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, member)
 static const uint8_t dmlops_scatter_nd_code[] = {
@@ -12744,15 +12843,15 @@ static const dmlops_rule dmlops_scatter_nd_rules[] = {
 };
 
 static const dmlops_member dmlops_max_pooling2_members[] = {
-    {"InputTensor", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 283, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 283, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"OutputIndicesTensor", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, OutputIndicesTensor), DMLOPS_ALONE, 287, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
-    {"DimensionCount", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Strides", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"WindowSize", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"StartPadding", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"EndPadding", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"Dilations", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"InputTensor", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 283, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 283, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"OutputIndicesTensor", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, OutputIndicesTensor), DMLOPS_ALONE, 287, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Strides", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"WindowSize", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"StartPadding", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"EndPadding", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"Dilations", offsetof(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), offsetof(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling2_code[] = {
@@ -12913,12 +13012,12 @@ static const dmlops_rule dmlops_max_pooling2_rules[] = {
 };
 
 static const dmlops_member dmlops_slice1_members[] = {
-    {"InputTensor", offsetof(DML_SLICE1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 290, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_SLICE1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 290, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"InputWindowOffsets", offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowOffsets), offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"InputWindowSizes", offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowSizes), offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"InputWindowStrides", offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowStrides), offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), sizeof(INT), DMLOPS_ADDRESS, DMLOPS_TYPE_INT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_SLICE1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 290, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_SLICE1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 290, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"InputWindowOffsets", offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowOffsets), offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"InputWindowSizes", offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowSizes), offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"InputWindowStrides", offsetof(DML_SLICE1_OPERATOR_DESC, InputWindowStrides), offsetof(DML_SLICE1_OPERATOR_DESC, DimensionCount), sizeof(INT), DMLOPS_ADDRESS, DMLOPS_TYPE_INT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, member)
 static const uint8_t dmlops_slice1_code[] = {
@@ -13000,12 +13099,12 @@ static const dmlops_rule dmlops_slice1_rules[] = {
 };
 
 static const dmlops_member dmlops_top_k1_members[] = {
-    {"InputTensor", offsetof(DML_TOP_K1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 294, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputValueTensor", offsetof(DML_TOP_K1_OPERATOR_DESC, OutputValueTensor), DMLOPS_ALONE, 294, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"OutputIndexTensor", offsetof(DML_TOP_K1_OPERATOR_DESC, OutputIndexTensor), DMLOPS_ALONE, 298, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Axis", offsetof(DML_TOP_K1_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"K", offsetof(DML_TOP_K1_OPERATOR_DESC, K), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"AxisDirection", offsetof(DML_TOP_K1_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_TOP_K1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 294, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputValueTensor", offsetof(DML_TOP_K1_OPERATOR_DESC, OutputValueTensor), DMLOPS_ALONE, 294, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"OutputIndexTensor", offsetof(DML_TOP_K1_OPERATOR_DESC, OutputIndexTensor), DMLOPS_ALONE, 298, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Axis", offsetof(DML_TOP_K1_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"K", offsetof(DML_TOP_K1_OPERATOR_DESC, K), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"AxisDirection", offsetof(DML_TOP_K1_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, member)
 static const uint8_t dmlops_top_k1_code[] = {
@@ -13082,10 +13181,10 @@ static const dmlops_rule dmlops_top_k1_rules[] = {
 };
 
 static const dmlops_member dmlops_depth_to_space1_members[] = {
-    {"InputTensor", offsetof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 302, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 302, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"BlockSize", offsetof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Order", offsetof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, Order), DMLOPS_ALONE, DMLOPS_ENUM_DEPTH_SPACE_ORDER, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 302, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 302, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"BlockSize", offsetof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Order", offsetof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, Order), DMLOPS_ALONE, DMLOPS_ENUM_DEPTH_SPACE_ORDER, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, member)
 static const uint8_t dmlops_depth_to_space1_code[] = {
@@ -13138,10 +13237,10 @@ static const dmlops_rule dmlops_depth_to_space1_rules[] = {
 };
 
 static const dmlops_member dmlops_space_to_depth1_members[] = {
-    {"InputTensor", offsetof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 302, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 302, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"BlockSize", offsetof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Order", offsetof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, Order), DMLOPS_ALONE, DMLOPS_ENUM_DEPTH_SPACE_ORDER, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 302, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 302, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"BlockSize", offsetof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Order", offsetof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, Order), DMLOPS_ALONE, DMLOPS_ENUM_DEPTH_SPACE_ORDER, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, member)
 static const uint8_t dmlops_space_to_depth1_code[] = {
@@ -13195,15 +13294,15 @@ static const dmlops_rule dmlops_space_to_depth1_rules[] = {
 };
 
 static const dmlops_member dmlops_mean_variance_normalization1_members[] = {
-    {"InputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 305, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"ScaleTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 305, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"BiasTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 305, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 305, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"AxisCount", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Axes", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, Axes), offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"NormalizeVariance", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, NormalizeVariance), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
-    {"Epsilon", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"FusedActivation", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"InputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 305, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"ScaleTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 305, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"BiasTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 305, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 305, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"AxisCount", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Axes", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, Axes), offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"NormalizeVariance", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, NormalizeVariance), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
+    {"Epsilon", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"FusedActivation", offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization1_code[] = {
@@ -13326,13 +13425,13 @@ static const dmlops_rule dmlops_mean_variance_normalization1_rules[] = {
 };
 
 static const dmlops_member dmlops_resample1_members[] = {
-    {"InputTensor", offsetof(DML_RESAMPLE1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 308, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_RESAMPLE1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 308, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_RESAMPLE1_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Scales", offsetof(DML_RESAMPLE1_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"InputPixelOffsets", offsetof(DML_RESAMPLE1_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"OutputPixelOffsets", offsetof(DML_RESAMPLE1_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_RESAMPLE1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 308, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_RESAMPLE1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 308, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_RESAMPLE1_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Scales", offsetof(DML_RESAMPLE1_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"InputPixelOffsets", offsetof(DML_RESAMPLE1_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"OutputPixelOffsets", offsetof(DML_RESAMPLE1_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample1_code[] = {
@@ -13374,11 +13473,11 @@ static const dmlops_rule dmlops_resample1_rules[] = {
 };
 
 static const dmlops_member dmlops_matrix_multiply_integer_members[] = {
-    {"ATensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"AZeroPointTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, AZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"BTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BZeroPointTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BZeroPointTensor), DMLOPS_ALONE, 318, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 322, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"AZeroPointTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, AZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"BTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"BZeroPointTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BZeroPointTensor), DMLOPS_ALONE, 318, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 322, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, member)
 static const uint8_t dmlops_matrix_multiply_integer_code[] = {
@@ -13508,15 +13607,15 @@ static const dmlops_rule dmlops_matrix_multiply_integer_rules[] = {
 };
 
 static const dmlops_member dmlops_quantized_linear_matrix_multiply_members[] = {
-    {"ATensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"AScaleTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"AZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"BTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BScaleTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"BZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"AScaleTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"AZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"BTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"BScaleTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"BZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 312, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, member)
 static const uint8_t dmlops_quantized_linear_matrix_multiply_code[] = {
@@ -13767,17 +13866,17 @@ static const dmlops_rule dmlops_quantized_linear_matrix_multiply_rules[] = {
 };
 
 static const dmlops_member dmlops_convolution_integer_members[] = {
-    {"InputTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"InputZeroPointTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"FilterTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"FilterZeroPointTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 331, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Strides", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Strides), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"Dilations", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Dilations), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"StartPadding", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, StartPadding), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"EndPadding", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, EndPadding), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"GroupCount", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, GroupCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"InputZeroPointTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"FilterTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"FilterZeroPointTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 331, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Strides", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Strides), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"Dilations", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Dilations), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"StartPadding", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, StartPadding), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"EndPadding", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, EndPadding), offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"GroupCount", offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, GroupCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, member)
 static const uint8_t dmlops_convolution_integer_code[] = {
@@ -13982,22 +14081,22 @@ static const dmlops_rule dmlops_convolution_integer_rules[] = {
 };
 
 static const dmlops_member dmlops_quantized_linear_convolution_members[] = {
-    {"InputTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"InputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"InputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"FilterTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"FilterScaleTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), DMLOPS_ALONE, 334, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"FilterZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"BiasTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 331, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Strides", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Strides), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"Dilations", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Dilations), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"StartPadding", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, StartPadding), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"EndPadding", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, EndPadding), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"GroupCount", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, GroupCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"InputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"InputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"FilterTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"FilterScaleTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), DMLOPS_ALONE, 334, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"FilterZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"BiasTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 331, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 325, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 315, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 328, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Strides", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Strides), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"Dilations", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Dilations), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"StartPadding", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, StartPadding), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"EndPadding", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, EndPadding), offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"GroupCount", offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, GroupCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, member)
 static const uint8_t dmlops_quantized_linear_convolution_code[] = {
@@ -14276,9 +14375,9 @@ static const dmlops_rule dmlops_quantized_linear_convolution_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_bit_and_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_and_code[] = {
@@ -14300,9 +14399,9 @@ static const dmlops_rule dmlops_element_wise_bit_and_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_bit_or_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_or_code[] = {
@@ -14324,9 +14423,9 @@ static const dmlops_rule dmlops_element_wise_bit_or_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_bit_xor_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_xor_code[] = {
@@ -14348,8 +14447,8 @@ static const dmlops_rule dmlops_element_wise_bit_xor_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_bit_not_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_not_code[] = {
@@ -14365,8 +14464,8 @@ static const dmlops_rule dmlops_element_wise_bit_not_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_bit_count_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 341, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 338, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 341, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_bit_count_code[] = {
@@ -14380,9 +14479,9 @@ static const dmlops_rule dmlops_element_wise_bit_count_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_logical_greater_than_or_equal_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 341, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 341, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_greater_than_or_equal_code[] = {
@@ -14402,9 +14501,9 @@ static const dmlops_rule dmlops_element_wise_logical_greater_than_or_equal_rules
 };
 
 static const dmlops_member dmlops_element_wise_logical_less_than_or_equal_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 341, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 341, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_logical_less_than_or_equal_code[] = {
@@ -14424,9 +14523,9 @@ static const dmlops_rule dmlops_element_wise_logical_less_than_or_equal_rules[] 
 };
 
 static const dmlops_member dmlops_activation_celu_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_CELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 346, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_CELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 346, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Alpha", offsetof(DML_ACTIVATION_CELU_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_CELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 346, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_CELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 346, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_CELU_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_CELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_celu_code[] = {
@@ -14442,9 +14541,9 @@ static const dmlops_rule dmlops_activation_celu_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_relu_grad_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 348, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"InputGradientTensor", offsetof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 348, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputGradientTensor", offsetof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 348, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 348, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"InputGradientTensor", offsetof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 348, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputGradientTensor", offsetof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 348, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_relu_grad_code[] = {
@@ -14466,14 +14565,14 @@ static const dmlops_rule dmlops_activation_relu_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_average_pooling_grad_members[] = {
-    {"InputGradientTensor", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 351, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputGradientTensor", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 351, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Strides", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, Strides), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"WindowSize", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"StartPadding", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, StartPadding), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"EndPadding", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, EndPadding), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"IncludePadding", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, IncludePadding), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"InputGradientTensor", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 351, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputGradientTensor", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 351, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Strides", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, Strides), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"WindowSize", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"StartPadding", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, StartPadding), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"EndPadding", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, EndPadding), offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"IncludePadding", offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, IncludePadding), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_average_pooling_grad_code[] = {
@@ -14602,15 +14701,15 @@ static const dmlops_rule dmlops_average_pooling_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_max_pooling_grad_members[] = {
-    {"InputTensor", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 353, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"InputGradientTensor", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 353, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputGradientTensor", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 353, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Strides", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"WindowSize", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"StartPadding", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"EndPadding", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Dilations", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 353, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"InputGradientTensor", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 353, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputGradientTensor", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 353, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Strides", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Strides), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"WindowSize", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, WindowSize), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"StartPadding", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, StartPadding), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"EndPadding", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Dilations", offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_pooling_grad_code[] = {
@@ -14757,10 +14856,10 @@ static const dmlops_rule dmlops_max_pooling_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_random_generator_members[] = {
-    {"InputStateTensor", offsetof(DML_RANDOM_GENERATOR_OPERATOR_DESC, InputStateTensor), DMLOPS_ALONE, 356, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_RANDOM_GENERATOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 356, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"OutputStateTensor", offsetof(DML_RANDOM_GENERATOR_OPERATOR_DESC, OutputStateTensor), DMLOPS_ALONE, 356, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
-    {"Type", offsetof(DML_RANDOM_GENERATOR_OPERATOR_DESC, Type), DMLOPS_ALONE, DMLOPS_ENUM_RANDOM_GENERATOR_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputStateTensor", offsetof(DML_RANDOM_GENERATOR_OPERATOR_DESC, InputStateTensor), DMLOPS_ALONE, 356, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_RANDOM_GENERATOR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 356, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"OutputStateTensor", offsetof(DML_RANDOM_GENERATOR_OPERATOR_DESC, OutputStateTensor), DMLOPS_ALONE, 356, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
+    {"Type", offsetof(DML_RANDOM_GENERATOR_OPERATOR_DESC, Type), DMLOPS_ALONE, DMLOPS_ENUM_RANDOM_GENERATOR_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RANDOM_GENERATOR_OPERATOR_DESC, member)
 static const uint8_t dmlops_random_generator_code[] = {
@@ -14795,9 +14894,9 @@ static const dmlops_rule dmlops_random_generator_rules[] = {
 };
 
 static const dmlops_member dmlops_nonzero_coordinates_members[] = {
-    {"InputTensor", offsetof(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 359, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputCountTensor", offsetof(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCountTensor), DMLOPS_ALONE, 362, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"OutputCoordinatesTensor", offsetof(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), DMLOPS_ALONE, 365, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 359, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputCountTensor", offsetof(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCountTensor), DMLOPS_ALONE, 362, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"OutputCoordinatesTensor", offsetof(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), DMLOPS_ALONE, 365, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, member)
 static const uint8_t dmlops_nonzero_coordinates_code[] = {
@@ -14871,13 +14970,13 @@ static const dmlops_rule dmlops_nonzero_coordinates_rules[] = {
 };
 
 static const dmlops_member dmlops_resample_grad_members[] = {
-    {"InputGradientTensor", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 368, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputGradientTensor", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 368, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Scales", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"InputPixelOffsets", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"OutputPixelOffsets", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputGradientTensor", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 368, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputGradientTensor", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 368, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Scales", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"InputPixelOffsets", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"OutputPixelOffsets", offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample_grad_code[] = {
@@ -14920,12 +15019,12 @@ static const dmlops_rule dmlops_resample_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_slice_grad_members[] = {
-    {"InputGradientTensor", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 371, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputGradientTensor", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 371, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"InputWindowOffsets", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowOffsets), offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"InputWindowSizes", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"InputWindowStrides", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowStrides), offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(INT), DMLOPS_ADDRESS, DMLOPS_TYPE_INT, 0, 0, 0},
+    {"InputGradientTensor", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 371, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputGradientTensor", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 371, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"InputWindowOffsets", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowOffsets), offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"InputWindowSizes", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"InputWindowStrides", offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowStrides), offsetof(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), sizeof(INT), DMLOPS_ADDRESS, DMLOPS_TYPE_INT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_slice_grad_code[] = {
@@ -15010,18 +15109,18 @@ static const dmlops_rule dmlops_slice_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_adam_optimizer_members[] = {
-    {"InputParametersTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, InputParametersTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"InputFirstMomentTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, InputFirstMomentTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"InputSecondMomentTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, InputSecondMomentTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"GradientTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, GradientTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"TrainingStepTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, TrainingStepTensor), DMLOPS_ALONE, 377, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputParametersTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, OutputParametersTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"OutputFirstMomentTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, OutputFirstMomentTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"OutputSecondMomentTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, OutputSecondMomentTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"LearningRate", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, LearningRate), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"Beta1", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, Beta1), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"Beta2", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, Beta2), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"Epsilon", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputParametersTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, InputParametersTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"InputFirstMomentTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, InputFirstMomentTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"InputSecondMomentTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, InputSecondMomentTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"GradientTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, GradientTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"TrainingStepTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, TrainingStepTensor), DMLOPS_ALONE, 377, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputParametersTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, OutputParametersTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"OutputFirstMomentTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, OutputFirstMomentTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"OutputSecondMomentTensor", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, OutputSecondMomentTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"LearningRate", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, LearningRate), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"Beta1", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, Beta1), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"Beta2", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, Beta2), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"Epsilon", offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ADAM_OPTIMIZER_OPERATOR_DESC, member)
 static const uint8_t dmlops_adam_optimizer_code[] = {
@@ -15062,11 +15161,11 @@ static const dmlops_rule dmlops_adam_optimizer_rules[] = {
 };
 
 static const dmlops_member dmlops_argmin_members[] = {
-    {"InputTensor", offsetof(DML_ARGMIN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ARGMIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 379, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"AxisCount", offsetof(DML_ARGMIN_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Axes", offsetof(DML_ARGMIN_OPERATOR_DESC, Axes), offsetof(DML_ARGMIN_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"AxisDirection", offsetof(DML_ARGMIN_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ARGMIN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_ARGMIN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 379, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"AxisCount", offsetof(DML_ARGMIN_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Axes", offsetof(DML_ARGMIN_OPERATOR_DESC, Axes), offsetof(DML_ARGMIN_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"AxisDirection", offsetof(DML_ARGMIN_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_argmin_code[] = {
@@ -15124,11 +15223,11 @@ static const dmlops_rule dmlops_argmin_rules[] = {
 };
 
 static const dmlops_member dmlops_argmax_members[] = {
-    {"InputTensor", offsetof(DML_ARGMAX_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ARGMAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 379, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"AxisCount", offsetof(DML_ARGMAX_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Axes", offsetof(DML_ARGMAX_OPERATOR_DESC, Axes), offsetof(DML_ARGMAX_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"AxisDirection", offsetof(DML_ARGMAX_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ARGMAX_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 343, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_ARGMAX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 379, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"AxisCount", offsetof(DML_ARGMAX_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Axes", offsetof(DML_ARGMAX_OPERATOR_DESC, Axes), offsetof(DML_ARGMAX_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"AxisDirection", offsetof(DML_ARGMAX_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_argmax_code[] = {
@@ -15186,17 +15285,17 @@ static const dmlops_rule dmlops_argmax_rules[] = {
 };
 
 static const dmlops_member dmlops_roi_align_members[] = {
-    {"InputTensor", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"ROITensor", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), DMLOPS_ALONE, 381, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"BatchIndicesTensor", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, BatchIndicesTensor), DMLOPS_ALONE, 383, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ReductionFunction", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, ReductionFunction), DMLOPS_ALONE, DMLOPS_ENUM_REDUCE_FUNCTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"SpatialScaleX", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, SpatialScaleX), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"SpatialScaleY", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, SpatialScaleY), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"OutOfBoundsInputValue", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, OutOfBoundsInputValue), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"MinimumSamplesPerOutput", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, MinimumSamplesPerOutput), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"MaximumSamplesPerOutput", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, MaximumSamplesPerOutput), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"ROITensor", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), DMLOPS_ALONE, 381, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"BatchIndicesTensor", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, BatchIndicesTensor), DMLOPS_ALONE, 383, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 375, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ReductionFunction", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, ReductionFunction), DMLOPS_ALONE, DMLOPS_ENUM_REDUCE_FUNCTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"SpatialScaleX", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, SpatialScaleX), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"SpatialScaleY", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, SpatialScaleY), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"OutOfBoundsInputValue", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, OutOfBoundsInputValue), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"MinimumSamplesPerOutput", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, MinimumSamplesPerOutput), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"MaximumSamplesPerOutput", offsetof(DML_ROI_ALIGN_OPERATOR_DESC, MaximumSamplesPerOutput), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, member)
 static const uint8_t dmlops_roi_align_code[] = {
@@ -15295,12 +15394,12 @@ static const dmlops_rule dmlops_roi_align_rules[] = {
 };
 
 static const dmlops_member dmlops_gather_nd1_members[] = {
-    {"InputTensor", offsetof(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 386, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"IndicesTensor", offsetof(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 379, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_GATHER_ND1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 386, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"InputDimensionCount", offsetof(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"IndicesDimensionCount", offsetof(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"BatchDimensionCount", offsetof(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 386, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"IndicesTensor", offsetof(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), DMLOPS_ALONE, 379, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_GATHER_ND1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 386, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"InputDimensionCount", offsetof(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"IndicesDimensionCount", offsetof(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"BatchDimensionCount", offsetof(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_nd1_code[] = {
@@ -15461,9 +15560,9 @@ static const dmlops_rule dmlops_gather_nd1_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_atan_yx_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_atan_yx_code[] = {
@@ -15485,11 +15584,11 @@ static const dmlops_rule dmlops_element_wise_atan_yx_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_clip_grad_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 391, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"InputGradientTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 391, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputGradientTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 391, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Min", offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, Min), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"Max", offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, Max), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 391, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"InputGradientTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 391, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputGradientTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 391, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Min", offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, Min), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"Max", offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, Max), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_clip_grad_code[] = {
@@ -15511,9 +15610,9 @@ static const dmlops_rule dmlops_element_wise_clip_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_difference_square_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 394, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 394, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 394, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 394, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 394, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 394, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_difference_square_code[] = {
@@ -15535,14 +15634,14 @@ static const dmlops_rule dmlops_element_wise_difference_square_rules[] = {
 };
 
 static const dmlops_member dmlops_local_response_normalization_grad_members[] = {
-    {"InputTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 396, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"InputGradientTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 396, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputGradientTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 396, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"CrossChannel", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, CrossChannel), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
-    {"LocalSize", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, LocalSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Alpha", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"Beta", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"Bias", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, Bias), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 396, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"InputGradientTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 396, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputGradientTensor", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 396, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"CrossChannel", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, CrossChannel), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
+    {"LocalSize", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, LocalSize), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Alpha", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"Beta", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"Bias", offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, Bias), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_local_response_normalization_grad_code[] = {
@@ -15568,11 +15667,11 @@ static const dmlops_rule dmlops_local_response_normalization_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_cumulative_product_members[] = {
-    {"InputTensor", offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 398, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 398, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Axis", offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"AxisDirection", offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"HasExclusiveProduct", offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, HasExclusiveProduct), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"InputTensor", offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 398, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 398, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Axis", offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, Axis), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"AxisDirection", offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, AxisDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"HasExclusiveProduct", offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, HasExclusiveProduct), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, member)
 static const uint8_t dmlops_cumulative_product_code[] = {
@@ -15600,15 +15699,15 @@ static const dmlops_rule dmlops_cumulative_product_rules[] = {
 };
 
 static const dmlops_member dmlops_batch_normalization_grad_members[] = {
-    {"InputTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"InputGradientTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"MeanTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, MeanTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"VarianceTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, VarianceTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"ScaleTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputGradientTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"OutputScaleGradientTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, OutputScaleGradientTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"OutputBiasGradientTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, OutputBiasGradientTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Epsilon", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"InputGradientTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"MeanTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, MeanTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"VarianceTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, VarianceTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"ScaleTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputGradientTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"OutputScaleGradientTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, OutputScaleGradientTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"OutputBiasGradientTensor", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, OutputBiasGradientTensor), DMLOPS_ALONE, 389, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Epsilon", offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_grad_code[] = {
@@ -15668,15 +15767,15 @@ static const dmlops_rule dmlops_batch_normalization_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_quantized_linear_add_members[] = {
-    {"ATensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"AScaleTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, AScaleTensor), DMLOPS_ALONE, 404, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"AZeroPointTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, AZeroPointTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"BTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"BScaleTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BScaleTensor), DMLOPS_ALONE, 404, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"BZeroPointTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BZeroPointTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputScaleTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 404, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputZeroPointTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"AScaleTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, AScaleTensor), DMLOPS_ALONE, 404, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"AZeroPointTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, AZeroPointTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"BTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"BScaleTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BScaleTensor), DMLOPS_ALONE, 404, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"BZeroPointTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BZeroPointTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputScaleTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 404, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputZeroPointTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_quantized_linear_add_code[] = {
@@ -15775,10 +15874,10 @@ static const dmlops_rule dmlops_element_wise_quantized_linear_add_rules[] = {
 };
 
 static const dmlops_member dmlops_dynamic_quantize_linear_members[] = {
-    {"InputTensor", offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 406, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"OutputScaleTensor", offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 404, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"OutputZeroPointTensor", offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 406, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"OutputScaleTensor", offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 404, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"OutputZeroPointTensor", offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 402, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, member)
 static const uint8_t dmlops_dynamic_quantize_linear_code[] = {
@@ -15822,20 +15921,20 @@ static const dmlops_rule dmlops_dynamic_quantize_linear_rules[] = {
 };
 
 static const dmlops_member dmlops_roi_align1_members[] = {
-    {"InputTensor", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 408, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"ROITensor", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), DMLOPS_ALONE, 410, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"BatchIndicesTensor", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, BatchIndicesTensor), DMLOPS_ALONE, 412, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 408, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ReductionFunction", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, ReductionFunction), DMLOPS_ALONE, DMLOPS_ENUM_REDUCE_FUNCTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"SpatialScaleX", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, SpatialScaleX), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"SpatialScaleY", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, SpatialScaleY), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"InputPixelOffset", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, InputPixelOffset), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"OutputPixelOffset", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, OutputPixelOffset), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"OutOfBoundsInputValue", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, OutOfBoundsInputValue), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"MinimumSamplesPerOutput", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, MinimumSamplesPerOutput), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"MaximumSamplesPerOutput", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, MaximumSamplesPerOutput), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"AlignRegionsToCorners", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, AlignRegionsToCorners), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 408, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"ROITensor", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), DMLOPS_ALONE, 410, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"BatchIndicesTensor", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, BatchIndicesTensor), DMLOPS_ALONE, 412, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 408, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ReductionFunction", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, ReductionFunction), DMLOPS_ALONE, DMLOPS_ENUM_REDUCE_FUNCTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"SpatialScaleX", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, SpatialScaleX), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"SpatialScaleY", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, SpatialScaleY), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"InputPixelOffset", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, InputPixelOffset), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"OutputPixelOffset", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, OutputPixelOffset), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"OutOfBoundsInputValue", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, OutOfBoundsInputValue), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"MinimumSamplesPerOutput", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, MinimumSamplesPerOutput), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"MaximumSamplesPerOutput", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, MaximumSamplesPerOutput), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"AlignRegionsToCorners", offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, AlignRegionsToCorners), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, member)
 static const uint8_t dmlops_roi_align1_code[] = {
@@ -15934,21 +16033,21 @@ static const dmlops_rule dmlops_roi_align1_rules[] = {
 };
 
 static const dmlops_member dmlops_roi_align_grad_members[] = {
-    {"InputTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 415, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"InputGradientTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 415, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"ROITensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), DMLOPS_ALONE, 417, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BatchIndicesTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, BatchIndicesTensor), DMLOPS_ALONE, 419, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputGradientTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 415, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
-    {"OutputROIGradientTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputROIGradientTensor), DMLOPS_ALONE, 417, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
-    {"ReductionFunction", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ReductionFunction), DMLOPS_ALONE, DMLOPS_ENUM_REDUCE_FUNCTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"SpatialScaleX", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, SpatialScaleX), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"SpatialScaleY", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, SpatialScaleY), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"InputPixelOffset", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputPixelOffset), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"OutputPixelOffset", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputPixelOffset), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"MinimumSamplesPerOutput", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, MinimumSamplesPerOutput), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"MaximumSamplesPerOutput", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, MaximumSamplesPerOutput), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"AlignRegionsToCorners", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, AlignRegionsToCorners), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 415, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"InputGradientTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 415, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"ROITensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), DMLOPS_ALONE, 417, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"BatchIndicesTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, BatchIndicesTensor), DMLOPS_ALONE, 419, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputGradientTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 415, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
+    {"OutputROIGradientTensor", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputROIGradientTensor), DMLOPS_ALONE, 417, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
+    {"ReductionFunction", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ReductionFunction), DMLOPS_ALONE, DMLOPS_ENUM_REDUCE_FUNCTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"SpatialScaleX", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, SpatialScaleX), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"SpatialScaleY", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, SpatialScaleY), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"InputPixelOffset", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputPixelOffset), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"OutputPixelOffset", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputPixelOffset), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"MinimumSamplesPerOutput", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, MinimumSamplesPerOutput), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"MaximumSamplesPerOutput", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, MaximumSamplesPerOutput), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"AlignRegionsToCorners", offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, AlignRegionsToCorners), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_roi_align_grad_code[] = {
@@ -16090,15 +16189,15 @@ static const dmlops_rule dmlops_roi_align_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_batch_normalization_training_members[] = {
-    {"InputTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"ScaleTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BiasTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"FusedAddTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, FusedAddTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"OutputMeanTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, OutputMeanTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"OutputVarianceTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, OutputVarianceTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Epsilon", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"FusedActivation", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"InputTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"ScaleTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"BiasTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"FusedAddTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, FusedAddTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"OutputMeanTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, OutputMeanTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"OutputVarianceTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, OutputVarianceTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Epsilon", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"FusedActivation", offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_training_code[] = {
@@ -16159,15 +16258,15 @@ static const dmlops_rule dmlops_batch_normalization_training_rules[] = {
 };
 
 static const dmlops_member dmlops_batch_normalization_training_grad_members[] = {
-    {"InputTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"InputGradientTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"MeanTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, MeanTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"VarianceTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, VarianceTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"ScaleTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputGradientTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"OutputScaleGradientTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, OutputScaleGradientTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"OutputBiasGradientTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, OutputBiasGradientTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Epsilon", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"InputGradientTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"MeanTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, MeanTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"VarianceTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, VarianceTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"ScaleTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputGradientTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"OutputScaleGradientTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, OutputScaleGradientTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"OutputBiasGradientTensor", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, OutputBiasGradientTensor), DMLOPS_ALONE, 421, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Epsilon", offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_training_grad_code[] = {
@@ -16227,12 +16326,12 @@ static const dmlops_rule dmlops_batch_normalization_training_grad_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_clip1_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0},
-    {"MinMaxDataType", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, MinMaxDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Min", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, Min), DMLOPS_ALONE, offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, MinMaxDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0},
-    {"Max", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, Max), DMLOPS_ALONE, offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, MinMaxDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ScaleBias", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, sizeof(DML_SCALE_BIAS), DMLOPS_ADDRESS, DMLOPS_TYPE_SCALE_BIAS, 1, 0, 0, 0},
+    {"MinMaxDataType", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, MinMaxDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Min", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, Min), DMLOPS_ALONE, offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, MinMaxDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0, 0},
+    {"Max", offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, Max), DMLOPS_ALONE, offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, MinMaxDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_clip1_code[] = {
@@ -16257,12 +16356,12 @@ static const dmlops_rule dmlops_element_wise_clip1_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_clip_grad1_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"InputGradientTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputGradientTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"MinMaxDataType", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, MinMaxDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Min", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, Min), DMLOPS_ALONE, offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, MinMaxDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0},
-    {"Max", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, Max), DMLOPS_ALONE, offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, MinMaxDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"InputGradientTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputGradientTensor", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 423, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"MinMaxDataType", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, MinMaxDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Min", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, Min), DMLOPS_ALONE, offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, MinMaxDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0, 0},
+    {"Max", offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, Max), DMLOPS_ALONE, offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, MinMaxDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_clip_grad1_code[] = {
@@ -16293,14 +16392,14 @@ static const dmlops_rule dmlops_element_wise_clip_grad1_rules[] = {
 };
 
 static const dmlops_member dmlops_padding1_members[] = {
-    {"InputTensor", offsetof(DML_PADDING1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 425, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_PADDING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 425, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"PaddingMode", offsetof(DML_PADDING1_OPERATOR_DESC, PaddingMode), DMLOPS_ALONE, DMLOPS_ENUM_PADDING_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"PaddingValueDataType", offsetof(DML_PADDING1_OPERATOR_DESC, PaddingValueDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"PaddingValue", offsetof(DML_PADDING1_OPERATOR_DESC, PaddingValue), DMLOPS_ALONE, offsetof(DML_PADDING1_OPERATOR_DESC, PaddingValueDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_PADDING1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"StartPadding", offsetof(DML_PADDING1_OPERATOR_DESC, StartPadding), offsetof(DML_PADDING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"EndPadding", offsetof(DML_PADDING1_OPERATOR_DESC, EndPadding), offsetof(DML_PADDING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"InputTensor", offsetof(DML_PADDING1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 425, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_PADDING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 425, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"PaddingMode", offsetof(DML_PADDING1_OPERATOR_DESC, PaddingMode), DMLOPS_ALONE, DMLOPS_ENUM_PADDING_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"PaddingValueDataType", offsetof(DML_PADDING1_OPERATOR_DESC, PaddingValueDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"PaddingValue", offsetof(DML_PADDING1_OPERATOR_DESC, PaddingValue), DMLOPS_ALONE, offsetof(DML_PADDING1_OPERATOR_DESC, PaddingValueDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_PADDING1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"StartPadding", offsetof(DML_PADDING1_OPERATOR_DESC, StartPadding), offsetof(DML_PADDING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"EndPadding", offsetof(DML_PADDING1_OPERATOR_DESC, EndPadding), offsetof(DML_PADDING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_padding1_code[] = {
@@ -16356,8 +16455,8 @@ static const dmlops_rule dmlops_padding1_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_negate_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 427, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 427, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 427, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 427, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC, member)
 static const uint8_t dmlops_element_wise_negate_code[] = {
@@ -16373,8 +16472,8 @@ static const dmlops_rule dmlops_element_wise_negate_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_gelu_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_GELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_GELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_GELU_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_GELU_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_GELU_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_gelu_code[] = {
@@ -16390,10 +16489,10 @@ static const dmlops_rule dmlops_activation_gelu_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_softmax1_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"AxisCount", offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Axes", offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, Axes), offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"AxisCount", offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Axes", offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, Axes), offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softmax1_code[] = {
@@ -16437,10 +16536,10 @@ static const dmlops_rule dmlops_activation_softmax1_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_log_softmax1_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"AxisCount", offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Axes", offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, Axes), offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"AxisCount", offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Axes", offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, Axes), offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_log_softmax1_code[] = {
@@ -16484,10 +16583,10 @@ static const dmlops_rule dmlops_activation_log_softmax1_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_hardmax1_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"AxisCount", offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Axes", offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, Axes), offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 429, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"AxisCount", offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Axes", offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, Axes), offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hardmax1_code[] = {
@@ -16531,14 +16630,14 @@ static const dmlops_rule dmlops_activation_hardmax1_rules[] = {
 };
 
 static const dmlops_member dmlops_resample2_members[] = {
-    {"InputTensor", offsetof(DML_RESAMPLE2_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 431, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_RESAMPLE2_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 431, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_RESAMPLE2_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"RoundingDirection", offsetof(DML_RESAMPLE2_OPERATOR_DESC, RoundingDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Scales", offsetof(DML_RESAMPLE2_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"InputPixelOffsets", offsetof(DML_RESAMPLE2_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"OutputPixelOffsets", offsetof(DML_RESAMPLE2_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_RESAMPLE2_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 431, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_RESAMPLE2_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 431, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_RESAMPLE2_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"RoundingDirection", offsetof(DML_RESAMPLE2_OPERATOR_DESC, RoundingDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Scales", offsetof(DML_RESAMPLE2_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"InputPixelOffsets", offsetof(DML_RESAMPLE2_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"OutputPixelOffsets", offsetof(DML_RESAMPLE2_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample2_code[] = {
@@ -16580,14 +16679,14 @@ static const dmlops_rule dmlops_resample2_rules[] = {
 };
 
 static const dmlops_member dmlops_resample_grad1_members[] = {
-    {"InputGradientTensor", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 434, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputGradientTensor", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 434, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"RoundingDirection", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, RoundingDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Scales", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"InputPixelOffsets", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"OutputPixelOffsets", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputGradientTensor", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputGradientTensor), DMLOPS_ALONE, 434, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputGradientTensor", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, OutputGradientTensor), DMLOPS_ALONE, 434, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"RoundingDirection", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, RoundingDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Scales", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"InputPixelOffsets", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"OutputPixelOffsets", offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample_grad1_code[] = {
@@ -16630,12 +16729,12 @@ static const dmlops_rule dmlops_resample_grad1_rules[] = {
 };
 
 static const dmlops_member dmlops_diagonal_matrix1_members[] = {
-    {"InputTensor", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 436, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 436, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"ValueDataType", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, ValueDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Value", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, Value), DMLOPS_ALONE, offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, ValueDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0},
-    {"DiagonalFillBegin", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, DiagonalFillBegin), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_INT, 0, 0, 0},
-    {"DiagonalFillEnd", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, DiagonalFillEnd), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_INT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 436, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 436, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"ValueDataType", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, ValueDataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Value", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, Value), DMLOPS_ALONE, offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, ValueDataType), DMLOPS_BY_VALUE, DMLOPS_TYPE_SCALAR_UNION, 0, 0, 0, 0},
+    {"DiagonalFillBegin", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, DiagonalFillBegin), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_INT, 0, 0, 0, 0},
+    {"DiagonalFillEnd", offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, DiagonalFillEnd), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_INT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_diagonal_matrix1_code[] = {
@@ -16668,24 +16767,24 @@ static const dmlops_rule dmlops_diagonal_matrix1_rules[] = {
 };
 
 static const dmlops_member dmlops_multihead_attention_members[] = {
-    {"QueryTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), DMLOPS_ALONE, 438, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"KeyTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), DMLOPS_ALONE, 438, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"ValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), DMLOPS_ALONE, 438, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"StackedQueryKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), DMLOPS_ALONE, 440, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"StackedKeyValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), DMLOPS_ALONE, 440, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"StackedQueryKeyValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), DMLOPS_ALONE, 440, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"BiasTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 442, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"MaskTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), DMLOPS_ALONE, 444, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"RelativePositionBiasTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"PastKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"PastValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 438, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"OutputPresentKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentKeyTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
-    {"OutputPresentValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
-    {"Scale", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, Scale), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"MaskFilterValue", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskFilterValue), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"HeadCount", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"MaskType", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), DMLOPS_ALONE, DMLOPS_ENUM_MULTIHEAD_ATTENTION_MASK_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"QueryTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), DMLOPS_ALONE, 438, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"KeyTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), DMLOPS_ALONE, 438, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"ValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), DMLOPS_ALONE, 438, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"StackedQueryKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), DMLOPS_ALONE, 440, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"StackedKeyValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), DMLOPS_ALONE, 440, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"StackedQueryKeyValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), DMLOPS_ALONE, 440, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"BiasTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 442, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"MaskTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), DMLOPS_ALONE, 444, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"RelativePositionBiasTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"PastKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"PastValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 438, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"OutputPresentKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentKeyTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
+    {"OutputPresentValueTensor", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor), DMLOPS_ALONE, 446, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
+    {"Scale", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, Scale), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"MaskFilterValue", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskFilterValue), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"HeadCount", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"MaskType", offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), DMLOPS_ALONE, DMLOPS_ENUM_MULTIHEAD_ATTENTION_MASK_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, member)
 static const uint8_t dmlops_multihead_attention_code[] = {
@@ -17288,15 +17387,15 @@ static const dmlops_rule dmlops_multihead_attention_rules[] = {
 };
 
 static const dmlops_member dmlops_lp_pooling1_members[] = {
-    {"InputTensor", offsetof(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Strides", offsetof(DML_LP_POOLING1_OPERATOR_DESC, Strides), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"WindowSize", offsetof(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"StartPadding", offsetof(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"EndPadding", offsetof(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"Dilations", offsetof(DML_LP_POOLING1_OPERATOR_DESC, Dilations), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"P", offsetof(DML_LP_POOLING1_OPERATOR_DESC, P), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Strides", offsetof(DML_LP_POOLING1_OPERATOR_DESC, Strides), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"WindowSize", offsetof(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"StartPadding", offsetof(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"EndPadding", offsetof(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"Dilations", offsetof(DML_LP_POOLING1_OPERATOR_DESC, Dilations), offsetof(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"P", offsetof(DML_LP_POOLING1_OPERATOR_DESC, P), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_lp_pooling1_code[] = {
@@ -17459,15 +17558,15 @@ static const dmlops_rule dmlops_lp_pooling1_rules[] = {
 };
 
 static const dmlops_member dmlops_average_pooling1_members[] = {
-    {"InputTensor", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Strides", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"WindowSize", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"StartPadding", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"EndPadding", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"Dilations", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"IncludePadding", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, IncludePadding), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"InputTensor", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 448, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Strides", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"WindowSize", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"StartPadding", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"EndPadding", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"Dilations", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"IncludePadding", offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, IncludePadding), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, member)
 static const uint8_t dmlops_average_pooling1_code[] = {
@@ -17619,9 +17718,9 @@ static const dmlops_rule dmlops_average_pooling1_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_swish_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_SWISH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 450, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_SWISH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 450, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"SigmoidInputScale", offsetof(DML_ACTIVATION_SWISH_OPERATOR_DESC, SigmoidInputScale), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_SWISH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 450, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_SWISH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 450, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"SigmoidInputScale", offsetof(DML_ACTIVATION_SWISH_OPERATOR_DESC, SigmoidInputScale), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SWISH_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_swish_code[] = {
@@ -17637,10 +17736,10 @@ static const dmlops_rule dmlops_activation_swish_rules[] = {
 };
 
 static const dmlops_member dmlops_activation_hard_swish_members[] = {
-    {"InputTensor", offsetof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 450, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 450, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Alpha", offsetof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"Beta", offsetof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 450, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 1},
+    {"OutputTensor", offsetof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 450, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Alpha", offsetof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, Alpha), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"Beta", offsetof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, Beta), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hard_swish_code[] = {
@@ -17656,19 +17755,19 @@ static const dmlops_rule dmlops_activation_hard_swish_rules[] = {
 };
 
 static const dmlops_member dmlops_quantized_linear_average_pooling_members[] = {
-    {"InputTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 452, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"InputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), DMLOPS_ALONE, 454, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"InputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputZeroPointTensor), DMLOPS_ALONE, 456, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 454, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 456, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 452, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Strides", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"WindowSize", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"StartPadding", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"EndPadding", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"Dilations", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"IncludePadding", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, IncludePadding), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"InputTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 452, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"InputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), DMLOPS_ALONE, 454, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"InputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputZeroPointTensor), DMLOPS_ALONE, 456, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputScaleTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), DMLOPS_ALONE, 454, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputZeroPointTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), DMLOPS_ALONE, 456, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 452, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Strides", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"WindowSize", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"StartPadding", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"EndPadding", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"Dilations", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"IncludePadding", offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, IncludePadding), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
@@ -17937,14 +18036,14 @@ static const dmlops_rule dmlops_quantized_linear_average_pooling_rules[] = {
 };
 
 static const dmlops_member dmlops_matrix_multiply_integer_to_float_members[] = {
-    {"ATensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 458, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"AScaleTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), DMLOPS_ALONE, 460, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"AZeroPointTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AZeroPointTensor), DMLOPS_ALONE, 462, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"BTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 458, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"BScaleTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), DMLOPS_ALONE, 460, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"BZeroPointTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BZeroPointTensor), DMLOPS_ALONE, 462, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"BiasTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 464, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 464, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"ATensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), DMLOPS_ALONE, 458, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"AScaleTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), DMLOPS_ALONE, 460, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"AZeroPointTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AZeroPointTensor), DMLOPS_ALONE, 462, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"BTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), DMLOPS_ALONE, 458, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"BScaleTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), DMLOPS_ALONE, 460, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"BZeroPointTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BZeroPointTensor), DMLOPS_ALONE, 462, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"BiasTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 464, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 464, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, member)
 static const uint8_t dmlops_matrix_multiply_integer_to_float_code[] = {
@@ -18144,16 +18243,16 @@ static const dmlops_rule dmlops_matrix_multiply_integer_to_float_rules[] = {
 };
 
 static const dmlops_member dmlops_mean_variance_normalization2_members[] = {
-    {"InputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"ScaleTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"BiasTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"AxisCount", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Axes", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, Axes), offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"UseMean", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, UseMean), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
-    {"UseVariance", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, UseVariance), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
-    {"Epsilon", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"FusedActivation", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0},
+    {"InputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"ScaleTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, ScaleTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"BiasTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"AxisCount", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, AxisCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Axes", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, Axes), offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, AxisCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"UseMean", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, UseMean), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
+    {"UseVariance", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, UseVariance), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
+    {"Epsilon", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, Epsilon), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"FusedActivation", offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, FusedActivation), DMLOPS_ALONE, 2, DMLOPS_ACTIVATION, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization2_code[] = {
@@ -18235,26 +18334,26 @@ static const dmlops_rule dmlops_mean_variance_normalization2_rules[] = {
 };
 
 static const dmlops_member dmlops_multihead_attention1_members[] = {
-    {"QueryTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), DMLOPS_ALONE, 468, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"KeyTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), DMLOPS_ALONE, 468, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"ValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), DMLOPS_ALONE, 468, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"StackedQueryKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), DMLOPS_ALONE, 470, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"StackedKeyValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), DMLOPS_ALONE, 470, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"StackedQueryKeyValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), DMLOPS_ALONE, 470, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"BiasTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 472, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"MaskTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), DMLOPS_ALONE, 474, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"RelativePositionBiasTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"PastKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"PastValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"PastSequenceLengthsTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), DMLOPS_ALONE, 474, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0},
-    {"OutputTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 468, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"OutputPresentKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
-    {"OutputPresentValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0},
-    {"Scale", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, Scale), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"MaskFilterValue", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskFilterValue), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"QueryHeadCount", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"KeyValueHeadCount", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"MaskType", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), DMLOPS_ALONE, DMLOPS_ENUM_MULTIHEAD_ATTENTION_MASK_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"QueryTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), DMLOPS_ALONE, 468, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"KeyTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), DMLOPS_ALONE, 468, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"ValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), DMLOPS_ALONE, 468, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"StackedQueryKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), DMLOPS_ALONE, 470, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"StackedKeyValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), DMLOPS_ALONE, 470, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"StackedQueryKeyValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), DMLOPS_ALONE, 470, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"BiasTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, BiasTensor), DMLOPS_ALONE, 472, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"MaskTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), DMLOPS_ALONE, 474, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"RelativePositionBiasTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"PastKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"PastValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"PastSequenceLengthsTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), DMLOPS_ALONE, 474, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 468, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"OutputPresentKeyTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
+    {"OutputPresentValueTensor", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor), DMLOPS_ALONE, 476, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 1, 0, 0, 0},
+    {"Scale", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, Scale), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"MaskFilterValue", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskFilterValue), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"QueryHeadCount", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"KeyValueHeadCount", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"MaskType", offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), DMLOPS_ALONE, DMLOPS_ENUM_MULTIHEAD_ATTENTION_MASK_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, member)
 static const uint8_t dmlops_multihead_attention1_code[] = {
@@ -18942,11 +19041,11 @@ static const dmlops_rule dmlops_multihead_attention1_rules[] = {
 };
 
 static const dmlops_member dmlops_quantize_members[] = {
-    {"InputTensor", offsetof(DML_QUANTIZE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"QuantizationType", offsetof(DML_QUANTIZE_OPERATOR_DESC, QuantizationType), DMLOPS_ALONE, DMLOPS_ENUM_QUANTIZATION_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"QuantizationTensorCount", offsetof(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"QuantizationTensors", offsetof(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), offsetof(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 478, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_QUANTIZE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 480, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_QUANTIZE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"QuantizationType", offsetof(DML_QUANTIZE_OPERATOR_DESC, QuantizationType), DMLOPS_ALONE, DMLOPS_ENUM_QUANTIZATION_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"QuantizationTensorCount", offsetof(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"QuantizationTensors", offsetof(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), offsetof(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 478, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_QUANTIZE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 480, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, member)
 static const uint8_t dmlops_quantize_code[] = {
@@ -19053,11 +19152,11 @@ static const dmlops_rule dmlops_quantize_rules[] = {
 };
 
 static const dmlops_member dmlops_dequantize_members[] = {
-    {"InputTensor", offsetof(DML_DEQUANTIZE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 480, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"QuantizationType", offsetof(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationType), DMLOPS_ALONE, DMLOPS_ENUM_QUANTIZATION_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"QuantizationTensorCount", offsetof(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"QuantizationTensors", offsetof(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), offsetof(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 478, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0},
-    {"OutputTensor", offsetof(DML_DEQUANTIZE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
+    {"InputTensor", offsetof(DML_DEQUANTIZE_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 480, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"QuantizationType", offsetof(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationType), DMLOPS_ALONE, DMLOPS_ENUM_QUANTIZATION_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"QuantizationTensorCount", offsetof(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"QuantizationTensors", offsetof(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), offsetof(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 478, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 0, 0},
+    {"OutputTensor", offsetof(DML_DEQUANTIZE_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 466, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, member)
 static const uint8_t dmlops_dequantize_code[] = {
@@ -19164,15 +19263,15 @@ static const dmlops_rule dmlops_dequantize_rules[] = {
 };
 
 static const dmlops_member dmlops_resample3_members[] = {
-    {"InputTensor", offsetof(DML_RESAMPLE3_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 482, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_RESAMPLE3_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 482, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"InterpolationMode", offsetof(DML_RESAMPLE3_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"RoundingDirection", offsetof(DML_RESAMPLE3_OPERATOR_DESC, RoundingDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Scales", offsetof(DML_RESAMPLE3_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"InputPixelOffsets", offsetof(DML_RESAMPLE3_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"OutputPixelOffsets", offsetof(DML_RESAMPLE3_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0},
-    {"Antialiased", offsetof(DML_RESAMPLE3_OPERATOR_DESC, Antialiased), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0},
+    {"InputTensor", offsetof(DML_RESAMPLE3_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 482, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_RESAMPLE3_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 482, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"InterpolationMode", offsetof(DML_RESAMPLE3_OPERATOR_DESC, InterpolationMode), DMLOPS_ALONE, DMLOPS_ENUM_INTERPOLATION_MODE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"RoundingDirection", offsetof(DML_RESAMPLE3_OPERATOR_DESC, RoundingDirection), DMLOPS_ALONE, DMLOPS_ENUM_AXIS_DIRECTION, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Scales", offsetof(DML_RESAMPLE3_OPERATOR_DESC, Scales), offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"InputPixelOffsets", offsetof(DML_RESAMPLE3_OPERATOR_DESC, InputPixelOffsets), offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"OutputPixelOffsets", offsetof(DML_RESAMPLE3_OPERATOR_DESC, OutputPixelOffsets), offsetof(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), sizeof(FLOAT), DMLOPS_ADDRESS, DMLOPS_TYPE_FLOAT, 0, 0, 0, 0},
+    {"Antialiased", offsetof(DML_RESAMPLE3_OPERATOR_DESC, Antialiased), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_BOOL, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, member)
 static const uint8_t dmlops_resample3_code[] = {
@@ -19214,14 +19313,14 @@ static const dmlops_rule dmlops_resample3_rules[] = {
 };
 
 static const dmlops_member dmlops_fold_members[] = {
-    {"InputTensor", offsetof(DML_FOLD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 484, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_FOLD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 486, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"WindowSizes", offsetof(DML_FOLD_OPERATOR_DESC, WindowSizes), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Strides", offsetof(DML_FOLD_OPERATOR_DESC, Strides), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Dilations", offsetof(DML_FOLD_OPERATOR_DESC, Dilations), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"StartPadding", offsetof(DML_FOLD_OPERATOR_DESC, StartPadding), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"EndPadding", offsetof(DML_FOLD_OPERATOR_DESC, EndPadding), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"InputTensor", offsetof(DML_FOLD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 484, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_FOLD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 486, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"WindowSizes", offsetof(DML_FOLD_OPERATOR_DESC, WindowSizes), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Strides", offsetof(DML_FOLD_OPERATOR_DESC, Strides), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Dilations", offsetof(DML_FOLD_OPERATOR_DESC, Dilations), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"StartPadding", offsetof(DML_FOLD_OPERATOR_DESC, StartPadding), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"EndPadding", offsetof(DML_FOLD_OPERATOR_DESC, EndPadding), offsetof(DML_FOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, member)
 static const uint8_t dmlops_fold_code[] = {
@@ -19356,14 +19455,14 @@ static const dmlops_rule dmlops_fold_rules[] = {
 };
 
 static const dmlops_member dmlops_unfold_members[] = {
-    {"InputTensor", offsetof(DML_UNFOLD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 486, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_UNFOLD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 484, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"WindowSizes", offsetof(DML_UNFOLD_OPERATOR_DESC, WindowSizes), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"Strides", offsetof(DML_UNFOLD_OPERATOR_DESC, Strides), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"Dilations", offsetof(DML_UNFOLD_OPERATOR_DESC, Dilations), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"StartPadding", offsetof(DML_UNFOLD_OPERATOR_DESC, StartPadding), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
-    {"EndPadding", offsetof(DML_UNFOLD_OPERATOR_DESC, EndPadding), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1},
+    {"InputTensor", offsetof(DML_UNFOLD_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 486, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 1, 1, 0},
+    {"OutputTensor", offsetof(DML_UNFOLD_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 484, DMLOPS_TENSOR, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"WindowSizes", offsetof(DML_UNFOLD_OPERATOR_DESC, WindowSizes), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"Strides", offsetof(DML_UNFOLD_OPERATOR_DESC, Strides), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"Dilations", offsetof(DML_UNFOLD_OPERATOR_DESC, Dilations), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"StartPadding", offsetof(DML_UNFOLD_OPERATOR_DESC, StartPadding), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
+    {"EndPadding", offsetof(DML_UNFOLD_OPERATOR_DESC, EndPadding), offsetof(DML_UNFOLD_OPERATOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, member)
 static const uint8_t dmlops_unfold_code[] = {
@@ -20204,6 +20303,38 @@ static const char* const dmlops_rule_texts[] = {
     "DML-GRAPH-constant-size", "The DataSize of a constant is the TotalTensorSizeInBytes of the tensor that reads it.",
     "DML-GRAPH-reads-written", "What reads an intermediate edge reads nothing beyond the last element that is written there.",
     "DML-GRAPH-owned-alike", "Of the tensors that read one input of the graph, all have the flag OWNED_BY_DML, or none.",
+    "DML-BINDING-count", "There are as many bindings as inputs and as outputs. All tensors count, also absent ones, and every entry of an array.",
+    "DML-BINDING-required", "Every tensor is bound, unless it is OWNED_BY_DML.",
+    "DML-BINDING-owned", "A tensor that is OWNED_BY_DML is not bound for execution.",
+    "DML-BINDING-unused", "Nothing is bound to a tensor that the description leaves out.",
+    "DML-BINDING-init-count", "The inputs of an initializer are one binding for each operator, in order; none if it reads nothing.",
+    "DML-BINDING-init-array", "The array of bindings for an operator has an entry for each of its inputs, or none at all.",
+    "DML-BINDING-owned-init", "A tensor is bound for initialization if, and only if, it is OWNED_BY_DML.",
+    "DML-BINDING-init-outputs", "The outputs of an initializer are the persistent resources of the operators, in order; none if no operator has one.",
+    "DML-BINDING-type", "A binding has the type BUFFER, or BUFFER_ARRAY for an operator to initialize, or else NONE.",
+    "DML-BINDING-temporary-required", "A temporary resource is bound if TemporaryResourceSize is not 0.",
+    "DML-BINDING-temporary-unneeded", "No temporary resource is bound if TemporaryResourceSize is 0.",
+    "DML-BINDING-persistent-required", "A persistent resource is bound if PersistentResourceSize is not 0.",
+    "DML-BINDING-persistent-unneeded", "For an operator whose PersistentResourceSize is 0, an initializer has an output of type NONE.",
+    "DML-BINDING-persistent-same", "The persistent resource is the one that was initialized; its contents cannot be moved or copied.",
+    "DML-BINDING-buffer-dimension", "What is bound is a buffer.",
+    "DML-BINDING-heap", "What is bound is in a heap of type DEFAULT or CUSTOM; a tensor that is OWNED_BY_DML can also be initialized from one of type UPLOAD.",
+    "DML-BINDING-bounds", "A range lies within its buffer.",
+    "DML-BINDING-hazard-init", "No input of an initializer is in the same buffer as an output.",
+    "DML-BINDING-hazard-in-place", "Ranges of an input and of an output have no byte in common, unless they are identical and the operator runs in place.",
+    "DML-BINDING-in-place-layout", "An output that is written to the range of an input has its sizes, strides, size in bytes, and bits of an element.",
+    "DML-BINDING-hazard-graph", "An output of a graph is not written to the range of an input.",
+    "DML-BINDING-outputs-disjoint", "No two outputs are written to the same bytes, which end at TotalTensorSizeInBytes.",
+    "DML-BINDING-hazard-persistent", "The persistent resource has no byte in common with an output.",
+    "DML-BINDING-hazard-temporary", "The temporary resource has no byte in common with anything else that is bound.",
+    "DML-BINDING-offset", "A tensor starts at a multiple of DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT, and of GuaranteedBaseOffsetAlignment if it has one.",
+    "DML-BINDING-size", "The range of a tensor has at least its TotalTensorSizeInBytes.",
+    "DML-BINDING-size-word", "The size of a range is a multiple of 4 bytes.",
+    "DML-BINDING-buffer-word", "The size of a buffer is a multiple of 4 bytes.",
+    "DML-BINDING-persistent-alignment", "A persistent resource starts at a multiple of DML_PERSISTENT_BUFFER_ALIGNMENT.",
+    "DML-BINDING-persistent-size", "A persistent resource has at least PersistentResourceSize.",
+    "DML-BINDING-temporary-alignment", "A temporary resource starts at a multiple of DML_TEMPORARY_BUFFER_ALIGNMENT.",
+    "DML-BINDING-temporary-size", "A temporary resource has at least TemporaryResourceSize.",
     "DML-ELEMENT_WISE_IDENTITY-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_IDENTITY-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ELEMENT_WISE_IDENTITY-same-sizes", "OutputTensor has the sizes of InputTensor.",
@@ -23019,6 +23150,668 @@ static inline DML_FEATURE_LEVEL dmlops_min_feature_level_of_graph(
     return (DML_FEATURE_LEVEL)0;
 }
 
+/* Bindings. */
+
+static const dmlops_named dmlops_names_HEAP_TYPE[] = {
+    {1, "DEFAULT"},
+    {2, "UPLOAD"},
+    {3, "READBACK"},
+    {4, "CUSTOM"},
+    {5, "GPU_UPLOAD"},
+    {0, NULL},
+};
+
+static const dmlops_named dmlops_names_RESOURCE_DIMENSION[] = {
+    {1, "BUFFER"},
+    {2, "TEXTURE1D"},
+    {3, "TEXTURE2D"},
+    {4, "TEXTURE3D"},
+    {0, NULL},
+};
+
+static inline int dmlops_is_owned(const DML_BUFFER_TENSOR_DESC* tensor) {
+    return (dmlops_enum(&tensor->Flags) & DML_TENSOR_FLAG_OWNED_BY_DML) != 0;
+}
+
+/* The step in elements from one entry to the next in a dimension; packed tensors are laid out in row-major order. */
+static inline uint64_t dmlops_step(const DML_BUFFER_TENSOR_DESC* tensor, UINT dimension) {
+    uint64_t step = 1;
+    if (tensor->Strides != NULL) {
+        return tensor->Strides[dimension];
+    }
+    for (UINT d = dimension + 1; d < tensor->DimensionCount; ++d) {
+        step *= tensor->Sizes[d];
+    }
+    return step;
+}
+
+/* Whether the elements of two tensors lie in the same places. */
+static inline int dmlops_is_alike(const DML_BUFFER_TENSOR_DESC* one, const DML_BUFFER_TENSOR_DESC* other) {
+    if (one->DimensionCount != other->DimensionCount || one->DimensionCount > DML_TENSOR_DIMENSION_COUNT_MAX1 ||
+        one->TotalTensorSizeInBytes != other->TotalTensorSizeInBytes || one->Sizes == NULL || other->Sizes == NULL ||
+        dmlops_bits(dmlops_enum(&one->DataType)) != dmlops_bits(dmlops_enum(&other->DataType))) {
+        return 0;
+    }
+    for (UINT d = 0; d < one->DimensionCount; ++d) {
+        if (one->Sizes[d] != other->Sizes[d]) {
+            return 0;
+        }
+        if (one->Sizes[d] > 1 && dmlops_step(one, d) != dmlops_step(other, d)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The outputs of a description, as bits, whose elements lie as those of a tensor. */
+static inline uint32_t dmlops_outputs_alike(const DML_OPERATOR_DESC* desc, const DML_BUFFER_TENSOR_DESC* tensor) {
+    uint32_t alike = 0;
+    for (size_t at = 0; at < 32; ++at) {
+        dmlops_slot output;
+        memset(&output, 0, sizeof output);
+        dmlops_slots_from(desc, 1, at, &output, 1);
+        alike |= output.tensor != NULL && dmlops_is_alike(tensor, output.tensor) ? (uint32_t)1 << at : 0;
+    }
+    return alike;
+}
+
+static inline size_t dmlops_requirements(const DML_OPERATOR_DESC* desc, int outputs, dmlops_requirement* out, size_t capacity) {
+    const dmlops_operator* op = dmlops_described(desc);
+    size_t count = 0;
+    for (size_t i = 0; op != NULL && i < op->member_count; ++i) {
+        const dmlops_member* member = &op->members[i];
+        if (member->kind == DMLOPS_TENSOR && member->is_input == !outputs) {
+            const int64_t entries = member->count == DMLOPS_ALONE ? 1 : dmlops_count(desc->Desc, member);
+            for (int64_t entry = 0; entry < entries && count + (size_t)entry < capacity; ++entry) {
+                const dmlops_slot slot = dmlops_slot_of(desc->Desc, member, entry);
+                dmlops_requirement* need = &out[count + (size_t)entry];
+                memset(need, 0, sizeof *need);
+                need->member = slot.member;
+                need->entry = slot.entry;
+                need->in_place = member->in_place;
+                if (slot.tensor != NULL) {
+                    need->present = 1;
+                    need->owned = (uint8_t)dmlops_is_owned(slot.tensor);
+                    need->alike = need->in_place ? dmlops_outputs_alike(desc, slot.tensor) : 0;
+                    need->size = slot.tensor->TotalTensorSizeInBytes;
+                    need->alignment = slot.tensor->GuaranteedBaseOffsetAlignment;
+                }
+            }
+            count += (size_t)entries;
+        }
+    }
+    return count;
+}
+
+static inline size_t dmlops_graph_requirements(
+    const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, int outputs, dmlops_requirement* out,
+    size_t capacity) {
+    const int64_t type = outputs ? 2 : 1;
+    const size_t count = outputs ? graph->OutputCount : graph->InputCount;
+    UINT edge_count;
+    const DML_GRAPH_EDGE_DESC* edges = dmlops_edges_of(graph, type, &edge_count);
+    for (size_t i = 0; i < count && i < capacity; ++i) {
+        memset(&out[i], 0, sizeof out[i]);
+        out[i].entry = -1;
+    }
+    for (UINT i = 0; edges != NULL && i < edge_count; ++i) {
+        dmlops_edge edge;
+        dmlops_slot slot;
+        size_t at;
+        UINT node;
+        UINT number;
+        if (dmlops_enum(&edges[i].Type) != type || edges[i].Desc == NULL) {
+            continue;
+        }
+        edge = dmlops_edge_of(&edges[i], type);
+        at = outputs ? edge.to_node : edge.from_node;
+        node = outputs ? edge.from_node : edge.to_node;
+        number = outputs ? edge.from_slot : edge.to_slot;
+        if (at >= count || at >= capacity || graph->Nodes == NULL || node >= graph->NodeCount) {
+            continue;
+        }
+        memset(&slot, 0, sizeof slot);
+        if (outputs && dmlops_is_constant(graph, node) && number == 0) {
+            out[at].present = 1;
+            out[at].size = ((const DML_CONSTANT_DATA_GRAPH_NODE_DESC*)graph->Nodes[node].Desc)->DataSize;
+        }
+        dmlops_slots_from(dmlops_node_desc(graph, operators, node), outputs, number, &slot, 1);
+        if (slot.tensor != NULL) {
+            const uint64_t size = slot.tensor->TotalTensorSizeInBytes;
+            const uint32_t alignment = slot.tensor->GuaranteedBaseOffsetAlignment;
+            out[at].present = 1;
+            out[at].owned |= (uint8_t)dmlops_is_owned(slot.tensor);
+            out[at].size = out[at].size < size ? size : out[at].size;
+            out[at].alignment = out[at].alignment < alignment ? alignment : out[at].alignment;
+        }
+    }
+    return count;
+}
+
+/* What a range is bound as, as bits. */
+typedef enum dmlops_role {
+    DMLOPS_ROLE_INPUT = 1,
+    DMLOPS_ROLE_OUTPUT = 2,
+    DMLOPS_ROLE_PERSISTENT = 4,
+    DMLOPS_ROLE_TEMPORARY = 8
+} dmlops_role;
+
+/* What conditions on a range read. */
+typedef struct dmlops_range_values {
+    UINT64 Offset;
+    UINT64 SizeInBytes;
+    UINT64 Width;
+    UINT64 RequiredSize;
+    UINT64 GuaranteedBaseOffsetAlignment;
+} dmlops_range_values;
+
+#define DMLOPS_AT(member) DMLOPS_WORD(dmlops_range_values, member)
+static const uint8_t dmlops_range_code[] = {
+    /* DML-BINDING-offset: Offset % max(DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT, GuaranteedBaseOffsetAlignment) == 0 */
+    DMLOPS_EQUAL, DMLOPS_MODULO, DMLOPS_UINT64, DMLOPS_AT(Offset), DMLOPS_MAX,
+        DMLOPS_SMALL(16) /* DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT */, DMLOPS_UINT64,
+        DMLOPS_AT(GuaranteedBaseOffsetAlignment), DMLOPS_SMALL(0),
+    DMLOPS_SHOW_INT, DMLOPS_UINT64, DMLOPS_AT(Offset),
+    DMLOPS_SHOW_INT, DMLOPS_MAX, DMLOPS_SMALL(16) /* DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT */, DMLOPS_UINT64,
+        DMLOPS_AT(GuaranteedBaseOffsetAlignment),
+    /* DML-BINDING-size: SizeInBytes >= RequiredSize */
+    DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT64, DMLOPS_AT(SizeInBytes), DMLOPS_UINT64, DMLOPS_AT(RequiredSize),
+    DMLOPS_SHOW_INT, DMLOPS_UINT64, DMLOPS_AT(SizeInBytes),
+    DMLOPS_SHOW_INT, DMLOPS_UINT64, DMLOPS_AT(RequiredSize),
+    /* DML-BINDING-size-word: SizeInBytes % 4 == 0 */
+    DMLOPS_EQUAL, DMLOPS_MODULO, DMLOPS_UINT64, DMLOPS_AT(SizeInBytes), DMLOPS_SMALL(4), DMLOPS_SMALL(0),
+    DMLOPS_SHOW_INT, DMLOPS_UINT64, DMLOPS_AT(SizeInBytes),
+    /* DML-BINDING-buffer-word: Width % 4 == 0 */
+    DMLOPS_EQUAL, DMLOPS_MODULO, DMLOPS_UINT64, DMLOPS_AT(Width), DMLOPS_SMALL(4), DMLOPS_SMALL(0),
+    DMLOPS_SHOW_INT, DMLOPS_UINT64, DMLOPS_AT(Width),
+    /* DML-BINDING-persistent-alignment: Offset % DML_PERSISTENT_BUFFER_ALIGNMENT == 0 */
+    DMLOPS_EQUAL, DMLOPS_MODULO, DMLOPS_UINT64, DMLOPS_AT(Offset), DMLOPS_NUMBER,
+        DMLOPS_BYTES(256) /* DML_PERSISTENT_BUFFER_ALIGNMENT */, DMLOPS_SMALL(0),
+    DMLOPS_SHOW_INT, DMLOPS_UINT64, DMLOPS_AT(Offset),
+    DMLOPS_SHOW_INT, DMLOPS_NUMBER, DMLOPS_BYTES(256) /* DML_PERSISTENT_BUFFER_ALIGNMENT */,
+    /* DML-BINDING-persistent-size: SizeInBytes >= RequiredSize */
+    DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT64, DMLOPS_AT(SizeInBytes), DMLOPS_UINT64, DMLOPS_AT(RequiredSize),
+    DMLOPS_SHOW_INT, DMLOPS_UINT64, DMLOPS_AT(SizeInBytes),
+    DMLOPS_SHOW_INT, DMLOPS_UINT64, DMLOPS_AT(RequiredSize),
+    /* DML-BINDING-temporary-alignment: Offset % DML_TEMPORARY_BUFFER_ALIGNMENT == 0 */
+    DMLOPS_EQUAL, DMLOPS_MODULO, DMLOPS_UINT64, DMLOPS_AT(Offset), DMLOPS_NUMBER,
+        DMLOPS_BYTES(256) /* DML_TEMPORARY_BUFFER_ALIGNMENT */, DMLOPS_SMALL(0),
+    DMLOPS_SHOW_INT, DMLOPS_UINT64, DMLOPS_AT(Offset),
+    DMLOPS_SHOW_INT, DMLOPS_NUMBER, DMLOPS_BYTES(256) /* DML_TEMPORARY_BUFFER_ALIGNMENT */,
+    /* DML-BINDING-temporary-size: SizeInBytes >= RequiredSize */
+    DMLOPS_GREATER_OR_EQUAL, DMLOPS_UINT64, DMLOPS_AT(SizeInBytes), DMLOPS_UINT64, DMLOPS_AT(RequiredSize),
+    DMLOPS_SHOW_INT, DMLOPS_UINT64, DMLOPS_AT(SizeInBytes),
+    DMLOPS_SHOW_INT, DMLOPS_UINT64, DMLOPS_AT(RequiredSize),
+};
+#undef DMLOPS_AT
+
+typedef struct dmlops_range_rule {
+    const char* id;
+    const char* field;
+    const char* format;
+    uint16_t start;
+    uint8_t roles;
+    uint8_t advice;
+} dmlops_range_rule;
+
+static const dmlops_range_rule dmlops_range_rules[] = {
+    {"DML-BINDING-offset", "Offset", "%p.Offset is %v; it must be a multiple of %v", 0, DMLOPS_ROLE_INPUT | DMLOPS_ROLE_OUTPUT, 0},
+    {"DML-BINDING-size", "SizeInBytes", "%p.SizeInBytes is %v; it must be at least the TotalTensorSizeInBytes of %1, %v", 17, DMLOPS_ROLE_INPUT | DMLOPS_ROLE_OUTPUT, 0},
+    {"DML-BINDING-size-word", "SizeInBytes", "%p.SizeInBytes is %v; it must be a multiple of 4", 28, DMLOPS_ROLE_INPUT | DMLOPS_ROLE_OUTPUT | DMLOPS_ROLE_PERSISTENT | DMLOPS_ROLE_TEMPORARY, 0},
+    {"DML-BINDING-buffer-word", "Width", "the buffer of %p has %v bytes; it must have a multiple of 4", 37, DMLOPS_ROLE_INPUT | DMLOPS_ROLE_OUTPUT | DMLOPS_ROLE_PERSISTENT | DMLOPS_ROLE_TEMPORARY, 0},
+    {"DML-BINDING-persistent-alignment", "Offset", "%p.Offset is %v; it must be a multiple of %v", 46, DMLOPS_ROLE_PERSISTENT, 0},
+    {"DML-BINDING-persistent-size", "SizeInBytes", "%p.SizeInBytes is %v; it must be at least the PersistentResourceSize, %v", 73, DMLOPS_ROLE_PERSISTENT, 0},
+    {"DML-BINDING-temporary-alignment", "Offset", "%p.Offset is %v; it must be a multiple of %v", 84, DMLOPS_ROLE_TEMPORARY, 0},
+    {"DML-BINDING-temporary-size", "SizeInBytes", "%p.SizeInBytes is %v; it must be at least the TemporaryResourceSize, %v", 111, DMLOPS_ROLE_TEMPORARY, 0},
+};
+
+/* One range of a binding table, or the place of one that is not bound. `index` is that of the binding in its part; `target`
+   is what it is bound to, and null for the persistent resource of an initializer, which has none. */
+typedef struct dmlops_bound_range {
+    dmlops_part part;
+    dmlops_role role;
+    size_t index;
+    dmlops_place outer;
+    dmlops_place inner;
+    dmlops_place named;
+    const dmlops_place* place;
+    const dmlops_place* label;
+    const dmlops_target* target;
+    const dmlops_requirement* need; /* null for resources */
+    uint64_t required;       /* bytes */
+    const dmlops_range* range;
+} dmlops_bound_range;
+
+typedef struct dmlops_bindings_run {
+    dmlops_run run;
+    const dmlops_bindings* bindings;
+    int advice;
+} dmlops_bindings_run;
+
+static inline int dmlops_initializes(const dmlops_bindings* bindings) {
+    return bindings->phase == DMLOPS_INITIALIZE;
+}
+
+static inline const char* dmlops_part_name(dmlops_part part) {
+    return part == DMLOPS_PART_INPUTS ? "Inputs"
+        : part == DMLOPS_PART_OUTPUTS ? "Outputs" : part == DMLOPS_PART_PERSISTENT ? "Persistent" : "Temporary";
+}
+
+/* The bindings of a part. */
+static inline const dmlops_binding_desc* dmlops_part_of(const dmlops_bindings* bindings, dmlops_part part, size_t* count) {
+    *count = part == DMLOPS_PART_INPUTS ? bindings->input_count
+        : part == DMLOPS_PART_OUTPUTS ? bindings->output_count : 1;
+    return part == DMLOPS_PART_INPUTS ? bindings->inputs
+        : part == DMLOPS_PART_OUTPUTS ? bindings->outputs
+        : part == DMLOPS_PART_PERSISTENT ? &bindings->persistent : &bindings->temporary;
+}
+
+/* How many bindings a part must have. */
+static inline size_t dmlops_part_needs(const dmlops_bindings* bindings, dmlops_part part) {
+    if (part > DMLOPS_PART_OUTPUTS) {
+        return 1;
+    }
+    if (dmlops_initializes(bindings)) {
+        return bindings->target_count;
+    }
+    return bindings->target_count == 0 ? 0
+        : part == DMLOPS_PART_INPUTS ? bindings->targets[0]->input_count : bindings->targets[0]->output_count;
+}
+
+static inline int dmlops_is_array(const dmlops_bindings* bindings, dmlops_part part) {
+    return part == DMLOPS_PART_INPUTS && dmlops_initializes(bindings);
+}
+
+static inline int64_t dmlops_type_of(const dmlops_binding_desc* binding) {
+    return dmlops_enum(&binding->type);
+}
+
+/* The places of ranges in a binding; 0 if its type or the length of its array is wrong. */
+static inline size_t dmlops_entries(
+    const dmlops_bindings* bindings, dmlops_part part, const dmlops_binding_desc* binding, size_t index) {
+    const int64_t type = dmlops_type_of(binding);
+    if (!dmlops_is_array(bindings, part)) {
+        return type == DML_BINDING_TYPE_NONE || type == DML_BINDING_TYPE_BUFFER;
+    }
+    if (type == DML_BINDING_TYPE_BUFFER_ARRAY && binding->count > 0) {
+        return binding->count == bindings->targets[index]->input_count ? binding->count : 0;
+    }
+    return type == DML_BINDING_TYPE_NONE || type == DML_BINDING_TYPE_BUFFER_ARRAY
+        ? bindings->targets[index]->input_count : 0;
+}
+
+/* The range at a place in a binding; null if nothing is bound there. */
+static inline const dmlops_range* dmlops_range_at(const dmlops_binding_desc* binding, size_t entry) {
+    const int64_t type = dmlops_type_of(binding);
+    const size_t count = type == DML_BINDING_TYPE_BUFFER ? 1 : type == DML_BINDING_TYPE_BUFFER_ARRAY ? binding->count : 0;
+    return binding->ranges != NULL && entry < count && binding->ranges[entry].buffer != 0 ? &binding->ranges[entry] : NULL;
+}
+
+static inline void dmlops_bound_at(
+    const dmlops_bindings* bindings, dmlops_part part, const dmlops_binding_desc* binding, size_t index, size_t entry,
+    dmlops_bound_range* bound) {
+    const int initializes = dmlops_initializes(bindings);
+    bound->part = part;
+    bound->index = index;
+    bound->outer.outer = NULL;
+    bound->outer.name = dmlops_part_name(part);
+    bound->outer.index = part <= DMLOPS_PART_OUTPUTS ? (int64_t)index : -1;
+    bound->place = bound->label = &bound->outer;
+    bound->target = NULL;
+    bound->need = NULL;
+    bound->required = 0;
+    bound->range = dmlops_range_at(binding, entry);
+    if (part == DMLOPS_PART_TEMPORARY) {
+        bound->role = DMLOPS_ROLE_TEMPORARY;
+        bound->required = bindings->temporary_size;
+    } else if (part == DMLOPS_PART_PERSISTENT || (part == DMLOPS_PART_OUTPUTS && initializes)) {
+        bound->role = DMLOPS_ROLE_PERSISTENT;
+        if ((part == DMLOPS_PART_PERSISTENT) != initializes && index < bindings->target_count) {
+            bound->target = bindings->targets[index];
+            bound->required = bound->target->persistent_size;
+        }
+    } else {
+        bound->role = part == DMLOPS_PART_INPUTS ? DMLOPS_ROLE_INPUT : DMLOPS_ROLE_OUTPUT;
+        bound->target = bindings->targets[initializes ? index : 0];
+        bound->need = part == DMLOPS_PART_INPUTS ? &bound->target->inputs[initializes ? entry : index]
+                                                 : &bound->target->outputs[index];
+        bound->required = bound->need->size;
+        if (initializes) {
+            bound->inner.outer = &bound->outer;
+            bound->inner.name = "Bindings";
+            bound->inner.index = (int64_t)entry;
+            bound->place = bound->label = &bound->inner;
+        }
+        if (bound->need->member != NULL) {
+            bound->named.outer = NULL;
+            bound->named.name = bound->need->member;
+            bound->named.index = bound->need->entry;
+            bound->label = &bound->named;
+        }
+    }
+}
+
+/* Whether a range lies within its buffer. No buffer has 2^63 bytes. */
+static inline int dmlops_within(const dmlops_range* range) {
+    const uint64_t end = range->width != 0 ? range->width : INT64_MAX;
+    return end <= INT64_MAX && range->size <= end && range->offset <= end - range->size;
+}
+
+/* Whether two parts of buffers have a byte in common. */
+static inline int dmlops_intersect(
+    const dmlops_range* one, uint64_t one_size, const dmlops_range* other, uint64_t other_size) {
+    if (one->buffer != other->buffer || one_size == 0 || other_size == 0) {
+        return 0;
+    }
+    return one->offset <= other->offset ? other->offset - one->offset < one_size
+                                        : one->offset - other->offset < other_size;
+}
+
+static inline int dmlops_identical(const dmlops_range* one, const dmlops_range* other) {
+    return one->buffer == other->buffer && one->offset == other->offset && one->size == other->size;
+}
+
+/* Whether an initializer reads something, or writes a persistent resource. */
+static inline int dmlops_is_needed(const dmlops_bindings* bindings, dmlops_part part) {
+    for (size_t i = 0; i < bindings->target_count; ++i) {
+        const dmlops_target* target = bindings->targets[i];
+        if (part == DMLOPS_PART_OUTPUTS && target->persistent_size > 0) {
+            return 1;
+        }
+        for (size_t at = 0; part == DMLOPS_PART_INPUTS && at < target->input_count; ++at) {
+            if (target->inputs[at].owned) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Checks the number of a part's bindings; whether it is right. */
+static inline int dmlops_judge_count(dmlops_bindings_run* state, dmlops_part part) {
+    dmlops_run* run = &state->run;
+    const dmlops_bindings* bindings = state->bindings;
+    const dmlops_place place = {NULL, dmlops_part_name(part), -1};
+    const size_t needed = dmlops_part_needs(bindings, part);
+    size_t count;
+    dmlops_part_of(bindings, part, &count);
+    if (count == needed) {
+        return 1;
+    }
+    if (!dmlops_initializes(bindings)) {
+        if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-count", &place, NULL, "%m has %i bindings; it must have %i, one for each of the %s of %s, absent ones included", (int64_t)count, (int64_t)needed, part == DMLOPS_PART_INPUTS ? "inputs" : "outputs", bindings->target_count > 0 ? bindings->targets[0]->name : "");
+}
+    } else if (count > 0 || dmlops_is_needed(bindings, part)) {
+        if (part == DMLOPS_PART_INPUTS) {
+            if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-init-count", &place, NULL, "%m has %i bindings; it must have %i, one for each operator to initialize", (int64_t)count, (int64_t)needed);
+}
+        } else {
+            if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-init-outputs", &place, NULL, "%m has %i bindings; it must have %i, one for each operator to initialize", (int64_t)count, (int64_t)needed);
+}
+        }
+    }
+    return 0;
+}
+
+/* Checks the type of a binding, and the length of its array. */
+static inline void dmlops_judge_type(
+    dmlops_bindings_run* state, dmlops_part part, const dmlops_binding_desc* binding, size_t index) {
+    dmlops_run* run = &state->run;
+    const dmlops_bindings* bindings = state->bindings;
+    const int is_array = dmlops_is_array(bindings, part);
+    const dmlops_place place = {NULL, dmlops_part_name(part), part <= DMLOPS_PART_OUTPUTS ? (int64_t)index : -1};
+    const int64_t type = dmlops_type_of(binding);
+    if (type != DML_BINDING_TYPE_NONE && type != (is_array ? DML_BINDING_TYPE_BUFFER_ARRAY : DML_BINDING_TYPE_BUFFER)) {
+        if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-type", &place, "Type", "%m is %e; it must be %s", dmlops_names_BINDING_TYPE, type, is_array ? "BUFFER_ARRAY or NONE" : "BUFFER or NONE");
+}
+    } else if (is_array && dmlops_entries(bindings, part, binding, index) != bindings->targets[index]->input_count) {
+        if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-init-array", &place, NULL, "%m has %i entries; it must have %i, one for each input of %s", (int64_t)binding->count, (int64_t)bindings->targets[index]->input_count, bindings->targets[index]->name);
+}
+    }
+}
+
+/* Checks whether something is bound where it must be, and nowhere else. */
+static inline void dmlops_judge_presence(dmlops_bindings_run* state, const dmlops_bound_range* bound) {
+    dmlops_run* run = &state->run;
+    const int is_bound = bound->range != NULL;
+    const char* name = bound->target != NULL ? bound->target->name : "";
+    run->ends[0] = bound->label;
+    if (bound->role == DMLOPS_ROLE_TEMPORARY) {
+        if (!is_bound && bound->required > 0) {
+            if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-temporary-required", bound->place, NULL, "nothing is bound as the temporary resource; TemporaryResourceSize is %u", bound->required);
+}
+        } else if (is_bound && bound->required == 0) {
+            if (state->advice) {
+    dmlops_report(run, "DML-BINDING-temporary-unneeded", bound->place, NULL, "a temporary resource is bound, but TemporaryResourceSize is 0");
+}
+        }
+    } else if (bound->role == DMLOPS_ROLE_PERSISTENT) {
+        if (!is_bound && bound->required > 0) {
+            if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-persistent-required", bound->place, NULL, "nothing is bound as the persistent resource of %s; its PersistentResourceSize is %u", name, bound->required);
+}
+        } else if (is_bound && bound->required == 0 && bound->part == DMLOPS_PART_OUTPUTS) {
+            if (state->advice) {
+    dmlops_report(run, "DML-BINDING-persistent-unneeded", bound->place, NULL, "%m is bound, but %s needs no persistent resource", name);
+}
+        }
+    } else if (dmlops_initializes(state->bindings)) {
+        if (is_bound != bound->need->owned) {
+            if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-owned-init", bound->place, NULL, "%1 is %s, but it is %s", is_bound ? "bound" : "not bound", is_bound ? "not OWNED_BY_DML" : "OWNED_BY_DML");
+}
+        }
+    } else if (!is_bound) {
+        if (bound->need->present && !bound->need->owned) {
+            if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-required", bound->place, NULL, "nothing is bound to %1; %s needs it", name);
+}
+        }
+    } else if (bound->need->owned) {
+        if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-owned", bound->place, NULL, "%1 is bound; it is OWNED_BY_DML, so it is bound only when %s is initialized", name);
+}
+    } else if (!bound->need->present && !bound->target->is_graph) {
+        if (state->advice) {
+    dmlops_report(run, "DML-BINDING-unused", bound->place, NULL, "%1 is bound, but the description of %s has no such tensor", name);
+}
+    }
+}
+
+/* Checks a range by itself. */
+static inline void dmlops_judge_range(dmlops_bindings_run* state, const dmlops_bound_range* bound) {
+    dmlops_run* run = &state->run;
+    const dmlops_range* range = bound->range;
+    const dmlops_range* initialized = &state->bindings->initialized;
+    const int owned = dmlops_initializes(state->bindings) && bound->need != NULL && bound->need->owned;
+    const uint32_t heaps = owned ? 1u << 1 | 1u << 4 | 1u << 2 : 1u << 1 | 1u << 4;
+    dmlops_range_values values;
+    if (range->dimension != 0 && range->dimension != 1) {
+        if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-buffer-dimension", bound->place, "Buffer", "%m has the dimension %e; it must be a %s", dmlops_names_RESOURCE_DIMENSION, (int64_t)range->dimension, "BUFFER");
+}
+    }
+    if (range->heap != 0 && (range->heap > 31 || (heaps >> range->heap & 1) == 0)) {
+        if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-heap", bound->place, "Buffer", "%m is in a heap of type %e; it must be %s", dmlops_names_HEAP_TYPE, (int64_t)range->heap, owned ? "DEFAULT, CUSTOM or UPLOAD" : "DEFAULT or CUSTOM");
+}
+    }
+    if (!dmlops_within(range)) {
+        if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-bounds", bound->place, "Offset", "%m is %u and SizeInBytes %u; the buffer has %u bytes", range->offset, range->size, range->width != 0 ? range->width : (uint64_t)INT64_MAX);
+}
+        return;
+    }
+    values.Offset = range->offset;
+    values.SizeInBytes = range->size;
+    values.Width = range->width;
+    values.RequiredSize = bound->required;
+    values.GuaranteedBaseOffsetAlignment = bound->need != NULL ? bound->need->alignment : 0;
+    run->ends[0] = bound->label;
+    for (size_t i = 0; i < sizeof dmlops_range_rules / sizeof *dmlops_range_rules; ++i) {
+        const dmlops_range_rule* rule = &dmlops_range_rules[i];
+        dmlops_program program;
+        if ((rule->roles & (unsigned)bound->role) == 0 || rule->advice != state->advice) {
+            continue;
+        }
+        dmlops_start(&program, dmlops_range_code, rule->start, &values, 0);
+        if (dmlops_fails(&program)) {
+            dmlops_report(run, rule->id, bound->place, rule->field, rule->format, &program);
+        }
+    }
+    if (bound->part == DMLOPS_PART_PERSISTENT && bound->target != NULL && initialized->buffer != 0 &&
+        (range->buffer != initialized->buffer || range->offset != initialized->offset)) {
+        if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-persistent-same", bound->place, NULL, "%m is not where the persistent resource of %s was initialized; its contents cannot be moved", bound->target->name);
+}
+    }
+}
+
+/* Checks what is written, at `bound`, against another range. */
+static inline void dmlops_judge_hazard(
+    dmlops_bindings_run* state, const dmlops_bound_range* bound, const dmlops_bound_range* other) {
+    dmlops_run* run = &state->run;
+    const dmlops_range* one = bound->range;
+    const dmlops_range* two = other->range;
+    const int initializes = dmlops_initializes(state->bindings);
+    run->ends[0] = bound->label;
+    run->ends[1] = other->label;
+    if (initializes && bound->part == DMLOPS_PART_OUTPUTS && other->part == DMLOPS_PART_INPUTS) {
+        if (one->buffer == two->buffer) {
+            if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-hazard-init", bound->place, NULL, "%1 is in the same buffer as %2, which is read to initialize it");
+}
+        }
+        return;
+    }
+    if (!dmlops_within(one) || !dmlops_within(two)) {
+        return;
+    }
+    if (bound->part == DMLOPS_PART_OUTPUTS && other->part == DMLOPS_PART_OUTPUTS) {
+        if (dmlops_intersect(one, bound->required, two, other->required)) {
+            if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-outputs-disjoint", bound->place, NULL, "%1 and %2 are written to the same bytes");
+}
+        }
+    } else if (dmlops_intersect(one, one->size, two, two->size)) {
+        if (bound->part == DMLOPS_PART_TEMPORARY) {
+            if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-hazard-temporary", bound->place, NULL, "the temporary resource has bytes in common with %2");
+}
+        } else if (other->part == DMLOPS_PART_PERSISTENT) {
+            if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-hazard-persistent", bound->place, NULL, "%1 has bytes in common with the persistent resource");
+}
+        } else if (!dmlops_identical(one, two)) {
+            if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-hazard-in-place", bound->place, NULL, "%1 and %2 have bytes in common, %s", "but their ranges differ");
+}
+        } else if (bound->target->is_graph) {
+            if (state->advice) {
+    dmlops_report(run, "DML-BINDING-hazard-graph", bound->place, NULL, "%1 and %2 are the same range; no page says that graphs run in place");
+}
+        } else if (!other->need->in_place) {
+            if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-hazard-in-place", bound->place, NULL, "%1 and %2 have bytes in common, and %s cannot write to it in place", bound->target->name);
+}
+        } else if (bound->index >= 32 || (other->need->alike >> bound->index & 1) == 0) {
+            if (state->advice) {
+    dmlops_report(run, "DML-BINDING-in-place-layout", bound->place, NULL, "%1 is written in place of %2, but its elements lie elsewhere");
+}
+        }
+    }
+}
+
+/* The parts in the order in which they are judged. What is written is compared with all before it, and with the persistent
+   resource. */
+static const dmlops_part dmlops_parts[] = {
+    DMLOPS_PART_INPUTS, DMLOPS_PART_OUTPUTS, DMLOPS_PART_PERSISTENT, DMLOPS_PART_TEMPORARY};
+
+/* Checks what is written, at `bound`, against all that is bound. */
+static inline void dmlops_judge_hazards(dmlops_bindings_run* state, const dmlops_bound_range* bound) {
+    const dmlops_bindings* bindings = state->bindings;
+    for (size_t p = 0; p < 3; ++p) {
+        const dmlops_part part = dmlops_parts[p];
+        const unsigned judged = bindings->judged & ((unsigned)part | (unsigned)bound->part);
+        size_t count;
+        const dmlops_binding_desc* list = dmlops_part_of(bindings, part, &count);
+        if ((bindings->bound & (unsigned)part) == 0 || judged == 0 || count != dmlops_part_needs(bindings, part)) {
+            continue;
+        }
+        for (size_t i = 0; i < count && (part != bound->part || i < bound->index); ++i) {
+            const size_t entries = dmlops_entries(bindings, part, &list[i], i);
+            for (size_t entry = 0; entry < entries; ++entry) {
+                if (dmlops_range_at(&list[i], entry) != NULL) {
+                    dmlops_bound_range other;
+                    dmlops_bound_at(bindings, part, &list[i], i, entry, &other);
+                    dmlops_judge_hazard(state, bound, &other);
+                }
+            }
+        }
+    }
+}
+
+/* Checks a part by itself if it is to be judged, and then, if it is written, against the others. */
+DMLOPS_CALLED void dmlops_judge_part(dmlops_bindings_run* state, dmlops_part part, int hazards) {
+    const dmlops_bindings* bindings = state->bindings;
+    const int judged = (bindings->judged & (unsigned)part) != 0;
+    size_t count;
+    const dmlops_binding_desc* list = dmlops_part_of(bindings, part, &count);
+    if ((bindings->bound & (unsigned)part) == 0 || count != dmlops_part_needs(bindings, part)) {
+        if ((bindings->bound & (unsigned)part) != 0 && judged && !hazards) {
+            dmlops_judge_count(state, part);
+        }
+        return;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        const size_t entries = dmlops_entries(bindings, part, &list[i], i);
+        if (judged && !hazards) {
+            dmlops_judge_type(state, part, &list[i], i);
+        }
+        for (size_t entry = 0; entry < entries; ++entry) {
+            dmlops_bound_range bound;
+            dmlops_bound_at(bindings, part, &list[i], i, entry, &bound);
+            if (judged && !hazards) {
+                dmlops_judge_presence(state, &bound);
+            }
+            if (bound.range != NULL && hazards) {
+                dmlops_judge_hazards(state, &bound);
+            } else if (bound.range != NULL && judged) {
+                dmlops_judge_range(state, &bound);
+            }
+        }
+    }
+}
+
+/* Judges all parts; returns the number of findings. */
+DMLOPS_CALLED size_t dmlops_judge_bindings(
+    const dmlops_bindings* bindings, int advice, dmlops_violation* out, size_t capacity) {
+    dmlops_bindings_run state;
+    dmlops_begin_graph(&state.run, (DML_FEATURE_LEVEL)0, out, capacity);
+    state.bindings = bindings;
+    state.advice = advice;
+    for (size_t i = 0; i < 4; ++i) {
+        dmlops_judge_part(&state, dmlops_parts[i], 0);
+    }
+    dmlops_judge_part(&state, DMLOPS_PART_OUTPUTS, 1);
+    dmlops_judge_part(&state, DMLOPS_PART_TEMPORARY, 1);
+    return state.run.count;
+}
+
+static inline size_t dmlops_validate_bindings(const dmlops_bindings* bindings, dmlops_violation* out, size_t capacity) {
+    return dmlops_judge_bindings(bindings, 0, out, capacity);
+}
+
+static inline size_t dmlops_advise_on_bindings(const dmlops_bindings* bindings, dmlops_violation* out, size_t capacity) {
+    return dmlops_judge_bindings(bindings, 0, NULL, 0) > 0 ? 0 : dmlops_judge_bindings(bindings, 1, out, capacity);
+}
+
 /* JSON. */
 
 /* Text that may be longer than the memory for it; its length goes on counting. */
@@ -23283,13 +24076,13 @@ DMLOPS_CALLED void dmlops_write_number(dmlops_json* json, dmlops_type type, cons
 }
 
 static const dmlops_member dmlops_tensor_members[] = {
-    {"DataType", offsetof(DML_BUFFER_TENSOR_DESC, DataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"Flags", offsetof(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0},
-    {"DimensionCount", offsetof(DML_BUFFER_TENSOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Sizes", offsetof(DML_BUFFER_TENSOR_DESC, Sizes), offsetof(DML_BUFFER_TENSOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0},
-    {"Strides", offsetof(DML_BUFFER_TENSOR_DESC, Strides), offsetof(DML_BUFFER_TENSOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 1, 0, 0},
-    {"TotalTensorSizeInBytes", offsetof(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT64, 0, 0, 0},
-    {"GuaranteedBaseOffsetAlignment", offsetof(DML_BUFFER_TENSOR_DESC, GuaranteedBaseOffsetAlignment), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0},
+    {"DataType", offsetof(DML_BUFFER_TENSOR_DESC, DataType), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"Flags", offsetof(DML_BUFFER_TENSOR_DESC, Flags), DMLOPS_ALONE, DMLOPS_ENUM_TENSOR_FLAGS, DMLOPS_ENUM, DMLOPS_TYPE_NONE, 0, 0, 0, 0},
+    {"DimensionCount", offsetof(DML_BUFFER_TENSOR_DESC, DimensionCount), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Sizes", offsetof(DML_BUFFER_TENSOR_DESC, Sizes), offsetof(DML_BUFFER_TENSOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
+    {"Strides", offsetof(DML_BUFFER_TENSOR_DESC, Strides), offsetof(DML_BUFFER_TENSOR_DESC, DimensionCount), sizeof(UINT), DMLOPS_ADDRESS, DMLOPS_TYPE_UINT, 1, 0, 0, 0},
+    {"TotalTensorSizeInBytes", offsetof(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT64, 0, 0, 0, 0},
+    {"GuaranteedBaseOffsetAlignment", offsetof(DML_BUFFER_TENSOR_DESC, GuaranteedBaseOffsetAlignment), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 
 static inline void dmlops_write_operator(dmlops_json* json, const DML_OPERATOR_DESC* desc, int is_activation);

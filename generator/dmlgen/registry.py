@@ -28,6 +28,8 @@ Provenance: TypeAlias = Literal["docs", "header", "observed", "ours"]
 Role: TypeAlias = Literal["input", "output", "attribute"]
 Form: TypeAlias = Literal["any", "json", "abi", "python"]
 Kind: TypeAlias = Literal["float", "signed", "unsigned"]
+Phase: TypeAlias = Literal["execute", "initialize"]
+BindingRole: TypeAlias = Literal["input", "output", "persistent", "temporary"]
 F = TypeVar("F", bound="FastForm")
 
 
@@ -799,6 +801,47 @@ class Graphs:
 
 
 @dataclass(frozen=True)
+class BindingRule:
+    """A rule of bindings, and the address of the page that states it.
+
+    It concerns these phases, and as a rule on a range these roles of ranges. `broken` says how the example of
+    the first phase breaks it: what stands at each path instead.
+    """
+
+    rule: Rule
+    page: str
+    phases: tuple[Phase, ...]
+    roles: tuple[BindingRole, ...]
+    broken: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Bindings:
+    """The rules of what is bound to operators, to graphs and to initializers.
+
+    `checks` are rules without conditions, which outputs check in their own ways; `ranges` are conditions on
+    one range of a buffer. `heaps` and `dimensions` are enumerations of d3d12.h; `bound_heaps` can be bound,
+    `owned_heaps` if they hold a tensor that is OWNED_BY_DML, for initialization.
+    """
+
+    heaps: Mapping[str, int]
+    bound_heaps: tuple[str, ...]
+    owned_heaps: tuple[str, ...]
+    dimensions: Mapping[str, int]
+    checks: tuple[BindingRule, ...]
+    ranges: tuple[BindingRule, ...]
+    examples: Mapping[Phase, Mapping[str, object]]
+
+    @property
+    def all(self) -> tuple[BindingRule, ...]:
+        return (*self.checks, *self.ranges)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return tuple(one.rule for one in self.all)
+
+
+@dataclass(frozen=True)
 class Registry:
     """The complete registry. Sequences have a fixed order: levels ascending, operators by value."""
 
@@ -814,6 +857,7 @@ class Registry:
     hints: Mapping[str, Message]  # for mistakes that are the same with every operator
     tensor: TensorRules  # for every tensor of every operator: DML-TENSOR-...
     graphs: Graphs = field(repr=False)  # DML-GRAPH-...; no operator depends on them
+    bindings: Bindings = field(repr=False)  # DML-BINDING-...; no operator depends on them
     operators: tuple[Operator, ...]
     errata: tuple[Erratum, ...]  # those that concern no single operator
     counterparts: Counterparts

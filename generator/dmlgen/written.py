@@ -181,6 +181,12 @@ class Constants(Record):
         Size(most=200),
         "The prefix of the addresses of public pages.",
     ]
+    guides: Annotated[
+        str,
+        Pattern(r"https://[a-z0-9./-]+/"),
+        Size(most=200),
+        "The prefix of guides.",
+    ]
     foreign: Annotated[
         Mapping[
             Annotated[str, Pattern(r"D3D12_[A-Z0-9_]+")],
@@ -434,6 +440,72 @@ class Graphs(Record):
     edge: Annotated[tuple[EdgeRule, ...], "Rules on the two tensors of an intermediate edge."]
     input: Annotated[tuple[PairRule, ...], "Rules on tensors that one graph input binds."]
     example: Annotated[Node, "A valid graph, which the cases of the rules break."]
+    errata: Errata = ()
+
+
+# specs/bindings.yaml
+
+
+@dataclass(frozen=True, kw_only=True)
+class BindingRule(Record):
+    """What all rules of bindings have in common."""
+
+    id: RuleId
+    page: Annotated[Page, "The page that states the rule, if it is not that of the file."] | None = None
+    guide: Annotated[Page, "The guide that states it, instead of a page."] | None = None
+    summary: Text
+    source: Source
+    advice: Annotated[bool, "Whether bindings that break the rule are nevertheless valid."] = False
+    broken: Broken = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BindingCheck(BindingRule):
+    """A rule that needs more than one range of a buffer, which each output checks in its own way."""
+
+    phases: Annotated[
+        tuple[Literal["execute", "initialize"], ...],
+        Size(1, unique=True),
+        "Whether the rule is about executing or about initializing; it breaks the example of the first one.",
+    ]
+    message: MessageText
+
+
+@dataclass(frozen=True, kw_only=True)
+class RangeRule(BindingRule):
+    """A rule on one range of a buffer."""
+
+    roles: Annotated[
+        tuple[Literal["input", "output", "persistent", "temporary"], ...],
+        Size(1, unique=True),
+        "What the range is bound as.",
+    ]
+    require: Expression
+    says: Annotated[Template, "The message; Range stands for its path, Slot for the name of the tensor."]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BindingExamples(Record):
+    """Valid bindings for an operator and for an initializer, as JSON."""
+
+    execute: Node
+    initialize: Node
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bindings(Record):
+    """Rules of bindings, and valid bindings."""
+
+    page: Page
+    heaps: Annotated[Mapping[UpperName, int], Size(1), "D3D12_HEAP_TYPE, without prefixes."]
+    bound_heaps: Annotated[tuple[UpperName, ...], Size(1), "The heaps that can be bound."]
+    owned_heaps: Annotated[
+        tuple[UpperName, ...], Size(1), "The heaps from which a tensor OWNED_BY_DML can be initialized."
+    ]
+    dimensions: Annotated[Mapping[UpperName, int], Size(1), "D3D12_RESOURCE_DIMENSION, without prefixes."]
+    bindings: Annotated[tuple[BindingCheck, ...], Size(1)]
+    range: Annotated[tuple[RangeRule, ...], Size(1)]
+    examples: BindingExamples
     errata: Errata = ()
 
 
@@ -948,6 +1020,7 @@ class General:
     structs: Structs
     rules: Rules
     graphs: Graphs
+    bindings: Bindings
     identifiers: Identifiers
 
 
@@ -959,6 +1032,7 @@ FILES: Mapping[str, type] = {
     "structs": Structs,
     "rules": Rules,
     "graphs": Graphs,
+    "bindings": Bindings,
     "identifiers": Identifiers,
     "operator": Operator,
     "definitions": Definitions,

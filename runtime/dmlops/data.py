@@ -18,8 +18,8 @@ class RuleText:
 
     `source` is "docs" (the public pages), "header" (DirectML.h), "observed" (DirectML's behaviour) or "ours"
     (a decision of this registry); `page` is the address of the operator's public page. `operator` is None for
-    a rule on every operator, which has no page either, and for a rule of graphs. The rule applies from the
-    level `since` up to, but not including, `until`.
+    a rule on every operator, which has no page either, and for a rule of graphs or bindings. The rule applies
+    from the level `since` up to, but not including, `until`.
     """
 
     id: str
@@ -60,6 +60,7 @@ def rule_texts() -> dict[str, RuleText]:
     found = [
         *(_rule_text(one, None, None) for one in (*data["rules"], *data["tensor"]["rules"])),
         *(_rule_text(one, None, data["pages"] + graphs["page"]) for one in of_graphs),
+        *(_rule_text(one["rule"], None, one["page"]) for one in data["bindings"]["rules"]),
         *(
             _rule_text(rule, operator["name"], data["pages"] + operator["page"])
             for operator in data["operators"]

@@ -35,6 +35,7 @@ def differences(old: Specs, new: Specs) -> Iterator[Change]:
         (was.operator_rules, now.operator_rules),
         (was.tensor.rules, now.tensor.rules),
         (was.graphs.rules, now.graphs.rules),
+        (was.bindings.rules, now.bindings.rules),
     ):
         yield from rule_changes(sides, Rules(rules, Meaning(values)), Rules(new_rules, Meaning({})))
     yield from operator_changes(sides, values)

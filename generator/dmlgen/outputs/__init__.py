@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dmlgen.outputs import (
+    bindings,
     c,
     compute,
     counterparts,
@@ -34,7 +35,7 @@ def render_all(
     outputs: dict[str, bytes] = {}
     languages = (
         python, description_schema, registry_json, counterparts, compute, definition, c, hlsl, language,
-        graphs, spec_page,
+        graphs, bindings, spec_page,
     )  # fmt: skip
     for output in languages:
         progress.say(f"rendering: {len(outputs)} files so far")

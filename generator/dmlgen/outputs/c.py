@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from dmlgen.message import SHOWN
-from dmlgen.outputs import c_dispatch, c_graphs
+from dmlgen.outputs import c_bindings, c_dispatch, c_graphs
 from dmlgen.outputs.c_json import json_view
 from dmlgen.outputs.c_layout import POINTER_SIZES, layout
 from dmlgen.outputs.c_program import (
@@ -73,7 +73,8 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     lists = [longest_list(registry.tensor.rules), *(one.longest_list for one in operators)]
     pairs = c_graphs.pairs_views(registry)
     general = (*registry.operator_rules, *(rule for rule in registry.tensor.rules if not rule.checks))
-    of_all = texts((*registry.operator_rules, *registry.tensor.rules, *registry.graphs.rules))
+    of_graphs = (*registry.graphs.rules, *registry.bindings.rules)
+    of_all = texts((*registry.operator_rules, *registry.tensor.rules, *of_graphs))
     header = templates.render(
         "c/dmlops.h.j2",
         number_types=[
@@ -116,6 +117,9 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         graph_since=registry.graphs.since,
         graph_constants_since=registry.graphs.constants_since,
         graph_cycle=c_graphs.SHOWN_OF_CYCLE,
+        bindings=registry.bindings,
+        binding_rules={one.rule.slug: one.rule for one in registry.bindings.checks},
+        binding_ranges=c_bindings.ranges_view(registry),
         hints=registry.hints,
         newest=registry.levels[-1].value,
         dispatch=dispatch,

@@ -117,7 +117,7 @@ class MemberView:
     That is the lines of a table, newest level first, or the names and levels of activations; `enum` is the
     name of its enumeration; `type` is that of a number or of what an address leads to, `entry` the latter in
     C, `typed_by` the member that says the type. `infers` is true for a member that must be given for outputs
-    to be inferred.
+    to be inferred, `in_place` for a tensor to whose range an output can be written.
     """
 
     name: str
@@ -126,6 +126,7 @@ class MemberView:
     optional: bool
     is_input: bool
     infers: bool
+    in_place: bool
     support: tuple[SupportView, ...] = ()
     activations: tuple[tuple[str, int], ...] = ()
     enum: str = ""
@@ -387,6 +388,7 @@ def _members(registry: Registry, operator: Operator) -> tuple[tuple[MemberView, 
                 view,
                 is_input=member.role == "input",
                 infers=member.pointer and not member.optional and member.name in inferring,
+                in_place=member.name in operator.in_place,
                 support=_table(registry, operator, member.name, conditions) if member.is_tensor else (),
                 activations=_taken(registry, operator) if view.kind == "ACTIVATION" else (),
             )
@@ -404,6 +406,7 @@ def plain_member(registry: Registry, member: Member) -> MemberView:
         member.optional,
         is_input=False,
         infers=False,
+        in_place=False,
         enum=member.type if kind == "ENUM" else "",
         type=member.type if kind in ("ADDRESS", "BY_VALUE") else "",
         entry=c_type(registry, replace(member, pointer=False)) if kind == "ADDRESS" else "",

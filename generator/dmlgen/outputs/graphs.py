@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dmlgen.outputs.render import Templates
-from dmlgen.registry import BrokenGraph, Registry
+from dmlgen.registry import Registry
 
 _STEP = re.compile(r"([A-Za-z]\w*)|\[([0-9]+)\]")
 
@@ -27,26 +27,25 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     for one in registry.graphs.broken:
         found = {"advice" if one.rule.advice else "violations": [one.rule.id]}
         known = {"id": one.rule.slug, "feature_level": one.level.name, "form": one.rule.form}
-        cases.append({**known, **empty, **found, "graph": changed(example, one)})
+        cases.append({**known, **empty, **found, "graph": changed(example, one.changes, removes=True)})
     return {"matrix/graphs.jsonl": "".join(f"{json.dumps(case)}\n" for case in cases).encode()}
 
 
-def changed(example: Mapping[str, Any], broken: BrokenGraph) -> dict[str, Any]:
+def changed(example: Mapping[str, Any], changes: Mapping[str, Any], removes: bool) -> dict[str, Any]:
     """The example with its changes: what stands at each path instead.
 
-    None removes an entry of an array, or is a null in C for a member of the ABI; an index past the end adds
-    an entry.
+    An index past the end of an array adds an entry. None removes one if `removes`; otherwise it is a value.
     """
-    graph: dict[str, Any] = copy.deepcopy(dict(example))
-    for path, value in broken.changes.items():
+    whole: dict[str, Any] = copy.deepcopy(dict(example))
+    for path, value in changes.items():
         *steps, last = [name or int(index) for name, index in _STEP.findall(path)]
-        at: Any = graph
+        at: Any = whole
         for step in steps:
             at = at[step]
         if isinstance(at, dict):
             at[last] = value
-        elif value is None:
+        elif value is None and removes:
             del at[last]
         else:
             at[last : last + 1] = [value]
-    return graph
+    return whole

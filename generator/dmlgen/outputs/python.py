@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dmlgen.banner import head
 from dmlgen.outputs import dxdispatch
 from dmlgen.outputs.parts import parts
+from dmlgen.outputs.python_bindings import ranges_view
 from dmlgen.outputs.python_graphs import graphs_view
 from dmlgen.outputs.python_operators import OPERATOR, operator_view
 from dmlgen.outputs.python_tensor import TENSOR, tensor_view
@@ -50,6 +51,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         "make": {"functions": [one.make for one in found.values()]},
         "structs": {"structs": _values(registry)},
         "graph/rules": {"graphs": graphs_view(registry)},
+        "bindings/rules": {"ranges": ranges_view(registry)},
         "tensor": {"tensor": tensor_view(registry)},
         "tensor_rules": {"tensor": tensor_view(registry)},
         "dxdispatch/versions": {"cases": dxdispatch.CASES, "results": dxdispatch.RESULTS},

@@ -20,6 +20,8 @@ from dmlgen.outputs.python_rules import used_definitions
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import (
     AlgorithmUse,
+    BindingRule,
+    Bindings,
     Check,
     Definition,
     Enum,
@@ -43,7 +45,7 @@ Json: TypeAlias = dict[str, Any]
 
 SCHEMA = "registry.schema.json"
 # How deep a part has lines of its own.
-_DEPTHS = {"operators": 3, "counterparts": 3, "rules": 2, "tensor": 2, "graphs": 2}
+_DEPTHS = {"operators": 3, "counterparts": 3, "rules": 2, "tensor": 2, "graphs": 2, "bindings": 2}
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
@@ -159,6 +161,7 @@ def registry_value(registry: Registry) -> Json:
             "defaults": {name: tree(value) for name, value in registry.tensor.defaults.items()},
         },
         "graphs": _graphs(registry.graphs),
+        "bindings": _bindings(registry.bindings),
         "operators": operators,
         "errata": [_erratum(one) for one in registry.errata],
         "counterparts": counterparts_value(registry),
@@ -315,6 +318,19 @@ def _graphs(graphs: Graphs) -> Json:
             for one in graphs.edges
         ],
         "inputs": [_rule(one, graphs.definitions, graphs.since) for one in graphs.inputs],
+    }
+
+
+def _bindings(bindings: Bindings) -> Json:
+    def rule(one: BindingRule) -> Json:
+        return _filled(page=one.page, phases=list(one.phases), roles=list(one.roles), rule=_rule(one.rule))
+
+    return {
+        "heaps": dict(bindings.heaps),
+        "bound_heaps": list(bindings.bound_heaps),
+        "owned_heaps": list(bindings.owned_heaps),
+        "dimensions": dict(bindings.dimensions),
+        "rules": [rule(one) for one in bindings.all],
     }
 
 

@@ -16,6 +16,7 @@ from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.expr.define import signature
 from dmlgen.memory import Memory
 from dmlgen.registry import Operator, Registry
+from dmlgen.resolve.bindings import resolve_bindings
 from dmlgen.resolve.counterparts import FILES as INTERFACE_FILES
 from dmlgen.resolve.counterparts import resolve_counterparts
 from dmlgen.resolve.faults import Faults, fault
@@ -57,13 +58,14 @@ def load_registry(specs: Path, memory: Memory | None = None) -> Registry:
                 sources.read(path)
     if len(files) < len(general_names) or 0 < len(others) < len(INTERFACE_FILES):
         faults.stop()
-    general, tensor, graphs = None, None, None
+    general, tensor, graphs, bindings = None, None, None, None
     with faults:
         whole = written.General(**files)
         general = General(whole)
         tensor = tensor_rules(general, whole.rules.tensor)
         graphs = resolve_graphs(general, whole.graphs)
-    if general is None or tensor is None or graphs is None:
+        bindings = resolve_bindings(general, whole.bindings)
+    if general is None or tensor is None or graphs is None or bindings is None:
         raise SpecError(faults)
     operators = sources.resolved(general, faults)
     faults += _clashes(operators)
@@ -84,6 +86,7 @@ def load_registry(specs: Path, memory: Memory | None = None) -> Registry:
         operator_rules=general.operator_rules,
         tensor=tensor,
         graphs=graphs,
+        bindings=bindings,
         operators=tuple(by_name.values()),
         errata=tuple(erratum(item) for file in files.values() for item in getattr(file, "errata", ())),
         counterparts=counterparts,
@@ -105,7 +108,7 @@ class _Operators:
     """The operators' files, read and then resolved, or recalled.
 
     An operator depends on its file and that file's path, the general files except the list of identifiers
-    and the rules of graphs, and the shared files.
+    and the rules of graphs and of bindings, and the shared files.
     """
 
     def __init__(self, specs: Path, read: Read, memory: Memory) -> None:
@@ -114,7 +117,8 @@ class _Operators:
         self._known: Mapping[str, Operator] = memory.recall("operators")
         self._digests: dict[Path, str] = {}
         self._written: dict[Path, written.Operator] = {}
-        names = [one.name for one in fields(written.General) if one.name not in ("identifiers", "graphs")]
+        others = ("identifiers", "graphs", "bindings")
+        names = [one.name for one in fields(written.General) if one.name not in others]
         general = [specs / f"{name}.yaml" for name in names]
         self._common = ""
         for path in (*general, *sorted((specs / "shared").rglob("*.yaml"))):

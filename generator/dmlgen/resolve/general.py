@@ -51,6 +51,7 @@ class General:
             for name, one in files.constants.types.items()
         }
         self.pages = files.constants.pages
+        self.guides = files.constants.guides
         self.foreign = {
             name: (member, self._number(type_))
             for name, one in files.constants.foreign.items()

@@ -60,7 +60,7 @@ function entriesOf(index) {
     const whole = split.map((name) => name.join(""));
     entries.push({ kind, weight, title, url, text, whole, name: [...split.flat(), ...whole], rest: words(rest) });
   };
-  const general = { "-1": ["every operator", "general.html"], "-2": ["graphs", "graphs.html"] };
+  const general = { "-1": ["every operator", "general.html"], "-2": ["graphs", "graphs.html"], "-3": ["bindings", "bindings.html"] };
   const operatorName = (number) => general[number]?.[0] ?? index.operators[number][0];
   const page = (number) => general[number]?.[1] ?? `operators/${operatorName(number).toLowerCase()}.html`;
   index.operators.forEach(([name, since, summary, alias], number) => {
@@ -121,7 +121,7 @@ class Search {
     const isOfNamed = (operator) => operator >= 0 && named.has(this.index.operators[operator][0]);
     const matches = this.matching(query);
     const holds = (number) => this.index.rules[number][0] === -1 || isOfNamed(this.index.rules[number][0]);
-    const isFound = matches.some(([, pattern]) => pattern.rules.some(holds));  // not only a rule of graphs
+    const isFound = matches.some(([, pattern]) => pattern.rules.some(holds));  // not only a rule of graphs or bindings
     const isOperatorNamed = this.index.operators.some(([name]) => named.has(name));
     const ranks = new Map();
     for (const [points, pattern] of isFound || (matches.length && !isOperatorNamed) ? matches : [...matches, ...this.alike(said)]) {

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -25,9 +25,9 @@ from ..description import Description
 from ..enums import TensorDataType
 from ..errors import InvalidDescription, JsonError
 from ..json_form import from_json as read_description
+from ..json_values import a_list, a_text, an_integer, an_object, with_known_keys
 from ..plain import is_a, plain
-from ..quoting import cut, nearest, shown
-from ..registry import INTEGERS
+from ..quoting import shown
 from .model import Graph, InputEdge, IntermediateEdge, Node, OutputEdge
 from .slots import Slot
 
@@ -43,10 +43,10 @@ Edge = TypeVar("Edge", bound="InputEdge | OutputEdge | IntermediateEdge")
 
 def from_json(value: Any) -> Graph:
     """The graph in a parsed JSON value. Raises JsonError for anything else."""
-    given = _object(value, "")
+    given = an_object(value, "")
     if "Nodes" in given:
-        return _by_indices(_known(given, "", (*_BY_INDICES, *_IGNORED)))
-    return _by_names(_known(given, "", (*_BY_NAMES, *_IGNORED)))
+        return _by_indices(with_known_keys(given, "", (*_BY_INDICES, *_IGNORED)))
+    return _by_names(with_known_keys(given, "", (*_BY_NAMES, *_IGNORED)))
 
 
 # Nodes.
@@ -54,23 +54,23 @@ def from_json(value: Any) -> Graph:
 
 def _nodes(value: Any, path: str) -> Iterator[tuple[Node, dict[str, Any]]]:
     """The nodes in a list, each with its bindings."""
-    for at, one in enumerate(_list(value, path)):
+    for at, one in enumerate(a_list(value, path)):
         where = f"{path}[{at}]"
-        given = _object(one, where)
-        name = _text(given.get("name", ""), f"{where}.name")
-        bindings = _object(given.get("bindings", {}), f"{where}.bindings")
+        given = an_object(one, where)
+        name = a_text(given.get("name", ""), f"{where}.name")
+        bindings = an_object(given.get("bindings", {}), f"{where}.bindings")
         if "constant" in given:
-            _known(given, where, ("name", "constant", "bindings"))
+            with_known_keys(given, where, ("name", "constant", "bindings"))
             yield _constant(given["constant"], name, f"{where}.constant"), bindings
         else:
             try:
                 desc = read_description({key: part for key, part in given.items() if key != "name"})
             except JsonError as error:
                 raise JsonError(f"{where}.{error.path}" if error.path else where, error.reason) from None
-            yield Node(_with_outputs(desc, given), name), bindings
+            yield Node(with_outputs(desc, given), name), bindings
 
 
-def _with_outputs(desc: Description, given: Mapping[str, Any]) -> Description:
+def with_outputs(desc: Description, given: Mapping[str, Any]) -> Description:
     """The description with the outputs that are left out, as far as they can be inferred."""
     members = given.get("desc", given.get("Desc", given))
     needed = [one.name for one in desc.MEMBERS if one.role == "output" and not one.optional]
@@ -88,7 +88,7 @@ def _constant(value: Any, name: str, path: str) -> Node:
     """A constant; that of a list has no bytes before its reader is known."""
     value = plain(value)
     if type(value) is int:
-        return Node(None, name, _integer(value, path, "SIZE_T"))
+        return Node(None, name, an_integer(value, path, "SIZE_T"))
     if type(value) is str:
         try:
             data = base64.b64decode(value, validate=True)
@@ -185,7 +185,7 @@ def _bound(
     arrays = {DATA: False}
     if desc is not None:
         arrays = {one.name: one.count is not None for one in desc.MEMBERS if one.role != "attribute"}
-    _known(bindings, path, arrays)
+    with_known_keys(bindings, path, arrays)
     for is_input, of_role in ((True, of_node.inputs), (False, of_node.outputs)):
         numbers = {slot.name or DATA: number for number, slot in enumerate(of_role)}
         members = (
@@ -198,17 +198,17 @@ def _bound(
             if given is None or (desc is None and is_input):
                 continue
             if not arrays[member]:
-                yield f"{path}.{member}", _text(given, f"{path}.{member}"), numbers[member], is_input
+                yield f"{path}.{member}", a_text(given, f"{path}.{member}"), numbers[member], is_input
                 continue
-            for entry, name in enumerate(_list(given, f"{path}.{member}")):
+            for entry, name in enumerate(a_list(given, f"{path}.{member}")):
                 if name is not None:
                     where = f"{path}.{member}[{entry}]"
                     beyond = len(of_role) + entry
-                    yield where, _text(name, where), numbers.get(f"{member}[{entry}]", beyond), is_input
+                    yield where, a_text(name, where), numbers.get(f"{member}[{entry}]", beyond), is_input
 
 
 def _value_names(value: Any, path: str) -> tuple[str, ...]:
-    names = tuple(_text(name, f"{path}[{at}]") for at, name in enumerate(_list(value, path)))
+    names = tuple(a_text(name, f"{path}[{at}]") for at, name in enumerate(a_list(value, path)))
     if "" in names:
         raise JsonError(f"{path}[{names.index('')}]", "a value needs a name")
     return names
@@ -220,7 +220,7 @@ def _value_names(value: Any, path: str) -> tuple[str, ...]:
 def _by_indices(given: Mapping[str, Any]) -> Graph:
     counts = []
     for key in ("InputCount", "OutputCount"):
-        counts.append(_integer(given.get(key), key, "UINT"))
+        counts.append(an_integer(given.get(key), key, "UINT"))
         if counts[-1] > _MOST:
             raise JsonError(key, f"{counts[-1]}; a graph in JSON has at most {_MOST}")
     nodes = tuple(node for node, _ in _nodes(given["Nodes"], "Nodes"))
@@ -236,10 +236,10 @@ def _by_indices(given: Mapping[str, Any]) -> Graph:
 
 
 def _edges(given: Mapping[str, Any], key: str, kind: type[Edge]) -> Iterator[Edge]:
-    for at, one in enumerate(_list(given.get(key, []), key)):
+    for at, one in enumerate(a_list(given.get(key, []), key)):
         path = f"{key}[{at}]"
-        edge = _known(_object(one, path), path, (*kind._fields, "Name"))
-        yield kind(*(_integer(edge.get(name), f"{path}.{name}", "UINT") for name in kind._fields))
+        edge = with_known_keys(an_object(one, path), path, (*kind._fields, "Name"))
+        yield kind(*(an_integer(edge.get(name), f"{path}.{name}", "UINT") for name in kind._fields))
 
 
 # Writing.
@@ -343,42 +343,3 @@ def _node_to_json(node: Node) -> dict[str, Any]:
         return {**name, **node.desc.to_json()}
     contents = node.size if node.data is None else base64.b64encode(node.data).decode()
     return {**name, "constant": contents}
-
-
-# Parts of JSON values.
-
-
-def _object(value: Any, path: str) -> dict[str, Any]:
-    if not (is_a(value, dict) and all(type(key) is str for key in value)):
-        raise JsonError(path, f"found {shown(value)}; expected an object")
-    return dict(value)
-
-
-def _known(given: dict[str, Any], path: str, keys: Collection[str]) -> dict[str, Any]:
-    """The object, if it has no keys but these."""
-    for key in given:
-        if key not in keys:
-            where = f"{path}.{cut(key)}" if path else cut(key)
-            raise JsonError(where, f"unknown member{nearest(key, keys)}")
-    return given
-
-
-def _list(value: Any, path: str) -> list[Any]:
-    if not is_a(value, list):
-        raise JsonError(path, f"found {shown(value)}; expected a list")
-    return list(value)
-
-
-def _text(value: Any, path: str) -> str:
-    text = plain(value)
-    if type(text) is not str:
-        raise JsonError(path, f"found {shown(value)}; expected a name")
-    return text
-
-
-def _integer(value: Any, path: str, type_: str) -> int:
-    number = plain(value)
-    least, most = INTEGERS[type_]
-    if type(number) is not int or not least <= number <= most:
-        raise JsonError(path, f"found {shown(value)}; expected an integer from {least} to {most}")
-    return number

@@ -104,6 +104,7 @@ class _Site:
             "rules.html", "rules", "All rules", words,
             general=[(rule, sentence(rule)) for rule in general], own=own,
             graphs=[(rule, sentence(rule)) for rule in registry.graphs.rules],
+            bindings=[(rule, sentence(rule)) for rule in registry.bindings.rules],
         )  # fmt: skip
         self._add(
             "general.html",
@@ -126,6 +127,9 @@ class _Site:
             box_width=drawn.WIDTH,
             box_height=drawn.HEIGHT,
         )
+        rules = [(one, rule_view(one.rule, (), {})) for one in registry.bindings.all]
+        words = "BindInputs BindOutputs temporary persistent resources offsets alias in place overlap"
+        self._add("bindings.html", "bindings", "Bindings", words, rules=rules)
         self._counterparts()
         words = "errors in the documentation contradictions wrong pages"
         self._add("errata.html", "errata", "Errata", words, operators=order)

@@ -35,6 +35,7 @@ def index(registry: Registry, pages: Sequence[Entry], elsewhere: Sequence[Entry]
 
     add(-1, (*registry.operator_rules, *registry.tensor.rules))  # rules of no operator are of a page
     add(-2, registry.graphs.rules)
+    add(-3, registry.bindings.rules)
     for number, operator in enumerate(registry.operators):
         for member in operator.members:
             members.setdefault(member.name, []).append(number)

@@ -1,0 +1,60 @@
+"""The part of the C header that checks bindings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dmlgen.expr import ir
+from dmlgen.outputs.c_program import Program
+from dmlgen.outputs.c_rules import Code, ProgramView
+from dmlgen.registry import Registry
+from dmlgen.resolve.bindings import RANGE_FIELDS
+
+
+@dataclass(frozen=True)
+class RangeRuleView:
+    """A condition on a range: the start of its program, its message, and the roles of ranges it is for."""
+
+    id: str
+    field: str
+    format: str
+    start: int
+    roles: tuple[str, ...]
+    advice: bool
+
+
+@dataclass(frozen=True)
+class RangesView:
+    """The rules on ranges, what their programs read, and these programs."""
+
+    fields: tuple[str, ...]
+    programs: tuple[ProgramView, ...]
+    rules: tuple[RangeRuleView, ...]
+
+
+class _Program(Program):
+    """A program on a range, whose path messages show as %p; the name of its tensor is %1."""
+
+    def of_range(self) -> _Program:
+        number = self._fields["TotalTensorSizeInBytes"]
+        self._fields = {name: replace(number, name=name) for name in RANGE_FIELDS}
+        return self
+
+    def path(self, tensor: ir.Tensor) -> str:
+        return "%1" if tensor.name else "%p"
+
+
+class _Code(Code):
+    def _program(self) -> Program:
+        return _Program(self._registry, None, self._name).of_range()
+
+
+def ranges_view(registry: Registry) -> RangesView:
+    """The rules on ranges."""
+    code = _Code(registry, None)
+    rules: list[RangeRuleView] = []
+    for one in registry.bindings.ranges:
+        for check in one.rule.checks:
+            start, format_ = code.check(one.rule, check)
+            rules.append(RangeRuleView(one.rule.id, check.member, format_, start, one.roles, one.rule.advice))
+    return RangesView(RANGE_FIELDS, tuple(code.programs), tuple(rules))
