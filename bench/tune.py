@@ -65,8 +65,7 @@ FAR = (
     *("SEPARABLE_GROUPS", "SEPARABLE_FEW", "SCAN_FEW_LINES", "TOP_K_FEW", "TOP_K_SHORT", "TOP_K_REDUCED"),
     *("TOP_K_SELECTED", "TOP_K_COUNTED", "TOP_K_COMPARED"),
 )
-# Groups that may spin on each other must all be resident: two numbers say how many are, whatever is faster.
-# For no other depth than the third does the shader have room.
+# For no other depth than the first does the shader have room.
 # Nor are the numbers of the cost model of tiles measured one by one: they are fitted together.
 MODEL = (
     *("TILE_LEAST_PART", "TILE_MOST_PARTS", "CACHE_RATE", "MEMORY_RATE", "PARTS_START"),
@@ -74,7 +73,7 @@ MODEL = (
     *("UNITS_RATE", "UNITS_LATENCY", "UNITS_ALONE", "UNITS_WINDOW_LATENCY", "UNITS_ROW_LATENCY"),
     *("UNITS_GATHER_LATENCY", "UNITS_ROW_ALONE"),
 )
-FIXED = ("SUMS_RESIDENT", "SUMS_UNITS_RESIDENT", "ATTENTION_DEPTH", *MODEL)
+FIXED = ("ATTENTION_DEPTH", *MODEL)
 NUMBERS = tuple(name for name in vars(tuning) if name.isupper() and name not in FIXED)
 
 

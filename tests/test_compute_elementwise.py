@@ -11,7 +11,7 @@ import pytest
 
 import dmlops
 from dmlops import gpu
-from dmlops.gpu.plans.tuning import ELEMENTWISE_BUSY, ELEMENTWISE_FEW
+from dmlops.gpu.plans.tuning import ELEMENTWISE_FEW
 from gpu_device import alternatives, device
 from whole_registry import whole_registry
 
@@ -505,9 +505,7 @@ def layouts() -> list[tuple[str, str, tuple[int, ...], dict[str, tuple[int, ...]
     ]
 
 
-@pytest.mark.parametrize(
-    ("busy", "few"), [(1, 0), (ELEMENTWISE_BUSY, 0), (ELEMENTWISE_BUSY, ELEMENTWISE_FEW)]
-)
+@pytest.mark.parametrize("few", [0, ELEMENTWISE_FEW])
 @pytest.mark.parametrize(("operator", "type_", "sizes", "strides"), layouts())
 def test_layouts(
     device: Any,
@@ -516,11 +514,9 @@ def test_layouts(
     type_: str,
     sizes: tuple[int, ...],
     strides: dict[str, tuple[int, ...]],
-    busy: int,
     few: int,
 ) -> None:
-    """Also with vectors, and with as many of them a thread, as large tensors have."""
-    monkeypatch.setattr("dmlops.gpu.plans.elementwise.ELEMENTWISE_BUSY", busy)
+    """Also with vectors, as large tensors have."""
     monkeypatch.setattr("dmlops.gpu.plans.elementwise.ELEMENTWISE_FEW", few)
     random = np.random.default_rng(7)
     arrays = {}
@@ -544,17 +540,6 @@ def test_layouts(
     expected = {"ADD": np.add, "POW": np.power, "IF": np.where}[operator](first, second, *third)
     for found in both(device, desc, arrays):
         assert found.tolist() == expected.tolist()
-
-
-def test_threads_write_more_where_there_is_more() -> None:
-    unrolled = []
-    for side in (64, 512, 1024, 4096):
-        desc = dmlops.ActivationRelu(InputTensor=dmlops.TensorDesc("FLOAT16", (side, side))).infer()
-        (dispatch,) = gpu.planned(desc).dispatches
-        unrolled.append(dispatch.defines["UNROLL"])
-        vectors = side * side // int(dispatch.defines["VECTOR"])
-        assert vectors // dispatch.defines["UNROLL"] >= ELEMENTWISE_BUSY or unrolled[-1] == 1
-    assert unrolled == [1, 1, 1, 4]
 
 
 def test_threads_compute_one_element_where_there_are_few() -> None:

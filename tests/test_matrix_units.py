@@ -209,10 +209,9 @@ ATTENTIONS = {  # batches, queries, keys, heads, elements of a key and of a valu
     "four slices, one of them empty": (1, 33, 20, 1, 8, 264),
 }
 ATTENTION_TILES = (  # for 2 sequences of 37 queries and 85 keys, 24 elements of a query and 40 of a value
-    UnitsTile(2, 32, 1, 64, 32), UnitsTile(4, 16, 1, 16, 16), UnitsTile(4, 16, 2, 32, 32),
-    UnitsTile(8, 16, 4, 16, 16),
+    UnitsTile(2, 1, 48), UnitsTile(4, 1, 16), UnitsTile(4, 2, 32), UnitsTile(8, 4, 16),
 )  # fmt: skip
-SLICED_OR_NOT = (UnitsTile(4, 32, 1, 64, 16), UnitsTile(4, 16, 1, 32, 32), UnitsTile(4, 16, 2, 16, 16))
+SLICED_OR_NOT = (UnitsTile(4, 1, 64), UnitsTile(4, 1, 32), UnitsTile(4, 2, 16))
 TILES = (
     tile_of(32, 128, 64, 32, 16, 2, 2), tile_of(64, 64, 64, 32, 32, 2, 1),
     tile_of(64, 128, 64, 32, 32, 2, 1), tile_of(128, 128, 64, 64, 32, 1, 1),
@@ -533,7 +532,7 @@ def test_attention_at_any_scale(scale: float, device: Any) -> None:
 
 
 def test_attention_with_masks(in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention_units, "units_tile", lambda *_: UnitsTile(4, 16, 1, 16, 16))
+    monkeypatch.setattr(attention_units, "units_tile", lambda *_: UnitsTile(4, 1, 16))
     rng = np.random.default_rng(6)
     dense = (rng.random((2, 2, 37, 70)) > 0.4).astype(np.int32)
     dense[1, 0, 3] = 0  # every key of a query
@@ -752,34 +751,3 @@ def test_devices_must_have_all_that_matrix_units_need(lacking: str, monkeypatch:
     found = detection.matrix_units(None, None)
     assert (Capability.MATRIX_UNITS in found) == (lacking in {"nothing", *of_bytes})
     assert (Capability.BYTE_UNITS in found) == (lacking in {"nothing", *of_halves})
-
-
-class Counted:
-    """Vulkan of a device that has so many processors, and so much group memory."""
-
-    def __init__(self, processors: int, memory: int) -> None:
-        import vulkan
-
-        self._vulkan, self._processors, self._memory = vulkan, processors, memory
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._vulkan, name)
-
-    def vkGetPhysicalDeviceProperties2(self, physical: Any, properties: Any) -> None:
-        kind = "VkPhysicalDeviceShaderSMBuiltinsPropertiesNV*"
-        self._vulkan.ffi.cast(kind, properties.pNext).shaderSMCount = self._processors
-        properties.properties.limits.maxComputeSharedMemorySize = self._memory
-
-
-@pytest.mark.parametrize(
-    ("processors", "memory", "is_told", "wait"),
-    [
-        (132, 49152, True, True), (128, 49152, True, True), (127, 49152, True, False),
-        (132, 49152, False, False), (132, 49151, True, False),
-    ],
-)  # fmt: skip
-def test_groups_wait_on_devices_that_run_enough_of_them(
-    processors: int, memory: int, is_told: bool, wait: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(detection, "vk", Counted(processors, memory))
-    assert (Capability.WAITING_GROUPS in detection.waiting_groups(None, is_told)) == wait

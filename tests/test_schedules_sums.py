@@ -253,7 +253,6 @@ def test_c_plans_the_same(tmp_path: Path) -> None:
     for name in CASES:
         desc = described(name)
         assert library.plan(desc) == expected(desc), name
-        assert library.plan(desc, WAITING) == expected(desc, WAITING), name
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -407,16 +406,15 @@ def test_what_is_no_number_stays_with_its_batch_in_matrices(value: float, device
 
 
 TILES = (
-    SumsUnits(128, 128, 64, 64, 64, 1, 128, False), SumsUnits(128, 128, 32, 32, 64, 1, 256, False),
-    SumsUnits(128, 64, 64, 32, 32, 1, 256, False), SumsUnits(64, 64, 64, 32, 32, 2, 256, False),
-    SumsUnits(32, 32, 128, 16, 32, 4, 256, False), SumsUnits(16, 32, 256, 16, 32, 2, 256, False),
+    SumsUnits(128, 128, 64, 64, 64, 1, 128), SumsUnits(128, 128, 32, 32, 64, 1, 256),
+    SumsUnits(128, 64, 64, 32, 32, 1, 256), SumsUnits(64, 64, 64, 32, 32, 2, 256),
+    SumsUnits(32, 32, 128, 16, 32, 4, 256), SumsUnits(16, 32, 256, 16, 32, 2, 256),
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("tile", TILES)
 def test_any_matrices_give_the_same(tile: SumsUnits, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sums, "sums_units_for", lambda rows, columns, others, count: tile)
-    monkeypatch.setattr(sums, "units_for_steps", lambda rows, columns, others, count, depth: tile)
     for name in ("rnn, both ways, many", "gru", "lstm, all there"):
         desc = made_of_halves(name)
         check_units(device, desc, inputs_of(desc))
@@ -444,173 +442,7 @@ def test_c_plans_the_same_for_matrix_units(tmp_path: Path) -> None:
         for batch, units in ((32, 256), (32, 512), (32, 1024), (300, 512), (2000, 1024))
     ]
     for desc in (*large, *map(made_of_halves, HALVES)):
-        for capabilities in (UNITS, UNITS | WAITING):
-            assert library.plan(desc, capabilities) == expected(desc, capabilities)
-
-
-WAITING = gpu.Capability.WAITING_GROUPS
-
-
-def waiting(desc: Any, capabilities: gpu.Capability) -> list[tuple[int, int]]:
-    """Whether groups of each dispatch wait for one another, and how many there are."""
-    return [
-        (int(step.defines.get("WAITING", 0)), step.groups[0])
-        for step in gpu.planned(desc, capabilities).dispatches
-    ]
-
-
-def test_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All steps but the first one, where one dispatch does for a step and its groups run at once; a single
-    group comes last for what they may leave. None does where a single group is enough."""
-    assert waiting(described("lstm"), WAITING) == [(0, 64), (0, 1), (0, 1), (0, 1), (0, 1)]
-    monkeypatch.setattr(sums, "SUMS_ALONE", 0)
-    every = {name: [one for one, _ in waiting(described(name), WAITING)] for name in CASES}
-    for name, found in every.items():
-        reset_first, steps = "reset first" in name, described(name).InputTensor.Sizes[1]
-        assert sum(found) == (0 if reset_first or name == "rnn of one unit" or steps == 1 else 2), name
-    assert waiting(described("lstm"), WAITING) == [(0, 64), (0, 16), (1, 16), (1, 1), (0, 1), (0, 1), (0, 1)]
-    halves = made(network("LSTM", 32, 512, 512, data_type="FLOAT16"), "LSTM")
-    assert waiting(halves, WAITING | UNITS)[1:4] == [(0, 128), (1, 128), (1, 1)]
-    large = made(network("LSTM", 300, 512, 1024, data_type="FLOAT16"), "LSTM")
-    assert not any(one for one, _ in waiting(large, WAITING | UNITS))
-    assert not any(one for one, _ in waiting(halves, UNITS))
-
-
-@pytest.mark.parametrize(
-    ("part", "waits"),
-    [
-        (f"sum({STATE} * {WEIGHT} {LOOP}) + earlier(Hidden)", True),
-        (f"sum({STATE} * {WEIGHT} {LOOP}) + Hidden[[at[0] - 2] + at[1:]]", True),
-        (f"sum({STATE} * {WEIGHT} {LOOP}) + Hidden[[at[0] - 1, at[1], at[2], 0 * at[3]]]", False),
-    ],
-    ids=["of the last step", "of an earlier one", "of another unit"],
-)  # fmt: skip
-def test_which_recurrences_can_wait(part: str, waits: bool, tmp_path: Path) -> None:
-    """Groups exchange factors, and nothing else."""
-    assert passes(tmp_path, part)["Hidden"].is_own == waits
-
-
-@pytest.mark.parametrize("polls", ["1 << 16", "0"])
-@pytest.mark.parametrize("name", ["rnn, both ways, many", "gru", "lstm, all there", "lstm, cut and coupled"])
-def test_groups_that_wait_give_the_same(
-    name: str, polls: str, device: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where they wait in vain, too: on a device that does not run all of them at once, with no patience."""
-
-    monkeypatch.setattr(sums, "SUMS_ALONE", 0)
-
-    def impatient(operator: str) -> str:
-        return gpu.shader(operator).replace("MOST_POLLS = 1 << 16", f"MOST_POLLS = {polls}")
-
-    desc = described(name)
-    inputs = inputs_of(desc)
-    assert any(one for one, _ in waiting(desc, WAITING))
-    found = run_in_guard_zones(device, desc, inputs, gpu.planned(desc, WAITING), impatient)
-    by_step = run_in_guard_zones(device, desc, inputs, gpu.planned(desc))
-    assert {key: one.tobytes() for key, one in found.items()} == {
-        key: one.tobytes() for key, one in by_step.items()
-    }
-
-
-def run_with_matrices(
-    device: Any, desc: Any, inputs: dict[str, np.ndarray], capabilities: gpu.Capability, polls: str
-) -> dict[str, np.ndarray]:
-    """What matrix units give with some patience, where the device has none taken apart."""
-
-    def text_of(operator: str) -> str:
-        text = gpu.shader(operator).replace("MOST_POLLS = 1 << 16", f"MOST_POLLS = {polls}")
-        return text if UNITS in device.capabilities else taken_apart(text)
-
-    return run_in_guard_zones(device, desc, inputs, gpu.planned(desc, capabilities), text_of)
-
-
-@pytest.mark.parametrize("polls", ["1 << 16", "0"])
-@pytest.mark.parametrize("name", HALVES)
-def test_groups_with_matrices_that_wait_give_the_same(
-    name: str, polls: str, device: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where weights do not stay with them."""
-    monkeypatch.setattr(sums, "units_for_steps", lambda *sizes: sums.sums_units_for(*sizes[:-1]))
-    desc = made_of_halves(name)
-    inputs = inputs_of(desc)
-    found = run_with_matrices(device, desc, inputs, WAITING | UNITS, polls)
-    by_step = run_with_matrices(device, desc, inputs, UNITS, polls)
-    assert {key: one.tobytes() for key, one in found.items()} == {
-        key: one.tobytes() for key, one in by_step.items()
-    }
-
-
-def check_staying(device: Any, desc: Any, inputs: dict[str, np.ndarray]) -> None:
-    """Compares what groups give whose weights stay with them, patient or not, and the reference."""
-    found, given_up = (
-        run_with_matrices(device, desc, inputs, WAITING | UNITS, polls) for polls in ("1 << 16", "0")
-    )
-    for key, wanted in reference.run(desc, inputs).items():
-        np.testing.assert_allclose(found[key], wanted, 2e-3, 2e-3, err_msg=key)
-        assert found[key].tobytes() == given_up[key].tobytes(), key
-
-
-@pytest.mark.parametrize("name", HALVES)
-def test_weights_that_stay_with_groups(name: str, device: Any) -> None:
-    desc = made_of_halves(name)
-    check_staying(device, desc, inputs_of(desc))
-
-
-@pytest.mark.parametrize("steps", [1, 2])
-def test_weights_that_stay_for_a_step(steps: int, device: Any) -> None:
-    desc = made(network("LSTM", 9, 24, 40, steps=steps, data_type="FLOAT16"), "LSTM")
-    check_staying(device, desc, inputs_of(desc))
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_what_is_no_number_stays_with_its_batch_where_weights_stay(value: float, device: Any) -> None:
-    """NaN are states, too, for which no group waits."""
-    desc = made_of_halves("lstm, all there")
-    inputs = inputs_of(desc)
-    inputs["SequenceLengthsTensor"][:] = 3
-    inputs["InputTensor"][0, 1, 2, 5] = value
-    found = run_with_matrices(device, desc, inputs, WAITING | UNITS, "1 << 16")["OutputSequenceTensor"]
-    assert np.isfinite(np.delete(found, 2, 2)).all()
-    assert not np.isfinite(found).all() or np.isinf(value)
-
-
-STAYING = (SumsUnits(32, 16, 128, 16, 16, 2, 256, True), SumsUnits(64, 16, 64, 16, 16, 3, 256, True))
-
-
-@pytest.mark.parametrize("tile", STAYING)
-def test_any_weights_that_stay_give_the_same(
-    tile: SumsUnits, device: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sums, "units_for_steps", lambda rows, columns, others, count, depth: tile)
-    for name in ("gru", "lstm, all there", "lstm, cut and coupled"):
-        desc = made_of_halves(name)
-        check_staying(device, desc, inputs_of(desc))
-
-
-def test_whose_weights_stay() -> None:
-    """Where a thread has room for them, and all groups run at once that can wait for one another."""
-
-    def stays(units: int, batch: int, capabilities: gpu.Capability, operator: str = "LSTM") -> bool:
-        desc = made(network(operator, batch, units, units, data_type="FLOAT16"), operator)
-        planned = gpu.planned(desc, capabilities).dispatches
-        return any(step.defines.get("STAYING") == 1 for step in planned)
-
-    assert all(stays(units, 32, WAITING | UNITS) for units in (256, 512, 1024))
-    assert not stays(512, 32, UNITS)
-    assert not stays(512, 32, WAITING)
-    assert not stays(1032, 32, WAITING | UNITS)
-    assert not stays(1024, 33, WAITING | UNITS)
-    assert stays(2048, 32, WAITING | UNITS, "RNN")
-
-
-def test_groups_wait_for_each_other_only_where_each_has_a_multiprocessor() -> None:
-    def wait(batch: int) -> bool:
-        desc = made(network("LSTM", batch, 1024, 1024, data_type="FLOAT16"), "LSTM")
-        planned = gpu.planned(desc, WAITING | UNITS).dispatches
-        return any(step.defines.get("WAITING") == 1 for step in planned)
-
-    assert wait(512)
-    assert not wait(513)
+        assert library.plan(desc, UNITS) == expected(desc, UNITS)
 
 
 def group_memory(code: bytes) -> int:
@@ -641,11 +473,10 @@ def declared_memory(operator: str, defines: Mapping[str, Any]) -> int:
 
 @pytest.mark.parametrize(("batch", "units"), [(12, 64), (32, 512), (32, 1024), (300, 512), (2000, 1024)])
 def test_shaders_with_matrices_are_valid(batch: int, units: int, tmp_path: Path) -> None:
-    """In Vulkan's memory model; group memory is what detection asks for, more of it where groups wait."""
+    """In Vulkan's memory model, and with the group memory that detection asks for."""
     desc = made(network("LSTM", batch, units, units, data_type="FLOAT16"), "LSTM")
-    for step in {repr(one.defines): one for one in gpu.planned(desc, UNITS | WAITING).dispatches}.values():
+    for step in {repr(one.defines): one for one in gpu.planned(desc, UNITS).dispatches}.values():
         if "MATRIX_UNITS" in step.defines:
             code = compiler.compile(gpu.shader("LSTM"), step.defines)
             validate(code, tmp_path, "lstm")
-            stays = step.defines["STAYING"] == 1
-            assert group_memory(code) <= (detection.WAITING_MEMORY if stays else detection.GROUP_MEMORY)
+            assert group_memory(code) <= detection.GROUP_MEMORY

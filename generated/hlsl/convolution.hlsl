@@ -49,7 +49,6 @@
 //   REST_Y     the remainder along Y at the first tap of a block's first window
 //   REST_X     the same along X
 //   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
-//   FILTERS    adjacent rows of FilterTensor for each of which a thread computes a block, from elements loaded once
 //   SHARES     threads that share the channels of a block: a power of 2, NUM_THREADS at most
 // In passes from 2 on only, which treat the output as a batch of matrices. The factors are LEFT, FilterTensor, and
 // RIGHT, InputTensor; X stands for either.
@@ -215,7 +214,7 @@ struct Dimension
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 1
-    Dimension sizes[OUTPUT_RANK];  // of the output; along rows of the weights, as many as blocks of several rows
+    Dimension sizes[OUTPUT_RANK];  // of the output
     int4 planeSteps[2];
     int4 windowSizes[2];
     int4 windowFirst[2];
@@ -1627,7 +1626,6 @@ static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH
 static const int COLUMN_VECTOR = WINDOW_VECTOR / BLOCK_CHANNELS;  // columns that a vector spans
 static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
 static const int PLACES = WINDOW_HEIGHT * WINDOW_WIDTH;  // of a layer
-static const int blockSize = FILTERS * BLOCK;  // elements, which a thread numbers row by row
 
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
 // row's end.
@@ -1656,14 +1654,13 @@ void FetchRow(Layer layer, int y, int x, out float terms[vectors * WINDOW_VECTOR
 
 #if SHARES > 1
 static const uint helpers = NUM_THREADS - NUM_THREADS / SHARES;  // all threads but the first of each block
-groupshared float results[(blockSize + 1) * helpers];
+groupshared float results[(BLOCK + 1) * helpers];
 #endif
 
 // An element of the block that starts at `start`, by its number. False beyond the edge.
 bool IsWithin(List start, int n, out List at)
 {
     at = start;
-    at.entries[ROW_AXIS] += n / BLOCK;
     at.entries[ADJACENT_AXIS] += n % BLOCK_CHANNELS;
     at.entries[WINDOW_AXIS + xAxis] += n % BLOCK_LINE / BLOCK_CHANNELS;
     bool isInside = at.entries[WINDOW_AXIS + xAxis] < (int)sizes[WINDOW_AXIS + xAxis].size;
@@ -1681,15 +1678,14 @@ void FoldBlock(uint group, uint thread)
     uint plane;
     List at = FirstOf(item, plane);
     const bool isThere = plane < planes;
-    at.entries[ROW_AXIS] *= FILTERS;
 
     const Origin origin = OriginOf(at);
     const int top = WINDOW_RANK > 1 ? (origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
     const int left = (origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD;
-    float totals[blockSize];
+    float totals[BLOCK];
     int n;
     [unroll]
-    for (n = 0; n < blockSize; n++)
+    for (n = 0; n < BLOCK; n++)
     {
         totals[n] = 0;
     }
@@ -1698,7 +1694,7 @@ void FoldBlock(uint group, uint thread)
     for (uint number = share; isThere && number < layers; number += SHARES)
     {
         Layer layer = LayerOf(origin, number);
-        float factors[FILTERS * BLOCK_CHANNELS][PLACES];
+        float factors[BLOCK_CHANNELS][PLACES];
 #if WEIGHTS_VECTOR > 1
         [unroll]
         for (n = 0; n < BLOCK_CHANNELS * PLACES; n += WEIGHTS_VECTOR)
@@ -1711,7 +1707,7 @@ void FoldBlock(uint group, uint thread)
         }
 #else
         [unroll]
-        for (uint f = 0; f < FILTERS * BLOCK_CHANNELS; f++)
+        for (uint f = 0; f < BLOCK_CHANNELS; f++)
         {
             [unroll]
             for (n = 0; n < PLACES; n++)
@@ -1721,7 +1717,7 @@ void FoldBlock(uint group, uint thread)
         }
 #endif
         [unroll]
-        for (n = 0; n < FILTERS * BLOCK_CHANNELS * PLACES; n++)
+        for (n = 0; n < BLOCK_CHANNELS * PLACES; n++)
             isNonFinite = isNonFinite || (asuint(factors[n / PLACES][n % PLACES]) & 0x7f800000) == 0x7f800000;
         [unroll]
         for (int r = 0; r < reachY; r++)
@@ -1746,11 +1742,7 @@ void FoldBlock(uint group, uint thread)
                             if (dividend % DIVISOR_X != 0)
                                 continue;
                             n = j * BLOCK_LINE + c;
-                            [unroll]
-                            for (uint f = 0; f < FILTERS; f++)
-                                totals[f * BLOCK + n] =
-                                    With(totals[f * BLOCK + n], terms[place],
-                                    factors[f * BLOCK_CHANNELS + channel][y * WINDOW_WIDTH + x]);
+                            totals[n] = With(totals[n], terms[place], factors[channel][y * WINDOW_WIDTH + x]);
                         }
                 }
             }
@@ -1762,7 +1754,7 @@ void FoldBlock(uint group, uint thread)
     if (share > 0)
     {
         [unroll]
-        for (n = 0; n < blockSize; n++)
+        for (n = 0; n < BLOCK; n++)
             results[n * helpers + thread - across] = totals[n];
         results[n * helpers + thread - across] = isNonFinite ? 1 : 0;
     }
@@ -1773,7 +1765,7 @@ void FoldBlock(uint group, uint thread)
         for (uint helper = thread; helper < helpers; helper += across)
         {
             [unroll]
-            for (n = 0; n < blockSize; n++)
+            for (n = 0; n < BLOCK; n++)
                 totals[n] += results[n * helpers + helper];
             isNonFinite = isNonFinite || results[n * helpers + helper] != 0;
         }
@@ -1789,7 +1781,7 @@ void FoldBlock(uint group, uint thread)
     if (isNonFinite)
     {
         [loop]
-        for (n = 0; n < blockSize; n += OUTPUT_VECTOR)
+        for (n = 0; n < BLOCK; n += OUTPUT_VECTOR)
         {
             if (!IsWithin(start, n, at))
                 continue;
@@ -1806,7 +1798,7 @@ void FoldBlock(uint group, uint thread)
         return;
     }
     OVER_ELEMENTS
-    for (n = 0; n < blockSize; n += OUTPUT_VECTOR)
+    for (n = 0; n < BLOCK; n += OUTPUT_VECTOR)
     {
         float some[OUTPUT_VECTOR];
         [unroll]

@@ -7,9 +7,9 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_constant_pow.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Element by element. Each thread writes UNROLL vectors of OutputTensor elements: either NUM_THREADS vectors apart, or
-// as a block, whose VECTOR vectors are adjacent along another dimension. Sizes and strides are in elements; adjacent
-// dimensions are merged where a single stride covers both in every tensor, and dimensions of size 1 are dropped.
+// Element by element. Each thread writes a vector of OutputTensor elements, or a block, whose VECTOR vectors are
+// adjacent along another dimension. Sizes and strides are in elements; adjacent dimensions are merged where a single
+// stride covers both in every tensor, and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -23,16 +23,15 @@
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1 and all other strides and the innermost size are multiples
 //              of VECTOR
-//   BLOCKS     1 if threads write blocks, in which case UNROLL equals VECTOR, which is 2 or more; else 0
+//   BLOCKS     1 if threads write blocks, in which case VECTOR is 2 or more; else 0
 //   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
 //   X_TURNED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading; X_VECTOR
 //              is then VECTOR, and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
-//   UNROLL     vectors that a thread writes, 1 or more
 //   NUM_THREADS  threads in a group
 //   HAS_SCALE_BIAS 1 or 0
 //
-// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
 struct Dimension
 {
@@ -71,6 +70,8 @@ typedef OUTPUT_STORED OutputElements;
     uint reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
+
+static const uint ROWS = BLOCKS ? VECTOR : 1;  // vectors that a thread writes
 
 struct Position
 {
@@ -748,23 +749,24 @@ OUTPUT_VALUE Compute(INPUT_VALUE input)
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-    const uint apart = BLOCKS ? 0 : NUM_THREADS;
-    const uint first = (group.y * groupColumns + group.x) * NUM_THREADS * (BLOCKS ? 1 : UNROLL) + thread;
+    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
+    if (item >= count)
+        return;
 
-    // All loads come before the stores, so that each thread keeps many loads in flight.
-    Position positions[UNROLL];
-    INPUT_VALUE input[UNROLL][VECTOR];
+    const Position first = Locate(item);
+    Position positions[ROWS];
+    INPUT_VALUE input[ROWS][VECTOR];
     [unroll]
-    for (uint u = 0; u < UNROLL; u++)
+    for (uint u = 0; u < ROWS; u++)
     {
-        positions[u] = Locate(min(first + u * apart, count - 1));
+        positions[u] = first;
 #if BLOCKS
         positions[u].inputTensor += u * (dimensions[RANK - 2].inputStride / VECTOR);
         positions[u].outputTensor += u * (dimensions[RANK - 2].outputStride / VECTOR);
 #endif
 #if INPUT_TURNED
         INPUT_VALUE turnedInput[VECTOR];
-        LoadInput(positions[0].inputTensor + u * inputStep, turnedInput);
+        LoadInput(first.inputTensor + u * inputStep, turnedInput);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             input[k][u] = turnedInput[k];
@@ -774,13 +776,12 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     }
 
     [unroll]
-    for (uint u = 0; u < UNROLL; u++)
+    for (uint u = 0; u < ROWS; u++)
     {
         OUTPUT_VALUE values[VECTOR];
         [loop]  // a driver that vectorizes unrolled iterations may drop `precise`
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(input[u][k]);
-        if (first + u * apart < count)
-            Store(positions[u].outputTensor, values);
+        Store(positions[u].outputTensor, values);
     }
 }

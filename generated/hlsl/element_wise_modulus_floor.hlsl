@@ -8,9 +8,9 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_modulus_floor.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Element by element. Each thread writes UNROLL vectors of OutputTensor elements: either NUM_THREADS vectors apart, or
-// as a block, whose VECTOR vectors are adjacent along another dimension. Sizes and strides are in elements; adjacent
-// dimensions are merged where a single stride covers both in every tensor, and dimensions of size 1 are dropped.
+// Element by element. Each thread writes a vector of OutputTensor elements, or a block, whose VECTOR vectors are
+// adjacent along another dimension. Sizes and strides are in elements; adjacent dimensions are merged where a single
+// stride covers both in every tensor, and dimensions of size 1 are dropped.
 //
 // For each tensor, X being A or B or OUTPUT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -25,15 +25,14 @@
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1 and all other strides and the innermost size are multiples
 //              of VECTOR
-//   BLOCKS     1 if threads write blocks, in which case UNROLL equals VECTOR, which is 2 or more; else 0
+//   BLOCKS     1 if threads write blocks, in which case VECTOR is 2 or more; else 0
 //   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
 //   X_TURNED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading; X_VECTOR
 //              is then VECTOR, and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
-//   UNROLL     vectors that a thread writes, 1 or more
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
 struct Dimension
 {
@@ -74,6 +73,8 @@ typedef OUTPUT_STORED OutputElements;
     uint bStep;
     Dimension dimensions[RANK];  // outermost first
 };
+
+static const uint ROWS = BLOCKS ? VECTOR : 1;  // vectors that a thread writes
 
 struct Position
 {
@@ -402,17 +403,18 @@ OUTPUT_VALUE Compute(A_VALUE a, B_VALUE b)
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-    const uint apart = BLOCKS ? 0 : NUM_THREADS;
-    const uint first = (group.y * groupColumns + group.x) * NUM_THREADS * (BLOCKS ? 1 : UNROLL) + thread;
+    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
+    if (item >= count)
+        return;
 
-    // All loads come before the stores, so that each thread keeps many loads in flight.
-    Position positions[UNROLL];
-    A_VALUE a[UNROLL][VECTOR];
-    B_VALUE b[UNROLL][VECTOR];
+    const Position first = Locate(item);
+    Position positions[ROWS];
+    A_VALUE a[ROWS][VECTOR];
+    B_VALUE b[ROWS][VECTOR];
     [unroll]
-    for (uint u = 0; u < UNROLL; u++)
+    for (uint u = 0; u < ROWS; u++)
     {
-        positions[u] = Locate(min(first + u * apart, count - 1));
+        positions[u] = first;
 #if BLOCKS
         positions[u].aTensor += u * (dimensions[RANK - 2].aStride / VECTOR);
         positions[u].bTensor += u * (dimensions[RANK - 2].bStride / VECTOR);
@@ -420,7 +422,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
 #if A_TURNED
         A_VALUE turnedA[VECTOR];
-        LoadA(positions[0].aTensor + u * aStep, turnedA);
+        LoadA(first.aTensor + u * aStep, turnedA);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             a[k][u] = turnedA[k];
@@ -429,7 +431,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
 #if B_TURNED
         B_VALUE turnedB[VECTOR];
-        LoadB(positions[0].bTensor + u * bStep, turnedB);
+        LoadB(first.bTensor + u * bStep, turnedB);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             b[k][u] = turnedB[k];
@@ -439,13 +441,12 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     }
 
     [unroll]
-    for (uint u = 0; u < UNROLL; u++)
+    for (uint u = 0; u < ROWS; u++)
     {
         OUTPUT_VALUE values[VECTOR];
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(a[u][k], b[u][k]);
-        if (first + u * apart < count)
-            Store(positions[u].outputTensor, values);
+        Store(positions[u].outputTensor, values);
     }
 }

@@ -8,9 +8,9 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_quantized_linear_add.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Element by element. Each thread writes UNROLL vectors of OutputTensor elements: either NUM_THREADS vectors apart, or
-// as a block, whose VECTOR vectors are adjacent along another dimension. Sizes and strides are in elements; adjacent
-// dimensions are merged where a single stride covers both in every tensor, and dimensions of size 1 are dropped.
+// Element by element. Each thread writes a vector of OutputTensor elements, or a block, whose VECTOR vectors are
+// adjacent along another dimension. Sizes and strides are in elements; adjacent dimensions are merged where a single
+// stride covers both in every tensor, and dimensions of size 1 are dropped.
 //
 // For each tensor, X being A or ASCALE or AZERO_POINT or B or BSCALE or BZERO_POINT or OUTPUT_SCALE or
 // OUTPUT_ZERO_POINT or OUTPUT:
@@ -34,18 +34,17 @@
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1 and all other strides and the innermost size are multiples
 //              of VECTOR
-//   BLOCKS     1 if threads write blocks, in which case UNROLL equals VECTOR, which is 2 or more; else 0
+//   BLOCKS     1 if threads write blocks, in which case VECTOR is 2 or more; else 0
 //   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
 //   X_TURNED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading; X_VECTOR
 //              is then VECTOR, and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
-//   UNROLL     vectors that a thread writes, 1 or more
 //   NUM_THREADS  threads in a group
 //   HAS_AZERO_POINT 1 or 0
 //   HAS_BZERO_POINT 1 or 0
 //   HAS_OUTPUT_ZERO_POINT 1 or 0
 //
-// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors.
+// Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
 struct Dimension
 {
@@ -114,6 +113,8 @@ typedef OUTPUT_STORED OutputElements;
     uint reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
+
+static const uint ROWS = BLOCKS ? VECTOR : 1;  // vectors that a thread writes
 
 struct Position
 {
@@ -522,23 +523,24 @@ OUTPUT_VALUE Compute(A_VALUE a, ASCALE_VALUE aScale, AZERO_POINT_VALUE aZeroPoin
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-    const uint apart = BLOCKS ? 0 : NUM_THREADS;
-    const uint first = (group.y * groupColumns + group.x) * NUM_THREADS * (BLOCKS ? 1 : UNROLL) + thread;
+    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
+    if (item >= count)
+        return;
 
-    // All loads come before the stores, so that each thread keeps many loads in flight.
-    Position positions[UNROLL];
-    A_VALUE a[UNROLL][VECTOR];
-    ASCALE_VALUE aScale[UNROLL][VECTOR];
-    AZERO_POINT_VALUE aZeroPoint[UNROLL][VECTOR];
-    B_VALUE b[UNROLL][VECTOR];
-    BSCALE_VALUE bScale[UNROLL][VECTOR];
-    BZERO_POINT_VALUE bZeroPoint[UNROLL][VECTOR];
-    OUTPUT_SCALE_VALUE outputScale[UNROLL][VECTOR];
-    OUTPUT_ZERO_POINT_VALUE outputZeroPoint[UNROLL][VECTOR];
+    const Position first = Locate(item);
+    Position positions[ROWS];
+    A_VALUE a[ROWS][VECTOR];
+    ASCALE_VALUE aScale[ROWS][VECTOR];
+    AZERO_POINT_VALUE aZeroPoint[ROWS][VECTOR];
+    B_VALUE b[ROWS][VECTOR];
+    BSCALE_VALUE bScale[ROWS][VECTOR];
+    BZERO_POINT_VALUE bZeroPoint[ROWS][VECTOR];
+    OUTPUT_SCALE_VALUE outputScale[ROWS][VECTOR];
+    OUTPUT_ZERO_POINT_VALUE outputZeroPoint[ROWS][VECTOR];
     [unroll]
-    for (uint u = 0; u < UNROLL; u++)
+    for (uint u = 0; u < ROWS; u++)
     {
-        positions[u] = Locate(min(first + u * apart, count - 1));
+        positions[u] = first;
 #if BLOCKS
         positions[u].aTensor += u * (dimensions[RANK - 2].aStride / VECTOR);
         positions[u].aScaleTensor += u * (dimensions[RANK - 2].aScaleStride / VECTOR);
@@ -552,7 +554,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
 #if A_TURNED
         A_VALUE turnedA[VECTOR];
-        LoadA(positions[0].aTensor + u * aStep, turnedA);
+        LoadA(first.aTensor + u * aStep, turnedA);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             a[k][u] = turnedA[k];
@@ -561,7 +563,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
 #if ASCALE_TURNED
         ASCALE_VALUE turnedAScale[VECTOR];
-        LoadAScale(positions[0].aScaleTensor + u * aScaleStep, turnedAScale);
+        LoadAScale(first.aScaleTensor + u * aScaleStep, turnedAScale);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             aScale[k][u] = turnedAScale[k];
@@ -570,7 +572,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
 #if AZERO_POINT_TURNED
         AZERO_POINT_VALUE turnedAZeroPoint[VECTOR];
-        LoadAZeroPoint(positions[0].aZeroPointTensor + u * aZeroPointStep, turnedAZeroPoint);
+        LoadAZeroPoint(first.aZeroPointTensor + u * aZeroPointStep, turnedAZeroPoint);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             aZeroPoint[k][u] = turnedAZeroPoint[k];
@@ -579,7 +581,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
 #if B_TURNED
         B_VALUE turnedB[VECTOR];
-        LoadB(positions[0].bTensor + u * bStep, turnedB);
+        LoadB(first.bTensor + u * bStep, turnedB);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             b[k][u] = turnedB[k];
@@ -588,7 +590,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
 #if BSCALE_TURNED
         BSCALE_VALUE turnedBScale[VECTOR];
-        LoadBScale(positions[0].bScaleTensor + u * bScaleStep, turnedBScale);
+        LoadBScale(first.bScaleTensor + u * bScaleStep, turnedBScale);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             bScale[k][u] = turnedBScale[k];
@@ -597,7 +599,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
 #if BZERO_POINT_TURNED
         BZERO_POINT_VALUE turnedBZeroPoint[VECTOR];
-        LoadBZeroPoint(positions[0].bZeroPointTensor + u * bZeroPointStep, turnedBZeroPoint);
+        LoadBZeroPoint(first.bZeroPointTensor + u * bZeroPointStep, turnedBZeroPoint);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             bZeroPoint[k][u] = turnedBZeroPoint[k];
@@ -606,7 +608,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
 #if OUTPUT_SCALE_TURNED
         OUTPUT_SCALE_VALUE turnedOutputScale[VECTOR];
-        LoadOutputScale(positions[0].outputScaleTensor + u * outputScaleStep, turnedOutputScale);
+        LoadOutputScale(first.outputScaleTensor + u * outputScaleStep, turnedOutputScale);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             outputScale[k][u] = turnedOutputScale[k];
@@ -615,7 +617,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
 #if OUTPUT_ZERO_POINT_TURNED
         OUTPUT_ZERO_POINT_VALUE turnedOutputZeroPoint[VECTOR];
-        LoadOutputZeroPoint(positions[0].outputZeroPointTensor + u * outputZeroPointStep, turnedOutputZeroPoint);
+        LoadOutputZeroPoint(first.outputZeroPointTensor + u * outputZeroPointStep, turnedOutputZeroPoint);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             outputZeroPoint[k][u] = turnedOutputZeroPoint[k];
@@ -625,14 +627,13 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     }
 
     [unroll]
-    for (uint u = 0; u < UNROLL; u++)
+    for (uint u = 0; u < ROWS; u++)
     {
         OUTPUT_VALUE values[VECTOR];
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(a[u][k], aScale[u][k], aZeroPoint[u][k], b[u][k], bScale[u][k], bZeroPoint[u][k],
                 outputScale[u][k], outputZeroPoint[u][k]);
-        if (first + u * apart < count)
-            Store(positions[u].outputTensor, values);
+        Store(positions[u].outputTensor, values);
     }
 }

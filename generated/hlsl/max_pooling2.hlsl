@@ -107,7 +107,7 @@ struct Dimension
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 2
-    Dimension sizes[OUTPUT_RANK];  // of the output; along rows of the weights, as many as blocks of several rows
+    Dimension sizes[OUTPUT_RANK];  // of the output
     int4 planeSteps[2];
     int4 windowSizes[2];
     int4 windowFirst[2];
@@ -722,7 +722,6 @@ static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT -
 static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
 static const int COLUMN_VECTOR = WINDOW_VECTOR / BLOCK_CHANNELS;  // columns that a vector spans
 static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
-static const int blockSize = BLOCK;  // elements, which a thread numbers row by row
 
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
 // row's end.
@@ -782,14 +781,14 @@ void FoldBlock(uint item)
     const Origin origin = OriginOf(at);
     const int top = WINDOW_RANK > 1 ? (origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
     const int left = (origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD;
-    INPUT_VALUE totals[blockSize];
+    INPUT_VALUE totals[BLOCK];
 #if OUTPUT_INDICES_PRESENT
-    INPUT_VALUE best[blockSize];
-    int chosen[blockSize];
+    INPUT_VALUE best[BLOCK];
+    int chosen[BLOCK];
 #endif
     int n;
     [unroll]
-    for (n = 0; n < blockSize; n++)
+    for (n = 0; n < BLOCK; n++)
     {
         totals[n] = (INPUT_VALUE)INPUT_LOWEST;
 #if OUTPUT_INDICES_PRESENT
@@ -841,7 +840,7 @@ void FoldBlock(uint item)
 
     const List start = at;
     OVER_ELEMENTS
-    for (n = 0; n < blockSize; n += OUTPUT_VECTOR)
+    for (n = 0; n < BLOCK; n += OUTPUT_VECTOR)
     {
         INPUT_VALUE some[OUTPUT_VECTOR];
 #if OUTPUT_INDICES_PRESENT

@@ -44,10 +44,8 @@
 //              With MATRIX_UNITS:
 //     QUERY_EIGHTS  elements of a query, divided by 8
 //     VALUE_EIGHTS  columns of the values, divided by 8
-//     WAVE_ROWS  queries per wave, 16 or 32
-//     SLICES     of the elements of queries, keys and values, each in a wave of its own: as many waves share queries
-//     TILE_KEYS  keys of a tile in shared memory, a multiple of STEP_KEYS; the same where there are several SLICES
-//     STEP_KEYS  keys whose scores a wave holds at once, a multiple of 16
+//     SLICES     of the elements of queries, keys and values, each in a wave of its own: as many waves share 16 queries
+//     TILE_KEYS  keys of a tile in shared memory, whose scores a wave holds at once: a multiple of 16
 //     SHARED     adjacent heads that share their keys and a group; 1 where each has queries enough
 //     IN_PARTS   1 if each group takes a part of the keys, and the dispatch with JOINS follows; else 0
 //     PART_KEYS  keys of a part, a multiple of TILE_KEYS
@@ -1182,11 +1180,10 @@ REAL_VALUE Chosen3(REAL_VALUE total, List at)
 
 #if PASS == 3
 #if MATRIX_UNITS
-static const uint STEP_SIXTEENS = STEP_KEYS / 16;
+static const uint KEY_SIXTEENS = TILE_KEYS / 16;
 static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);  // of a slice
 static const uint VALUE_SIXTEENS = (VALUE_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);
-static const uint ROW_SIXTEENS = WAVE_ROWS / 16;
-static const uint ROWS = NUM_THREADS / 32 / SLICES * WAVE_ROWS;
+static const uint ROWS = NUM_THREADS / 32 / SLICES * 16;
 static uint slice = 0;  // that of the wave
 // What a score is a multiple of the product by; without tensors that tell scores, the product itself is kept instead.
 #define SCORE_MULTIPLE ((REAL_VALUE)scale)
@@ -1247,7 +1244,7 @@ static const uint valueEach = (TILE_KEYS * valueEights + NUM_THREADS - 1) / NUM_
 // floats are its products of a step.
 static const uint valueStart = TILE_KEYS * keyPitch, tileSize = valueStart + TILE_KEYS * valuePitch;
 static const uint ownStart = SLICES == 1 ? 2 * tileSize : tileSize, ownPitch = 4, matrixSize = 16 * ownPitch;
-static const uint ownEach = SLICES == 1 ? matrixSize : ROW_SIXTEENS * STEP_SIXTEENS * matrixSize;
+static const uint ownEach = SLICES == 1 ? matrixSize : KEY_SIXTEENS * matrixSize;
 static const uint ownSize = NUM_THREADS / 32 * ownEach;
 static const uint queryEights = 2 * QUERY_SIXTEENS, queryPitch = queryEights + 1,
     queriesSize = NUM_THREADS / 32 * 16 * queryPitch;
@@ -1762,15 +1759,15 @@ void LoadQueries(uint start, uint lane, List at, uint firstRow, out LeftMatrix q
         queries[d] = LoadLeft(tiles[start + d * 2], 0, queryPitch, NON_PRIVATE);
 }
 
-// The scores of 16 rows with STEP_KEYS keys, from their products; minus infinity for masked keys
-void MakeScores(List at, uint2 places, uint firstRow, uint firstKey, uint keys, inout Eight scores[STEP_SIXTEENS])
+// The scores of 16 rows with TILE_KEYS keys, from their products; minus infinity for masked keys
+void MakeScores(List at, uint2 places, uint firstRow, uint firstKey, uint keys, inout Eight scores[KEY_SIXTEENS])
 {
     [unroll]
     for (uint i = 0; i < 8; i++)
     {
         List of = RowAt(at, min(firstRow + PlaceOf(places, i) / 16, Rows() - 1));
         [unroll]
-        for (uint j = 0; j < STEP_SIXTEENS; j++)
+        for (uint j = 0; j < KEY_SIXTEENS; j++)
         {
             const uint key = firstKey + j * 16 + PlaceOf(places, i) % 16;
             of.entries[3] = (int)min(key, keys - 1);
@@ -1781,14 +1778,14 @@ void MakeScores(List at, uint2 places, uint firstRow, uint firstKey, uint keys, 
 }
 
 // The same for a tile that does not reach beyond the last key
-void MakeWholeScores(List at, uint2 places, uint firstRow, uint firstKey, inout Eight scores[STEP_SIXTEENS])
+void MakeWholeScores(List at, uint2 places, uint firstRow, uint firstKey, inout Eight scores[KEY_SIXTEENS])
 {
     [unroll]
     for (uint i = 0; i < 8; i++)
     {
         List of = RowAt(at, min(firstRow + PlaceOf(places, i) / 16, Rows() - 1));
         [unroll]
-        for (uint j = 0; j < STEP_SIXTEENS; j++)
+        for (uint j = 0; j < KEY_SIXTEENS; j++)
         {
             of.entries[3] = (int)(firstKey + j * 16 + PlaceOf(places, i) % 16);
             const float score = Scored(of, scores[j].entries[i]);
@@ -1811,12 +1808,12 @@ float RelativeWeight(float score, float multiple, float shift)
 
 // The weights of 16 rows, relative to the shifts of a thread's two rows, and their sums over the thread's entries.
 // Scores are `multiple` times what is given.
-void MakeWeights(Eight scores[STEP_SIXTEENS], float multiple, float2 shifts, out Eight weights[STEP_SIXTEENS],
+void MakeWeights(Eight scores[KEY_SIXTEENS], float multiple, float2 shifts, out Eight weights[KEY_SIXTEENS],
     out float2 added)
 {
     added = float2(0, 0);
     [unroll]
-    for (uint j = 0; j < STEP_SIXTEENS; j++)
+    for (uint j = 0; j < KEY_SIXTEENS; j++)
     {
         [unroll]
         for (uint i = 0; i < 8; i++)
@@ -1828,13 +1825,13 @@ void MakeWeights(Eight scores[STEP_SIXTEENS], float multiple, float2 shifts, out
 }
 
 // Raises the shifts of 16 rows to follow their greatest scores, and rescales the accumulators and the sums of weights.
-void FollowScores(uint own, uint lane, bool areDirect, uint2 places, Eight scores[STEP_SIXTEENS], inout float2 shifts,
+void FollowScores(uint own, uint lane, bool areDirect, uint2 places, Eight scores[KEY_SIXTEENS], inout float2 shifts,
     inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
 {
     float2 most = asfloat(uint2(0xff800000, 0xff800000));
     uint i;
     [unroll]
-    for (uint j = 0; j < STEP_SIXTEENS; j++)
+    for (uint j = 0; j < KEY_SIXTEENS; j++)
     {
         [unroll]
         for (i = 0; i < 8; i++)
@@ -1927,105 +1924,71 @@ void StoreNonFinite(uint lane, List at, uint firstRow, uint2 keyFirsts, uint2 va
     }
 }
 
-// The dot products of a wave's queries with STEP_KEYS keys of a tile, or what its slice adds to them. Those with
-// several matrices of keys take turns, since each waits for the one before it.
-void MultiplyKeys(uint firstKey, LeftMatrix queries[ROW_SIXTEENS][QUERY_SIXTEENS],
-    out SumMatrix products[ROW_SIXTEENS][STEP_SIXTEENS])
+// The dot products of a wave's queries with the keys of a tile, or what its slice adds to them. Those with several
+// matrices of keys take turns, since each waits for the one before it.
+void MultiplyKeys(LeftMatrix queries[QUERY_SIXTEENS], out SumMatrix products[KEY_SIXTEENS])
 {
-    uint j, r;
+    uint j;
     [unroll]
-    for (r = 0; r < ROW_SIXTEENS; r++)
-        [unroll]
-        for (j = 0; j < STEP_SIXTEENS; j++)
-            products[r][j] = Filled(0.0f);
+    for (j = 0; j < KEY_SIXTEENS; j++)
+        products[j] = Filled(0.0f);
     [unroll]
     for (uint d = 0; d < QUERY_SIXTEENS; d++)
         [unroll]
-        for (j = 0; j < STEP_SIXTEENS; j++)
+        for (j = 0; j < KEY_SIXTEENS; j++)
         {
-            const RightMatrix right = LoadRight(tiles[tileStart + (firstKey + j * 16) * keyPitch
-                + (slice * QUERY_SIXTEENS + d) * 2], 1, keyPitch, NON_PRIVATE);
-            [unroll]
-            for (r = 0; r < ROW_SIXTEENS; r++)
-                products[r][j] = MultiplyAdd(queries[r][d], right, products[r][j]);
+            const RightMatrix right = LoadRight(tiles[tileStart + j * 16 * keyPitch + (slice * QUERY_SIXTEENS + d) * 2],
+                1, keyPitch, NON_PRIVATE);
+            products[j] = MultiplyAdd(queries[d], right, products[j]);
         }
 }
 
 // The same, as a thread's entries
-void MultiplyStep(uint own, uint lane, bool areDirect, uint firstKey, LeftMatrix queries[ROW_SIXTEENS][QUERY_SIXTEENS],
-    out Eight scores[ROW_SIXTEENS][STEP_SIXTEENS])
+void MultiplyStep(uint own, uint lane, bool areDirect, LeftMatrix queries[QUERY_SIXTEENS],
+    out Eight scores[KEY_SIXTEENS])
 {
-    SumMatrix products[ROW_SIXTEENS][STEP_SIXTEENS];
-    MultiplyKeys(firstKey, queries, products);
+    SumMatrix products[KEY_SIXTEENS];
+    MultiplyKeys(queries, products);
     [unroll]
-    for (uint r = 0; r < ROW_SIXTEENS; r++)
-        [unroll]
-        for (uint j = 0; j < STEP_SIXTEENS; j++)
-            scores[r][j] = OwnEntries(own, lane, areDirect, products[r][j]);
+    for (uint j = 0; j < KEY_SIXTEENS; j++)
+        scores[j] = OwnEntries(own, lane, areDirect, products[j]);
 }
 
-// Accumulates the weighted values of STEP_KEYS keys from number `firstKey` on, in the tile from `inTile` on, and the
-// weights. If they are `within` the keys, all of them are there. The softmax is online: weights are relative to
-// e^shift. The shift follows the running maximum of a row only when that has grown too far, and only then are the
-// accumulators rescaled.
+// Accumulates the weighted values of a tile's keys, from number `firstKey` on, and the weights. If they are `within`
+// the keys, all of them are there. The softmax is online: weights are relative to e^shift. The shift follows the
+// running maximum of a row only when that has grown too far, and only then are the accumulators rescaled.
 void MixStep(uint own, uint lane, bool areDirect, bool within, uint2 places, List at, uint firstRow, uint firstKey,
-    uint keys, uint inTile, Eight products[ROW_SIXTEENS][STEP_SIXTEENS], inout float2 shifts[ROW_SIXTEENS],
-    inout float2 sums[ROW_SIXTEENS], inout SumMatrix mixed[ROW_SIXTEENS][VALUE_SIXTEENS])
+    uint keys, Eight products[KEY_SIXTEENS], inout float2 shifts, inout float2 sums,
+    inout SumMatrix mixed[VALUE_SIXTEENS])
 {
-    uint j, r;
     float multiple = 1.0f;
     if (within && PRODUCTS_KEPT)
         multiple = SCORE_MULTIPLE;
     else if (within)
-    {
-        [unroll]
-        for (r = 0; r < ROW_SIXTEENS; r++)
-            MakeWholeScores(at, places, firstRow + r * 16, firstKey, products[r]);
-    }
+        MakeWholeScores(at, places, firstRow, firstKey, products);
     else
+        MakeScores(at, places, firstRow, firstKey, keys, products);
+    Eight weights[KEY_SIXTEENS];
+    float2 added;
+    MakeWeights(products, multiple, shifts, weights, added);
+    if (WaveActiveAnyTrue(!(added.x + added.y <= MOST)))  // or is NaN
     {
-        [unroll]
-        for (r = 0; r < ROW_SIXTEENS; r++)
-            MakeScores(at, places, firstRow + r * 16, firstKey, keys, products[r]);
+        if (within && PRODUCTS_KEPT)
+            MakeWholeScores(at, places, firstRow, firstKey, products);
+        FollowScores(own, lane, areDirect, places, products, shifts, sums, mixed);
+        MakeWeights(products, 1.0f, shifts, weights, added);
     }
-    Eight weights[ROW_SIXTEENS][STEP_SIXTEENS];
-    float2 added[ROW_SIXTEENS];
-    bool hasGrown = false;
+    sums += added;
     [unroll]
-    for (r = 0; r < ROW_SIXTEENS; r++)
+    for (uint j = 0; j < KEY_SIXTEENS; j++)
     {
-        MakeWeights(products[r], multiple, shifts[r], weights[r], added[r]);
-        hasGrown = hasGrown || !(added[r].x + added[r].y <= MOST);  // or is NaN
-    }
-    if (WaveActiveAnyTrue(hasGrown))
-    {
-        [unroll]
-        for (r = 0; r < ROW_SIXTEENS; r++)
-        {
-            if (within && PRODUCTS_KEPT)
-                MakeWholeScores(at, places, firstRow + r * 16, firstKey, products[r]);
-            FollowScores(own, lane, areDirect, places, products[r], shifts[r], sums[r], mixed[r]);
-            MakeWeights(products[r], 1.0f, shifts[r], weights[r], added[r]);
-        }
-    }
-    [unroll]
-    for (r = 0; r < ROW_SIXTEENS; r++)
-        sums[r] += added[r];
-    [unroll]
-    for (j = 0; j < STEP_SIXTEENS; j++)
-    {
-        LeftMatrix left[ROW_SIXTEENS];
-        [unroll]
-        for (r = 0; r < ROW_SIXTEENS; r++)
-            left[r] = LeftOfOwn(own, lane, areDirect, weights[r][j]);
+        const LeftMatrix left = LeftOfOwn(own, lane, areDirect, weights[j]);
         [unroll]
         for (uint c = 0; c < VALUE_SIXTEENS; c++)
         {
-            const RightMatrix value = LoadRight(tiles[tileStart + valueStart + (inTile + j * 16) * valuePitch
+            const RightMatrix value = LoadRight(tiles[tileStart + valueStart + j * 16 * valuePitch
                 + (slice * VALUE_SIXTEENS + c) * 2], 0, valuePitch, NON_PRIVATE);
-            [unroll]
-            for (r = 0; r < ROW_SIXTEENS; r++)
-                mixed[r][c] = MultiplyAdd(left[r], value, mixed[r][c]);
+            mixed[c] = MultiplyAdd(left, value, mixed[c]);
         }
     }
 }
@@ -2033,12 +1996,11 @@ void MixStep(uint own, uint lane, bool areDirect, bool within, uint2 places, Lis
 #if SLICES == 1
 // Goes through the keys, tile by tile
 void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at, uint firstRow, uint keys,
-    uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[ROW_SIXTEENS][QUERY_SIXTEENS], inout uint4 nextKeys[keyEach],
-    inout uint4 nextValues[valueEach], inout float2 shifts[ROW_SIXTEENS], inout float2 sums[ROW_SIXTEENS],
-    inout SumMatrix mixed[ROW_SIXTEENS][VALUE_SIXTEENS])
+    uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[QUERY_SIXTEENS], inout uint4 nextKeys[keyEach],
+    inout uint4 nextValues[valueEach], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
 {
     ControlBarrier(2, 2, EXCHANGED);
-    uint firstKey = FIRST_KEY, step;
+    uint firstKey = FIRST_KEY;
     [loop]
     for (; firstKey < keys; firstKey += TILE_KEYS, tileStart = tileSize - tileStart)
     {
@@ -2052,87 +2014,71 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
             FetchKeys(thread, keyFirsts, firstKey + TILE_KEYS, keys - 1, nextKeys);
             FetchValues(thread, valueFirsts, firstKey + TILE_KEYS, keys - 1, nextValues);
         }
-        [unroll]
-        for (step = 0; step < TILE_KEYS; step += STEP_KEYS)
-        {
-            Eight products[ROW_SIXTEENS][STEP_SIXTEENS];
-            MultiplyStep(own, lane, areDirect, step, queries, products);
-            MixStep(own, lane, areDirect, true, places, at, firstRow, firstKey + step, keys, step, products, shifts,
-                sums, mixed);
-        }
+        Eight products[KEY_SIXTEENS];
+        MultiplyStep(own, lane, areDirect, queries, products);
+        MixStep(own, lane, areDirect, true, places, at, firstRow, firstKey, keys, products, shifts, sums, mixed);
     }
-    [loop]
-    for (step = 0; firstKey + step < keys; step += STEP_KEYS)  // the last tile, if it reaches beyond the last key
+    if (firstKey < keys)  // the last tile, if it reaches beyond the last key
     {
-        Eight products[ROW_SIXTEENS][STEP_SIXTEENS];
-        MultiplyStep(own, lane, areDirect, step, queries, products);
-        MixStep(own, lane, areDirect, false, places, at, firstRow, firstKey + step, keys, step, products, shifts, sums,
-            mixed);
+        Eight products[KEY_SIXTEENS];
+        MultiplyStep(own, lane, areDirect, queries, products);
+        MixStep(own, lane, areDirect, false, places, at, firstRow, firstKey, keys, products, shifts, sums, mixed);
     }
 }
 #else
 // The same where each wave has a slice of its queries: what slices add to products passes through shared memory. `own`
 // is where a wave's part of that starts.
 void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at, uint firstRow, uint keys,
-    uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[ROW_SIXTEENS][QUERY_SIXTEENS], inout uint4 nextKeys[keyEach],
-    inout uint4 nextValues[valueEach], inout float2 shifts[ROW_SIXTEENS], inout float2 sums[ROW_SIXTEENS],
-    inout SumMatrix mixed[ROW_SIXTEENS][VALUE_SIXTEENS])
+    uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[QUERY_SIXTEENS], inout uint4 nextKeys[keyEach],
+    inout uint4 nextValues[valueEach], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
 {
     ControlBarrier(2, 2, EXCHANGED);
     [loop]
     for (uint firstKey = FIRST_KEY; firstKey < keys; firstKey += TILE_KEYS)
     {
         const bool goesOn = firstKey + TILE_KEYS < keys;
-        uint j, r;
+        uint j;
         PutKeys(thread, nextKeys);
         ControlBarrier(2, 2, EXCHANGED);
         if (goesOn)
             FetchKeys(thread, keyFirsts, firstKey + TILE_KEYS, keys - 1, nextKeys);
-        SumMatrix parts[ROW_SIXTEENS][STEP_SIXTEENS];
-        MultiplyKeys(0, queries, parts);
+        SumMatrix parts[KEY_SIXTEENS];
+        MultiplyKeys(queries, parts);
         [unroll]
-        for (r = 0; r < ROW_SIXTEENS; r++)
-            [unroll]
-            for (j = 0; j < STEP_SIXTEENS; j++)
-                StoreSums(tiles[own + (r * STEP_SIXTEENS + j) * matrixSize], parts[r][j], 0, ownPitch, NON_PRIVATE);
+        for (j = 0; j < KEY_SIXTEENS; j++)
+            StoreSums(tiles[own + j * matrixSize], parts[j], 0, ownPitch, NON_PRIVATE);
         PutValues(thread, nextValues);
         ControlBarrier(2, 2, EXCHANGED);
         if (goesOn)
             FetchValues(thread, valueFirsts, firstKey + TILE_KEYS, keys - 1, nextValues);
-        Eight products[ROW_SIXTEENS][STEP_SIXTEENS];
+        Eight products[KEY_SIXTEENS];
         [unroll]
-        for (r = 0; r < ROW_SIXTEENS; r++)
+        for (j = 0; j < KEY_SIXTEENS; j++)
         {
+            const uint first = own - slice * ownEach + j * matrixSize;
+            products[j] = EntriesOf(LoadSums(tiles[first], 0, ownPitch, NON_PRIVATE));
             [unroll]
-            for (j = 0; j < STEP_SIXTEENS; j++)
+            for (uint other = 1; other < SLICES; other++)
             {
-                const uint first = own - slice * ownEach + (r * STEP_SIXTEENS + j) * matrixSize;
-                products[r][j] = EntriesOf(LoadSums(tiles[first], 0, ownPitch, NON_PRIVATE));
+                const Eight more = EntriesOf(LoadSums(tiles[first + other * ownEach], 0, ownPitch, NON_PRIVATE));
                 [unroll]
-                for (uint other = 1; other < SLICES; other++)
-                {
-                    const Eight more = EntriesOf(LoadSums(tiles[first + other * ownEach], 0, ownPitch, NON_PRIVATE));
-                    [unroll]
-                    for (uint i = 0; i < 8; i++)
-                        products[r][j].entries[i] += more.entries[i];
-                }
+                for (uint i = 0; i < 8; i++)
+                    products[j].entries[i] += more.entries[i];
             }
         }
         ControlBarrier(2, 2, EXCHANGED);  // from here on, waves use their shared memory themselves
         if (!areDirect)
         {
             [unroll]
-            for (r = 0; r < ROW_SIXTEENS; r++)
-                [unroll]
-                for (j = 0; j < STEP_SIXTEENS; j++)
-                    products[r][j] = OwnEntries(own, lane, areDirect, MatrixOf(products[r][j]));
+            for (j = 0; j < KEY_SIXTEENS; j++)
+                products[j] = OwnEntries(own, lane, areDirect, MatrixOf(products[j]));
         }
-        MixStep(own, lane, areDirect, false, places, at, firstRow, firstKey, keys, 0, products, shifts, sums, mixed);
+        MixStep(own, lane, areDirect, false, places, at, firstRow, firstKey, keys, products, shifts, sums, mixed);
     }
 }
 #endif
 
-// Computes a block of rows, WAVE_ROWS per wave, against all their keys or a part of them, tile by tile
+// Computes a block of rows, 16 per wave, against all their keys or a part of them, tile by tile
 void Attend(uint item, uint thread)
 {
     const uint lane = WaveGetLaneIndex();
@@ -2150,7 +2096,7 @@ void Attend(uint item, uint thread)
         return;
 #endif
     slice = wave % SLICES;
-    const uint firstRow = item % rowBlocks * ROWS + wave / SLICES * WAVE_ROWS;
+    const uint firstRow = item % rowBlocks * ROWS + wave / SLICES * 16;
     const uint own = ownStart + wave * ownEach;
 
     List at = (List)0;
@@ -2171,23 +2117,14 @@ void Attend(uint item, uint thread)
     uint2 places;
     const bool areDirect = PlaceEntries(own, lane, places);
     ControlBarrier(2, 2, EXCHANGED);
-    uint r;
-    LeftMatrix queries[ROW_SIXTEENS][QUERY_SIXTEENS];
-    [unroll]
-    for (r = 0; r < ROW_SIXTEENS; r++)
-        LoadQueries(wave * 16 * queryPitch, lane, at, firstRow + r * 16, queries[r]);
+    LeftMatrix queries[QUERY_SIXTEENS];
+    LoadQueries(wave * 16 * queryPitch, lane, at, firstRow, queries);
 
-    SumMatrix mixed[ROW_SIXTEENS][VALUE_SIXTEENS];
-    float2 shifts[ROW_SIXTEENS], sums[ROW_SIXTEENS];
+    SumMatrix mixed[VALUE_SIXTEENS];
+    float2 shifts = float2(LOWEST, LOWEST), sums = float2(0, 0);
     [unroll]
-    for (r = 0; r < ROW_SIXTEENS; r++)
-    {
-        [unroll]
-        for (uint c = 0; c < VALUE_SIXTEENS; c++)
-            mixed[r][c] = Filled(0.0f);
-        shifts[r] = float2(LOWEST, LOWEST);
-        sums[r] = float2(0, 0);
-    }
+    for (uint c = 0; c < VALUE_SIXTEENS; c++)
+        mixed[c] = Filled(0.0f);
     if (areDirect)  // two copies, since a test in the inner loop costs a tenth of the speed
         Mix(own, lane, thread, true, places, at, firstRow, keys, keyFirsts, valueFirsts, queries, nextKeys, nextValues,
             shifts, sums, mixed);
@@ -2195,40 +2132,36 @@ void Attend(uint item, uint thread)
         Mix(own, lane, thread, false, places, at, firstRow, keys, keyFirsts, valueFirsts, queries, nextKeys, nextValues,
             shifts, sums, mixed);
 
+    uint n;
+    float2 ownShifts, ownSums;
+    StoreTold(own, lane, areDirect, shifts);
     [unroll]
-    for (r = 0; r < ROW_SIXTEENS; r++)
+    for (n = 0; n < 2; n++)
+        ownShifts[n] = StoredFour(own, n * 8 + lane / 4, 0).x;
+    StoreTold(own, lane, areDirect, sums);
+    [unroll]
+    for (n = 0; n < 2; n++)
     {
-        uint n;
-        float2 ownShifts, ownSums;
-        StoreTold(own, lane, areDirect, shifts[r]);
-        [unroll]
-        for (n = 0; n < 2; n++)
-            ownShifts[n] = StoredFour(own, n * 8 + lane / 4, 0).x;
-        StoreTold(own, lane, areDirect, sums[r]);
-        [unroll]
-        for (n = 0; n < 2; n++)
-        {
-            const uint y = n * 8 + lane / 4;
-            const float4 four = (StoredFour(own, y, 0) + StoredFour(own, y, 4))
-                + (StoredFour(own, y, 8) + StoredFour(own, y, 12));
-            ownSums[n] = ((four.x + four.y) + (four.z + four.w)) / 4;
-        }
-#if IN_PARTS
-        float2 divisors;
-        [unroll]
-        for (n = 0; n < 2; n++)
-        {
-            divisors[n] = isnan(ownSums[n]) ? ownSums[n] : 1;  // as all means of that row will be NaN
-            const uint row = firstRow + r * 16 + n * 8 + lane / 4;
-            if (slice == 0 && lane % 4 == 0 && row < Rows())
-                PutResult(PlaceOfResult(RowAt(at, row)) + VALUE_EIGHTS * 8, float4(ownShifts[n], ownSums[n], 0, 0));
-        }
-#else
-        const float2 divisors = ownSums;
-#endif
-        if (StoreMeans(own, lane, at, firstRow + r * 16, divisors, mixed[r]))
-            StoreNonFinite(lane, at, firstRow + r * 16, keyFirsts, valueFirsts, ownShifts, divisors);
+        const uint y = n * 8 + lane / 4;
+        const float4 four = (StoredFour(own, y, 0) + StoredFour(own, y, 4))
+            + (StoredFour(own, y, 8) + StoredFour(own, y, 12));
+        ownSums[n] = ((four.x + four.y) + (four.z + four.w)) / 4;
     }
+#if IN_PARTS
+    float2 divisors;
+    [unroll]
+    for (n = 0; n < 2; n++)
+    {
+        divisors[n] = isnan(ownSums[n]) ? ownSums[n] : 1;  // as all means of that row will be NaN
+        const uint row = firstRow + n * 8 + lane / 4;
+        if (slice == 0 && lane % 4 == 0 && row < Rows())
+            PutResult(PlaceOfResult(RowAt(at, row)) + VALUE_EIGHTS * 8, float4(ownShifts[n], ownSums[n], 0, 0));
+    }
+#else
+    const float2 divisors = ownSums;
+#endif
+    if (StoreMeans(own, lane, at, firstRow, divisors, mixed))
+        StoreNonFinite(lane, at, firstRow, keyFirsts, valueFirsts, ownShifts, divisors);
 }
 #elif BY_PARTS
 typedef uint4 Loaded;

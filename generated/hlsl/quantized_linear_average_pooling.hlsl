@@ -118,7 +118,7 @@ struct Dimension
 [[vk::binding(6, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 1
-    Dimension sizes[OUTPUT_RANK];  // of the output; along rows of the weights, as many as blocks of several rows
+    Dimension sizes[OUTPUT_RANK];  // of the output
     int4 planeSteps[2];
     int4 windowSizes[2];
     int4 windowFirst[2];
@@ -1097,7 +1097,6 @@ static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT -
 static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
 static const int COLUMN_VECTOR = WINDOW_VECTOR / BLOCK_CHANNELS;  // columns that a vector spans
 static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
-static const int blockSize = BLOCK;  // elements, which a thread numbers row by row
 
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
 // row's end.
@@ -1154,10 +1153,10 @@ void FoldBlock(uint item)
     const Origin origin = OriginOf(at);
     const int top = WINDOW_RANK > 1 ? (origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
     const int left = (origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD;
-    int64_t totals[blockSize];
+    int64_t totals[BLOCK];
     int n;
     [unroll]
-    for (n = 0; n < blockSize; n++)
+    for (n = 0; n < BLOCK; n++)
     {
         totals[n] = (int64_t)0;
     }
@@ -1198,7 +1197,7 @@ void FoldBlock(uint item)
 
     const List start = at;
     OVER_ELEMENTS
-    for (n = 0; n < blockSize; n += OUTPUT_VECTOR)
+    for (n = 0; n < BLOCK; n += OUTPUT_VECTOR)
     {
         int64_t some[OUTPUT_VECTOR];
         [unroll]
@@ -1206,7 +1205,7 @@ void FoldBlock(uint item)
         {
             // What is in registers cannot be indexed by a variable.
             [unroll]
-            for (int m = 0; m < blockSize; m += OUTPUT_VECTOR)
+            for (int m = 0; m < BLOCK; m += OUTPUT_VECTOR)
                 if (m == n)
                     some[i] = totals[m + i];
         }

@@ -48,7 +48,6 @@
 //   REST_Y     the remainder along Y at the first tap of a block's first window
 //   REST_X     the same along X
 //   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
-//   FILTERS    adjacent rows of FilterTensor for each of which a thread computes a block, from elements loaded once
 //   SHARES     threads that share the channels of a block: a power of 2, NUM_THREADS at most
 // In passes from 2 on only, which treat the output as a batch of matrices. The factors are LEFT, FilterTensor, and
 // RIGHT, InputTensor; X stands for either.
@@ -203,7 +202,7 @@ struct Dimension
 [[vk::binding(11, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 1
-    Dimension sizes[OUTPUT_RANK];  // of the output; along rows of the weights, as many as blocks of several rows
+    Dimension sizes[OUTPUT_RANK];  // of the output
     int4 planeSteps[2];
     int4 windowSizes[2];
     int4 windowFirst[2];
@@ -1494,7 +1493,6 @@ static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH
 static const int COLUMN_VECTOR = WINDOW_VECTOR / BLOCK_CHANNELS;  // columns that a vector spans
 static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
 static const int PLACES = WINDOW_HEIGHT * WINDOW_WIDTH;  // of a layer
-static const int blockSize = FILTERS * BLOCK;  // elements, which a thread numbers row by row
 
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
 // row's end.
@@ -1528,14 +1526,13 @@ void FetchRow(Layer layer, int y, int x, int less, out int terms[vectors * WINDO
 
 #if SHARES > 1
 static const uint helpers = NUM_THREADS - NUM_THREADS / SHARES;  // all threads but the first of each block
-groupshared int results[(blockSize) * helpers];
+groupshared int results[(BLOCK) * helpers];
 #endif
 
 // An element of the block that starts at `start`, by its number. False beyond the edge.
 bool IsWithin(List start, int n, out List at)
 {
     at = start;
-    at.entries[ROW_AXIS] += n / BLOCK;
     at.entries[ADJACENT_AXIS] += n % BLOCK_CHANNELS;
     at.entries[WINDOW_AXIS + xAxis] += n % BLOCK_LINE / BLOCK_CHANNELS;
     bool isInside = at.entries[WINDOW_AXIS + xAxis] < (int)sizes[WINDOW_AXIS + xAxis].size;
@@ -1553,23 +1550,22 @@ void FoldBlock(uint group, uint thread)
     uint plane;
     List at = FirstOf(item, plane);
     const bool isThere = plane < planes;
-    at.entries[ROW_AXIS] *= FILTERS;
 
     const Origin origin = OriginOf(at);
     const int top = WINDOW_RANK > 1 ? (origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
     const int left = (origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD;
-    int totals[blockSize];
+    int totals[BLOCK];
     int n;
     [unroll]
-    for (n = 0; n < blockSize; n++)
+    for (n = 0; n < BLOCK; n++)
     {
         totals[n] = 0;
     }
     const int less = RightLess(at);
-    int weightsLess[FILTERS * BLOCK_CHANNELS];
+    int weightsLess[BLOCK_CHANNELS];
     List row = at;
     [unroll]
-    for (uint f = 0; f < FILTERS * BLOCK_CHANNELS; f++)
+    for (uint f = 0; f < BLOCK_CHANNELS; f++)
     {
         weightsLess[f] = LeftLess(row);
         row.entries[ROW_AXIS] += BLOCK_CHANNELS == 1 || ADJACENT_AXIS == ROW_AXIS ? 1 : 0;
@@ -1578,9 +1574,9 @@ void FoldBlock(uint group, uint thread)
     for (uint number = share; isThere && number < layers; number += SHARES)
     {
         Layer layer = LayerOf(origin, number);
-        int factors[FILTERS * BLOCK_CHANNELS][PLACES];
+        int factors[BLOCK_CHANNELS][PLACES];
         [unroll]
-        for (uint f = 0; f < FILTERS * BLOCK_CHANNELS; f++)
+        for (uint f = 0; f < BLOCK_CHANNELS; f++)
         {
             [unroll]
             for (n = 0; n < PLACES; n++)
@@ -1611,11 +1607,7 @@ void FoldBlock(uint group, uint thread)
                             if (dividend % DIVISOR_X != 0)
                                 continue;
                             n = j * BLOCK_LINE + c;
-                            [unroll]
-                            for (uint f = 0; f < FILTERS; f++)
-                                totals[f * BLOCK + n] =
-                                    With(totals[f * BLOCK + n], terms[place],
-                                    factors[f * BLOCK_CHANNELS + channel][y * WINDOW_WIDTH + x]);
+                            totals[n] = With(totals[n], terms[place], factors[channel][y * WINDOW_WIDTH + x]);
                         }
                 }
             }
@@ -1627,7 +1619,7 @@ void FoldBlock(uint group, uint thread)
     if (share > 0)
     {
         [unroll]
-        for (n = 0; n < blockSize; n++)
+        for (n = 0; n < BLOCK; n++)
             results[n * helpers + thread - across] = totals[n];
     }
     GroupMemoryBarrierWithGroupSync();
@@ -1637,7 +1629,7 @@ void FoldBlock(uint group, uint thread)
         for (uint helper = thread; helper < helpers; helper += across)
         {
             [unroll]
-            for (n = 0; n < blockSize; n++)
+            for (n = 0; n < BLOCK; n++)
                 totals[n] += results[n * helpers + helper];
         }
     }
@@ -1647,7 +1639,7 @@ void FoldBlock(uint group, uint thread)
 
     const List start = at;
     OVER_ELEMENTS
-    for (n = 0; n < blockSize; n += OUTPUT_VECTOR)
+    for (n = 0; n < BLOCK; n += OUTPUT_VECTOR)
     {
         int some[OUTPUT_VECTOR];
         [unroll]
@@ -1655,7 +1647,7 @@ void FoldBlock(uint group, uint thread)
         {
             // What is in registers cannot be indexed by a variable.
             [unroll]
-            for (int m = 0; m < blockSize; m += OUTPUT_VECTOR)
+            for (int m = 0; m < BLOCK; m += OUTPUT_VECTOR)
                 if (m == n)
                     some[i] = totals[m + i];
         }

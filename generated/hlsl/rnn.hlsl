@@ -26,20 +26,15 @@
 //   WEIGHTS_VECTOR  adjacent weights of one sum loaded at once: 1 or 4
 //   FETCHES    such vectors of each sum that a thread has in flight, 1 or more
 //   ALONE      1 if a single group runs all steps of a recurrence, else 0
-//   WAITING    1 for Vulkan only: persistent groups run all steps of a recurrence, and wait for each other between
-//              them; else 0
 //   MATRIX_UNITS  1 for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads. States are rounded
 //              to halves for that, and large ones overflow to infinity. Compile with -Vd, and set the module's memory
 //              model to VulkanKHR (examples/README.md). Of the macros above, only SUM_ROWS, SUM_COLUMNS, a multiple of
-//              16, and WAITING apply, and ALONE is 0. With MATRIX_UNITS:
-//     TILE_ROWS  rows of the weights' tile: SUM_ROWS for each sum, sum after sum, or interleaved with STAYING; padded
-//              to a multiple of 16
+//              16, apply, and ALONE is 0. With MATRIX_UNITS:
+//     TILE_ROWS  rows of the weights' tile: SUM_ROWS for each sum, sum after sum; padded to a multiple of 16
 //     TILE_DEPTH  products per sum in a tile: a multiple of 16 times the number of waves that share the same sums
 //     WAVE_ROWS  rows of the tile that a wave accumulates, a multiple of 16
 //     WAVE_COLUMNS  columns, likewise
 //     AHEAD      tiles prefetched into registers, 1 or more
-//     STAYING    1 in a recurrence whose weights stay in registers from step to step: AHEAD tiles then hold all
-//              products, and SUM_COLUMNS is 16; else 0
 // In all passes:
 //   SCRATCH_VECTOR  words that scratch is accessed in: 4 with MATRIX_UNITS, else 1
 // For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or SEQUENCE_LENGTHS or OUTPUT_SEQUENCE
@@ -157,11 +152,6 @@ typedef RECURRENCE_STORED RecurrenceBuffer;
 #endif
 typedef vector<uint, SCRATCH_VECTOR> Scratch;
 #define ScratchWord(place) scratch[(place) / SCRATCH_VECTOR][(place) % SCRATCH_VECTOR]
-#if WAITING && !MATRIX_UNITS
-#define SCRATCH_ACCESS globallycoherent
-#else
-#define SCRATCH_ACCESS
-#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<WeightBuffer> weightTensor : register(t1);
@@ -171,7 +161,7 @@ typedef vector<uint, SCRATCH_VECTOR> Scratch;
 [[vk::binding(5, 0)]] StructuredBuffer<SEQUENCE_LENGTHS_STORED> sequenceLengthsTensor : register(t5);
 [[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_SEQUENCE_STORED> outputSequenceTensor : register(u0);
 [[vk::binding(7, 0)]] RWStructuredBuffer<OUTPUT_SINGLE_STORED> outputSingleTensor : register(u1);
-[[vk::binding(8, 0)]] SCRATCH_ACCESS RWStructuredBuffer<Scratch> scratch : register(u2);
+[[vk::binding(8, 0)]] RWStructuredBuffer<Scratch> scratch : register(u2);
 
 struct Activation
 {
@@ -1366,9 +1356,6 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 [[vk::ext_instruction(224)]] void ControlBarrier(uint waiting, uint exchanging, uint semantics);
 // SubgroupId: the wave's index in its group
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
-[[vk::ext_instruction(61)]] uint4 LoadVisible([[vk::ext_reference]] uint4 from, [[vk::ext_literal]] uint operands,
-    uint scope);
-#define READ_ANEW 0x31  // memory operands: Volatile, MakePointerVisible, NonPrivatePointer
 [[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(61)]] uint LoadWord([[vk::ext_reference]] uint from, [[vk::ext_literal]] uint operands);
 
@@ -1385,15 +1372,8 @@ static const uint sumPitch = WAVE_ROWS / 4 + 1;
 // columns of a wave's sums that are held at once
 static const uint atOnce = WAVES * WAVE_COLUMNS * sumPitch <= 1792 ? WAVE_COLUMNS : 16;
 static const uint sumsEnd = WAVES * atOnce * sumPitch;
-#if STAYING
-// Each wave has its own part, first for its states, then for its sums, both stored by column.
-static const uint statePitch = eights / wavesDeep + 1, ownPitch = statePitch > sumPitch ? statePitch : sumPitch;
-static const uint placesStart = WAVES * SUM_COLUMNS * ownPitch;
-#else
 static const uint placesStart = tileEnd > sumsEnd ? tileEnd : sumsEnd;
-#endif
-static const uint placesEnd = placesStart + TILE_ROWS + SUM_COLUMNS;
-groupshared uint4 tiles[placesEnd + WAITING];
+groupshared uint4 tiles[placesStart + TILE_ROWS + SUM_COLUMNS];
 
 uint HalvesOf(float2 pair)
 {
@@ -1451,74 +1431,6 @@ float4 FourSums(uint row, uint column)
     }
     return total;
 }
-#endif
-
-#if WAITING
-// The first word of scratch counts completed steps, added up over all groups. If a group polls in vain, the device does
-// not run all groups at once: it sets GIVEN_UP, all groups stop, and a second dispatch of one group does what is left.
-// With STAYING the word says only whether a group gave up, in which case the second dispatch starts over.
-#define GIVEN_UP 0x80000000u
-static const uint MOST_POLLS = 1 << 16;
-// SPIR-V's scopes and memory semantics. Matrix units require the Vulkan memory model, in which these are more explicit.
-#define OF_GROUP 2
-#if MATRIX_UNITS
-#define OF_DEVICE 5  // a queue family
-#define AVAILABLE 0x2000
-#define VISIBLE 0x4000
-#else
-#define OF_DEVICE 1
-#define AVAILABLE 0
-#define VISIBLE 0
-#endif
-#define ACQUIRED (VISIBLE | 0x42)  // Acquire, UniformMemory
-#define RELEASED (AVAILABLE | 0x44)  // Release, UniformMemory
-#define BOTH (AVAILABLE | VISIBLE | 0x148)  // AcquireRelease, UniformMemory, WorkgroupMemory
-[[vk::ext_instruction(224)]] void Meet(uint waiting, uint exchanging, uint semantics);
-[[vk::ext_instruction(225)]] void Order(uint scope, uint semantics);
-[[vk::ext_instruction(227)]] uint AtomicLoad([[vk::ext_reference]] uint from, uint scope, uint semantics);
-[[vk::ext_instruction(234)]] uint AtomicAdd([[vk::ext_reference]] uint to, uint scope, uint semantics, uint more);
-[[vk::ext_instruction(228)]] void AtomicStore([[vk::ext_reference]] uint to, uint scope, uint semantics, uint value);
-[[vk::ext_instruction(241)]] uint AtomicOr([[vk::ext_reference]] uint to, uint scope, uint semantics, uint bits);
-#if !MATRIX_UNITS
-groupshared uint told;
-#endif
-
-#if !STAYING
-void TellThrough(uint thread)
-{
-    Meet(OF_GROUP, OF_GROUP, BOTH);
-    if (thread == 0)
-        AtomicAdd(scratch[0].x, OF_DEVICE, RELEASED, 1);
-}
-
-bool AreThrough(uint step, uint thread)
-{
-    if (groupColumns == 1 || step == 1)
-        return true;
-    if (thread == 0)
-    {
-        const uint wanted = groupColumns * (step - 1);
-        uint found = 0;
-        [loop]
-        for (uint poll = 0; poll < MOST_POLLS && found < wanted; poll++)
-            found = AtomicLoad(scratch[0].x, OF_DEVICE, 0);
-        if (found < wanted)
-            found = AtomicOr(scratch[0].x, OF_DEVICE, 0, GIVEN_UP) | GIVEN_UP;
-        Order(OF_DEVICE, ACQUIRED);
-#if MATRIX_UNITS
-        StoreShared(tiles[placesEnd], uint4(found, 0, 0, 0), NON_PRIVATE);
-#else
-        told = found;
-#endif
-    }
-    Meet(OF_GROUP, OF_GROUP, BOTH);
-#if MATRIX_UNITS
-    return LoadShared(tiles[placesEnd], NON_PRIVATE).x < GIVEN_UP;
-#else
-    return told < GIVEN_UP;
-#endif
-}
-#endif
 #endif
 
 #if PASS == 4
@@ -2020,24 +1932,12 @@ struct ReadBefore
     float read2;
 };
 
-// Of these, what is the same in all steps; then what each step loads
-ReadBefore ReadOnce(List at)
-{
-    ReadBefore before = (ReadBefore)0;
-    before.read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
-    return before;
-}
-
-void ReadStep(List at, inout ReadBefore before)
-{
-    before.read0 = Fed(at, 0);
-    before.read2 = Earlier(at);
-}
-
 ReadBefore Read(List at)
 {
-    ReadBefore before = ReadOnce(at);
-    ReadStep(at, before);
+    ReadBefore before;
+    before.read0 = Fed(at, 0);
+    before.read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
+    before.read2 = Earlier(at);
     return before;
 }
 
@@ -2063,240 +1963,7 @@ float WriteElement(List at, ReadBefore before, float sums[1])
     return Hidden;
 }
 
-#if STAYING
-static const uint SUMS = 1;
-// a wave's matrices per tile, along k and down
-static const uint ownDeep = TILE_DEPTH / 16 / wavesDeep, ownRows = WAVE_ROWS / 16;
-static const uint statesEach = SUM_COLUMNS * ownDeep * 2 / 32;  // vectors of eight states that a lane loads per tile
-static const uint elementsEach = (SUM_ROWS * SUM_COLUMNS + NUM_THREADS - 1) / NUM_THREADS;
-#define MISSING 0xffffffffu  // a pair of halves that is never stored for states
-
-// Eight states of the previous step, or zeros beyond the last one
-uint4 LoadStates(uint place, bool isThere)
-{
-    if (!isThere)
-        return uint4(0, 0, 0, 0);
-#if WAITING
-    return LoadVisible(scratch[place], READ_ANEW, OF_DEVICE);
-#else
-    return LoadShared(scratch[place], NON_PRIVATE);
-#endif
-}
-
-bool Misses(uint4 states)
-{
-    return max(max(states.x, states.y), max(states.z, states.w)) == MISSING;
-}
-
-// All states that a lane loads in a step, at `places` plus `further`. True if any are missing.
-bool ReadStates(uint lane, uint deep, uint depth, uint places[statesEach], uint further,
-    out uint4 states[AHEAD * statesEach])
-{
-    bool misses = false;
-    [unroll]
-    for (uint i = 0; i < AHEAD * statesEach; i++)
-    {
-        const uint eight = (i / statesEach * wavesDeep + deep) * ownDeep * 2
-            + (lane + i % statesEach * 32) % (ownDeep * 2);
-        states[i] = LoadStates(places[i % statesEach] + further + eight, eight * 8 < depth);
-        misses = misses || Misses(states[i]);
-    }
-    return misses;
-}
-
-// The same, once all states have arrived. With WAITING, other groups may still be computing some. The first step's
-// dispatch has filled the places of all later states with MISSING, and each word is stored as a whole, so the data
-// serve as their own flags. In the Vulkan memory model this is a race: vectors are loaded without atomics while other
-// groups store their words. But a fence at each poll makes steps a fifth to a third longer, and all that the race asks
-// of a device is that no word arrives in parts. The loop ends when all states have arrived, or after MOST_POLLS. A
-// group that computes all rows and columns itself, one block after another, polls without limit, but has stored all
-// states already.
-void FetchStates(uint lane, uint deep, uint depth, uint places[statesEach], uint further, bool isAlone,
-    out uint4 states[AHEAD * statesEach])
-{
-    bool misses = ReadStates(lane, deep, depth, places, further, states);
-#if WAITING
-    [loop]
-    for (uint poll = 1; misses && (poll < MOST_POLLS || isAlone); poll++)
-        misses = ReadStates(lane, deep, depth, places, further, states);
-    if (misses)
-    {
-        AtomicOr(scratch[0].x, OF_DEVICE, 0, GIVEN_UP);
-        StoreShared(tiles[placesEnd], uint4(GIVEN_UP, 0, 0, 0), NON_PRIVATE);
-    }
-#endif
-}
-
-// Computes a block of rows and columns, in the steps from `step` to `end` - 1. SUMS adjacent rows of the left matrices
-// belong to one element. Each wave holds in registers the weights of some rows, for some of the products. In each step
-// it waits for the states that they multiply, which pass through its part of shared memory. Partial sums are reduced
-// there, and each thread computes whole elements. A group that has polled in vain stops.
-void AddUpSteps(uint item, uint thread, uint step, uint end, bool isAlone)
-{
-    const uint lane = WaveGetLaneIndex();
-    thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
-    const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
-    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1)
-        / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
-    const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
-    const uint other = item / down / across;
-    const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
-    uint n, i, r;
-
-    ControlBarrier(2, 2, EXCHANGED);
-    [loop]
-    for (n = thread; n < TILE_ROWS + SUM_COLUMNS; n += NUM_THREADS)
-    {
-        const uint column = n < TILE_ROWS ? 0 : n - TILE_ROWS;
-        const List at = CoordinateOf(step, other, min(firstColumn + column, columns - 1),
-            min(firstRow + n / SUMS, rows - 1));
-        uint place = 0;
-        if (n % SUMS == 0)
-            place = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
-        if (n >= TILE_ROWS)
-            place = CopyInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0)) / 8;
-        StoreShared(tiles[placesStart + n], uint4(place, 0, 0, 0), NON_PRIVATE);
-    }
-#if WAITING
-    if (thread == 0)
-        StoreShared(tiles[placesEnd], uint4(isAlone ? 0 : AtomicLoad(scratch[0].x, OF_DEVICE, 0), 0, 0, 0),
-            NON_PRIVATE);
-#endif
-    ControlBarrier(2, 2, EXCHANGED);
-#if WAITING
-    if (LoadShared(tiles[placesEnd], NON_PRIVATE).x != 0)
-        return;
-#endif
-    const uint downward = wave % wavesDown, deep = wave / wavesDown, own = wave * SUM_COLUMNS * ownPitch;
-    uint4 next[ownRows * AHEAD * ownDeep];
-    [unroll]
-    for (i = 0; i < ownRows * AHEAD * ownDeep; i++)
-    {
-        const uint row = downward * WAVE_ROWS + i % ownRows * 16 + lane / 2;
-        const uint k = ((i / ownRows / ownDeep * wavesDeep + deep) * ownDeep + i / ownRows % ownDeep) * 16
-            + lane % 2 * 8;
-        next[i] = uint4(0, 0, 0, 0);
-        if (row < SUMS * SUM_ROWS && k < depth)
-            next[i] = recurrenceTensor[(LoadShared(tiles[placesStart + row], NON_PRIVATE).x + k) / 8];
-    }
-    LeftMatrix weights[ownRows * AHEAD * ownDeep];
-    [unroll]
-    for (i = 0; i < ownRows * AHEAD * ownDeep; i++)
-    {
-        ControlBarrier(3, 3, EXCHANGED);
-        StoreShared(tiles[own + lane], next[i], NON_PRIVATE);
-        ControlBarrier(3, 3, EXCHANGED);
-        weights[i] = LoadLeft(tiles[own], 0, 2, NON_PRIVATE);
-    }
-    uint places[statesEach];
-    [unroll]
-    for (i = 0; i < statesEach; i++)
-        places[i] = LoadShared(tiles[placesStart + TILE_ROWS + (lane + i * 32) / (ownDeep * 2)], NON_PRIVATE).x;
-
-    ReadBefore before[elementsEach];
-    [unroll]
-    for (i = 0; i < elementsEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        before[i] = ReadOnce(CoordinateOf(step, other, min(firstColumn + number / SUM_ROWS, columns - 1),
-            min(firstRow + number % SUM_ROWS, rows - 1)));
-    }
-    uint further = 0;
-    [loop]
-    for (; step < end; step++)
-    {
-        [unroll]
-        for (i = 0; i < elementsEach; i++)
-        {
-            const uint number = thread + i * NUM_THREADS, row = firstRow + number % SUM_ROWS,
-                column = firstColumn + number / SUM_ROWS;
-            if (step > 0 && number < SUM_ROWS * SUM_COLUMNS && row < rows && column < columns)
-                // in flight while the group waits for states
-                ReadStep(CoordinateOf(step, other, column, row), before[i]);
-        }
-        ControlBarrier(3, 3, EXCHANGED);  // else compilers wait for the states first, which costs a sixth of a step
-        uint4 states[AHEAD * statesEach];
-        FetchStates(lane, deep, depth, places, further, isAlone, states);
-        SumMatrix totals[ownRows];
-        [unroll]
-        for (r = 0; r < ownRows; r++)
-            totals[r] = Filled(0.0f);
-        [unroll]
-        for (n = 0; n < AHEAD; n++)
-        {
-            ControlBarrier(3, 3, EXCHANGED);
-            [unroll]
-            for (i = 0; i < statesEach; i++)
-            {
-                const uint number = lane + i * 32;
-                StoreShared(tiles[own + number / (ownDeep * 2) * ownPitch + number % (ownDeep * 2)],
-                    states[n * statesEach + i], NON_PRIVATE);
-            }
-            ControlBarrier(3, 3, EXCHANGED);
-            [unroll]
-            for (i = 0; i < ownDeep; i++)
-            {
-                const RightMatrix factors = LoadRight(tiles[own + i * 2], 1, ownPitch, NON_PRIVATE);
-                [unroll]
-                for (r = 0; r < ownRows; r++)
-                    totals[r] = MultiplyAdd(weights[(n * ownDeep + i) * ownRows + r], factors, totals[r]);
-            }
-        }
-        ControlBarrier(3, 3, EXCHANGED);
-        [unroll]
-        for (r = 0; r < ownRows; r++)
-            StoreSums(tiles[own + r * 4], totals[r], 1, ownPitch, NON_PRIVATE);
-        ControlBarrier(2, 2, EXCHANGED);
-#if WAITING
-        if (LoadShared(tiles[placesEnd], NON_PRIVATE).x != 0)
-            return;
-#endif
-        [unroll]
-        for (n = 0; n < elementsEach; n++)
-        {
-            const uint number = thread + n * NUM_THREADS, row = firstRow + number % SUM_ROWS,
-                column = firstColumn + number / SUM_ROWS;
-            if (number < SUM_ROWS * SUM_COLUMNS && row < rows && column < columns)
-            {
-                float sums[SUMS];
-                [unroll]
-                for (i = 0; i < SUMS; i++)
-                    sums[i] = 0;
-                [unroll]
-                for (r = 0; r < wavesDeep; r++)
-                {
-                    [unroll]
-                    for (i = 0; i < SUMS; i++)
-                    {
-                        const uint of = number % SUM_ROWS * SUMS + i;
-                        sums[i] += asfloat(LoadWord(tiles[((r * wavesDown + of / WAVE_ROWS) * SUM_COLUMNS
-                            + number / SUM_ROWS) * ownPitch + of % WAVE_ROWS / 4][of % 4], NON_PRIVATE));
-                    }
-                }
-                const List at = CoordinateOf(step, other, column, row);
-                const float state = WriteElement(at, before[n], sums);
-                const float neighbour = WaveReadLaneAt(state, lane ^ 1);
-                const uint place = CopyInKeptHidden(at) / 2;
-                const uint pair = min(HalvesOf(float2(state, neighbour)), MISSING - 1);  // two NaN stay NaN
-                if (number % 2 == 0)
-                {
-#if WAITING
-                    AtomicStore(ScratchWord(place), OF_DEVICE, 0, pair);
-#else
-                    StoreWord(ScratchWord(place), pair, NON_PRIVATE);
-                    [loop]
-                    for (uint later = 1; step == 0 && later < sizes[0].size; later++)
-                        StoreWord(ScratchWord(place + later * count / 2), MISSING, NON_PRIVATE);
-#endif
-                }
-            }
-        }
-        ControlBarrier(2, 2, EXCHANGED);
-        further += count / 8;
-    }
-}
-#elif MATRIX_UNITS
+#if MATRIX_UNITS
 static const uint SUMS = 1;
 static const uint PARTS = 1;  // vectors in memory per eight factors, which are floats or halves
 
@@ -2353,7 +2020,7 @@ void Put(uint thread, uint4 nextWeights[weightsEach], uint4 nextFactors[factorsE
 // factors. Tiles pass through registers into shared memory, and the next ones are prefetched while the current one is
 // used. Waves that share sums split their products and reduce the partial sums in shared memory; then each thread
 // computes whole elements.
-bool AddUpStep(uint item, uint thread, uint step)
+void AddUpStep(uint item, uint thread, uint step)
 {
     const uint lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
@@ -2363,7 +2030,7 @@ bool AddUpStep(uint item, uint thread, uint step)
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
     const uint other = item / down / across;
     if (other >= others)
-        return true;
+        return;
     const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
     uint n, i, j;
 
@@ -2403,10 +2070,6 @@ bool AddUpStep(uint item, uint thread, uint step)
     if (isOneEach && step > 0)  // its loads are in flight while sums accumulate
         before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1),
             min(firstRow + thread % SUM_ROWS, rows - 1)));
-#if WAITING
-    if (!AreThrough(step, thread))
-        return false;
-#endif
     [unroll]
     for (ahead = 0; ahead < AHEAD; ahead++)
         FetchFactors(thread, ahead * TILE_DEPTH, depth, factorPlaces, nextFactors[ahead]);
@@ -2467,10 +2130,6 @@ bool AddUpStep(uint item, uint thread, uint step)
             }
         }
     }
-#if WAITING
-    TellThrough(thread);
-#endif
-    return true;
 }
 #else
 static const uint FACTORS = 1, SUMS = 1, READS = 1;
@@ -2547,7 +2206,7 @@ void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights nex
 
 // Computes a block of rows and columns. The threads that share sums split their products among them and reduce the
 // partial sums in shared memory; then each thread computes whole elements, all of whose sums are there.
-bool AddUpStep(uint item, uint thread, uint step)
+void AddUpStep(uint item, uint thread, uint step)
 {
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
     const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1)
@@ -2555,7 +2214,7 @@ bool AddUpStep(uint item, uint thread, uint step)
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
     const uint other = item / down / across;
     if (other >= others)
-        return true;
+        return;
     const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
     uint n;
 
@@ -2594,10 +2253,6 @@ bool AddUpStep(uint item, uint thread, uint step)
     float nextFactors[FACTORS][putEach];
     Weights nextWeights[FETCHES][SUMS * THREAD_ROWS];
     FetchWeights(lane, ownRow, 0, depth, nextWeights);
-#if WAITING
-    if (!AreThrough(step, thread))
-        return false;
-#endif
     FetchFactors(thread, 0, depth, nextFactors);
     [loop]
     for (uint product = 0; product < depth; product += CHUNK)
@@ -2684,10 +2339,6 @@ bool AddUpStep(uint item, uint thread, uint step)
             WriteElement(at, before, own);
         }
     }
-#if WAITING
-    TellThrough(thread);
-#endif
-    return true;
 }
 #endif
 
@@ -2703,29 +2354,7 @@ bool AddUpStep(uint item, uint thread, uint step)
 
 void AddUp(uint item, uint thread)
 {
-#if WAITING
-    const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
-    const uint items = (rows + SUM_ROWS - 1) / SUM_ROWS * ((columns + SUM_COLUMNS - 1) / SUM_COLUMNS) * others;
-    uint step = 1;
-#if STAYING
-    const bool isAlone = groupColumns < items;  // starts over if groups have given up
-    const uint each = isAlone ? 1 : sizes[0].size - 1;  // consecutive steps
-    [loop]
-    for (; step < sizes[0].size && (!isAlone || ScratchWord(0) == GIVEN_UP); step += each)
-        [loop]
-        for (uint n = item; n < items; n += groupColumns)
-            AddUpSteps(n, thread, step, step + each, isAlone);
-#else
-    if (groupColumns == 1)
-        step += (ScratchWord(0) & ~GIVEN_UP) / items;
-    bool goesOn = true;
-    [loop]
-    for (; goesOn && step < sizes[0].size; step++)
-        [loop]
-        for (uint n = item; n < items && goesOn; n += groupColumns)
-            goesOn = AddUpStep(n, thread, step);
-#endif
-#elif ALONE
+#if ALONE
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
     const uint items = (rows + SUM_ROWS - 1) / SUM_ROWS * ((columns + SUM_COLUMNS - 1) / SUM_COLUMNS) * others;
     [loop]
@@ -2735,13 +2364,7 @@ void AddUp(uint item, uint thread)
         MeetWithMemory();  // the next step reads what this one wrote
     }
 #else
-    if (first == 0 && item == 0 && thread == 0)
-        ScratchWord(0) = 0;
-#if STAYING
-    AddUpSteps(item, thread, first / count, first / count + 1, false);
-#else
     AddUpStep(item, thread, first / count);
-#endif
 #endif
 }
 #endif

@@ -4660,8 +4660,7 @@ typedef enum dmlops_reason {
 typedef enum dmlops_capability {
     DMLOPS_CAPABILITY_MATRIX_UNITS = 1, /* Vulkan's matrices of 16x16x16 halves, sums in single precision, of 32 threads */
     DMLOPS_CAPABILITY_BYTE_UNITS = 2, /* the same of 16x16x32 signed bytes, sums in 32 bits */
-    DMLOPS_CAPABILITY_DOT_PRODUCTS = 4, /* sums of four products of signed bytes at once: shader model 6.4 */
-    DMLOPS_CAPABILITY_WAITING_GROUPS = 8 /* Vulkan, 128 processors or more that run a group each, 48 KiB of group memory */
+    DMLOPS_CAPABILITY_DOT_PRODUCTS = 4 /* sums of four products of signed bytes at once: shader model 6.4 */
 } dmlops_capability;
 
 /* A buffer of the plan's own: its size in bytes, and whether it must be zeroed first. */
@@ -24941,10 +24940,8 @@ typedef struct dmlops_plan_Parts {
 
 typedef struct dmlops_plan_UnitsTile {
     int64_t waves;
-    int64_t rows;
     int64_t slices;
     int64_t keys;
-    int64_t step;
 } dmlops_plan_UnitsTile;
 
 typedef struct dmlops_plan_SumsUnits {
@@ -24955,7 +24952,6 @@ typedef struct dmlops_plan_SumsUnits {
     int64_t wave_columns;
     int64_t ahead;
     int64_t threads;
-    int stays;
 } dmlops_plan_SumsUnits;
 
 typedef struct dmlops_plan_SumsPass {
@@ -24971,7 +24967,6 @@ typedef struct dmlops_plan_SumsPass {
     int has_units;
     int64_t rows;
     int64_t columns;
-    int can_wait;
 } dmlops_plan_SumsPass;
 
 typedef struct dmlops_plan_SumsTile {
@@ -24985,7 +24980,6 @@ typedef struct dmlops_plan_SumsTile {
     int64_t all_threads;
     dmlops_plan_SumsUnits units;
     int64_t copied;
-    int waits;
     int is_alone;
 } dmlops_plan_SumsTile;
 
@@ -27374,8 +27368,7 @@ DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dm
     vector, int64_t keys);
 DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
-DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t heads, int64_t rows, int64_t keys, int64_t
-    widest, dmlops_plan_UnitsTile* result);
+DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t widest, dmlops_plan_UnitsTile* result);
 DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const dmlops_plan_UnitsTile* tile, int64_t
     heads, int64_t rows);
 DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
@@ -27392,10 +27385,6 @@ DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t r
 DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums);
 DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
     int64_t sums, dmlops_plan_SumsUnits* result);
-DMLOPS_CALLED int dmlops_plan_stays_with(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
-    int64_t sums, int64_t depth, int64_t tile_rows);
-DMLOPS_CALLED void dmlops_plan_units_for_steps(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t
-    others, int64_t sums, int64_t depth, dmlops_plan_SumsUnits* result);
 DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
     dmlops_plan_int_8* result);
@@ -27405,14 +27394,12 @@ DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const 
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Tensor* weights);
 DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, dmlops_plan_SumsTile* result);
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int is_along, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_tile_alone(dmlops_planning* planning, const dmlops_plan_Tensor* weights, int64_t rows,
     int64_t columns, int64_t others, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int can_wait, dmlops_plan_SumsTile*
-    result);
-DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int goes_on,
-    int64_t step);
+    dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result);
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int is_alone);
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
@@ -27622,10 +27609,10 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known);
 DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Pass* one, int64_t step, int goes_on);
+    dmlops_plan_Pass* one, int64_t step, int is_alone);
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
-    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int goes_on);
+    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int is_alone);
 DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Pass* one);
 DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
@@ -27734,9 +27721,6 @@ DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
     layers);
 DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most);
-DMLOPS_CALLED int64_t dmlops_plan_filters_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Adjacent* adjacent, const dmlops_plan_Block* block, int64_t
-    blocks);
 DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
     place);
 DMLOPS_CALLED void dmlops_plan_adjacent_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -28821,56 +28805,19 @@ DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlop
     return (dmlops_modulo(depth, 8) == 0) && (dmlops_modulo(width, 8) == 0) && (dmlops_max(depth, width) <= 512);
 }
 
-/* The tile for so many heads, rows and keys of each, and elements of a query or a value at most. Wide rows are shared
-   by two or four waves. Otherwise waves have 32 rows each if these are many and narrow, which halves the traffic of
-   shared memory; else 16. Waves without rows help to load keys and values; if groups are many, one such wave is
-   enough. Tiles are small where there is little to do per group, and large where few groups share a multiprocessor. */
-DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t heads, int64_t rows, int64_t keys, int64_t
-    widest, dmlops_plan_UnitsTile* result) {
-    if (widest > 128) {
-        int64_t slices = (widest <= 256) ? 2 : 4;
-        int64_t at_once = (widest <= 256) ? 32 : 16;
-        result->waves = dmlops_multiply(2, slices);
-        result->rows = 16;
-        result->slices = slices;
-        result->keys = at_once;
-        result->step = at_once;
-        return;
-    }
-    int64_t groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, rows, 128));
-    int is_many = groups >= 512;
-    int has_few_keys = keys < 128;
-    int64_t waves = 4;
-    int64_t own = 16;
-    if (is_many && !has_few_keys) {
-        if (widest > 64) {
-            waves = 8;
-        } else {
-            if (rows > 64) {
-                own = 32;
-            }
-        }
-    }
-    int64_t least = has_few_keys ? 1 : 2;
-    while (planning->reason == DMLOPS_REASON_NONE && (is_many && (waves > least) &&
-        (dmlops_multiply(dmlops_divide(waves, 2), own) >= rows))) {
-        waves = dmlops_divide(waves, 2);
-    }
-    if (is_many && (has_few_keys || ((rows <= 16) && (widest > 64)))) {
-        result->waves = waves;
-        result->rows = own;
+/* The tile for elements of a query or a value: wide rows are shared by two or four waves. */
+DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t widest, dmlops_plan_UnitsTile* result) {
+    (void)planning;
+    if (widest <= 128) {
+        result->waves = 4;
         result->slices = 1;
-        result->keys = 16;
-        result->step = 16;
+        result->keys = 32;
         return;
     }
-    groups = dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, rows, dmlops_multiply(waves, own)));
-    int is_large = (own > 16) || ((groups <= 264) && (widest <= 80));
-    result->waves = waves;
-    result->rows = own;
-    result->slices = 1;
-    result->keys = is_large ? 64 : 32;
-    result->step = ((own > 16) && (widest > 48)) ? 16 : 32;
+    int64_t slices = (widest <= 256) ? 2 : 4;
+    result->waves = dmlops_multiply(2, slices);
+    result->slices = slices;
+    result->keys = (widest <= 256) ? 32 : 16;
     return;
 }
 
@@ -28878,7 +28825,7 @@ DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t hea
 DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const dmlops_plan_UnitsTile* tile, int64_t
     heads, int64_t rows) {
     return dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, rows,
-        dmlops_multiply(dmlops_divide(tile->waves, tile->slices), tile->rows)));
+        dmlops_multiply(dmlops_divide(tile->waves, tile->slices), 16)));
 }
 
 /* Which heads share a group, and how the keys are split: all `shared` heads do unless each has many queries, and there
@@ -28895,10 +28842,9 @@ DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dm
         dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], together));
     int64_t rows = dmlops_multiply(query->items[dmlops_item(planning, 2, query->count)], together);
     dmlops_plan_UnitsTile tile;
-    dmlops_plan_units_tile(planning, heads, rows, keys, dmlops_max(query->items[dmlops_item(planning, 3,
-        query->count)], kept_sizes->items[dmlops_item(planning, attention->value,
-        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->value,
-        kept_sizes->count)].count)]), &tile);
+    dmlops_plan_units_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)],
+        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].items[dmlops_item(planning, 3,
+        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].count)]), &tile);
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_unit_groups(planning, &tile, heads, rows), (tile.slices ==
         1) ? 1 : 2);
     int64_t own = 64;
@@ -28933,18 +28879,14 @@ DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning,
         dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], parts->shared));
     int64_t rows = dmlops_multiply(query->items[dmlops_item(planning, 2, query->count)], parts->shared);
     dmlops_plan_UnitsTile tile;
-    dmlops_plan_units_tile(planning, heads, rows, kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].count)], dmlops_max(query->items[dmlops_item(planning, 3, query->count)], width), &tile);
+    dmlops_plan_units_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)], width), &tile);
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_unit_groups(planning, &tile, heads, rows), parts->number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_EIGHTS"), dmlops_divide(query->items[dmlops_item(planning, 3,
         query->count)], 8));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_EIGHTS"), dmlops_divide(width, 8));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile.rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SLICES"), tile.slices);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), tile.keys);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_KEYS"), tile.step);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), parts->shared);
     dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(parts->number > 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("PART_KEYS"), parts->keys);
@@ -28964,7 +28906,6 @@ DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_S
     result->wave_columns = 0;
     result->ahead = 0;
     result->threads = 0;
-    result->stays = 0;
     return;
 }
 
@@ -29021,7 +28962,6 @@ DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t
         result->wave_columns = 64;
         result->ahead = 1;
         result->threads = 128;
-        result->stays = 0;
         return;
     }
     if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 128, sums), 64) >=
@@ -29033,7 +28973,6 @@ DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t
         result->wave_columns = 32;
         result->ahead = 1;
         result->threads = 256;
-        result->stays = 0;
         return;
     }
     if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 64, sums), 64) >=
@@ -29045,7 +28984,6 @@ DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t
         result->wave_columns = 32;
         result->ahead = 2;
         result->threads = 256;
-        result->stays = 0;
         return;
     }
     if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning,
@@ -29057,7 +28995,6 @@ DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t
         result->wave_columns = 32;
         result->ahead = 4;
         result->threads = 256;
-        result->stays = 0;
         return;
     }
     if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning,
@@ -29069,7 +29006,6 @@ DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t
         result->wave_columns = 32;
         result->ahead = 2;
         result->threads = 256;
-        result->stays = 0;
         return;
     }
     result->rows = 16;
@@ -29079,40 +29015,6 @@ DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t
     result->wave_columns = 16;
     result->ahead = 2;
     result->threads = 256;
-    result->stays = 0;
-    return;
-}
-
-/* Whether groups with that many matrix rows can hold all weights in registers, and are all resident at once. */
-DMLOPS_CALLED int dmlops_plan_stays_with(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
-    int64_t sums, int64_t depth, int64_t tile_rows) {
-    int64_t of_each = dmlops_plan_rows_of_each(planning, tile_rows, sums);
-    return (dmlops_plan_groups_of(planning, rows, columns, others, of_each, 16) <= 128) && (dmlops_multiply(tile_rows,
-        depth) <= 65536);
-}
-
-/* The same for a recurrence whose groups can wait for each other, with weights in registers where they fit. Waves then
-   have all rows, and split the products of a tile. */
-DMLOPS_CALLED void dmlops_plan_units_for_steps(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t
-    others, int64_t sums, int64_t depth, dmlops_plan_SumsUnits* result) {
-    int64_t tile_rows = dmlops_plan_stays_with(planning, rows, columns, others, sums, depth, 32) ? 32 : 64;
-    if (!dmlops_plan_stays_with(planning, rows, columns, others, sums, depth, tile_rows)) {
-        dmlops_plan_sums_units_for(planning, rows, columns, others, sums, result);
-        return;
-    }
-    int64_t threads = 256;
-    int64_t tile_depth = dmlops_multiply(dmlops_divide(threads, 32), 16);
-    while (planning->reason == DMLOPS_REASON_NONE && (tile_depth < dmlops_min(depth, 1024))) {
-        tile_depth = dmlops_multiply(tile_depth, 2);
-    }
-    result->rows = tile_rows;
-    result->columns = 16;
-    result->depth = tile_depth;
-    result->wave_rows = tile_rows;
-    result->wave_columns = 16;
-    result->ahead = dmlops_plan_ceil_div(planning, depth, tile_depth);
-    result->threads = threads;
-    result->stays = 1;
     return;
 }
 
@@ -29130,7 +29032,6 @@ DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_Su
     result->all_threads = 0;
     result->units = made_1;
     result->copied = 0;
-    result->waits = 0;
     result->is_alone = 0;
     return;
 }
@@ -29194,39 +29095,32 @@ DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, cons
     return is_whole ? 4 : 1;
 }
 
-/* The tile for these sizes, with matrix units if they suit, else with ordinary arithmetic. */
+/* The tile for these sizes, those of a step if the pass runs along a recurrence: with matrix units if they suit, else
+   with ordinary arithmetic. */
 DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, dmlops_plan_SumsTile* result) {
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int is_along, dmlops_plan_SumsTile* result) {
     int64_t rows = dmlops_plan_count_along(planning, sizes, one->rows);
     int64_t columns = dmlops_plan_count_along(planning, sizes, one->columns);
     int64_t others = dmlops_plan_count_along(planning, sizes, dmlops_subtract(255, one->rows | one->columns));
-    int can_wait = one->can_wait && dmlops_out_has(planning, DMLOPS_CAPABILITY_WAITING_GROUPS);
     const dmlops_plan_Tensor * weights = &tensors->items[dmlops_item(planning, one->weights, tensors->count)];
     int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_times(planning, rows,
         columns), others), dmlops_plan_times(planning, one->sums, weights->sizes.items[dmlops_item(planning, -1,
         weights->sizes.count)]));
-    if (one->can_wait && (products <= 16384)) {
+    if (is_along && (products <= 16384)) {
         dmlops_plan_tile_alone(planning, weights, rows, columns, others, result);
         return;
     }
     if (!one->has_units || !dmlops_plan_suits_sums_units(planning, tensors, one->tensors, columns,
         sizes->items[dmlops_item(planning, -1, sizes->count)])) {
-        dmlops_plan_ordinary_tile(planning, one, weights, rows, columns, others, can_wait, result);
+        dmlops_plan_ordinary_tile(planning, one, weights, rows, columns, others, result);
         return;
     }
     int64_t copied = one->writes & one->kept;
     dmlops_plan_SumsUnits units;
     dmlops_plan_sums_units_for(planning, rows, columns, others, one->sums, &units);
-    if ((copied != 0) && can_wait) {
-        dmlops_plan_SumsUnits made_1;
-        dmlops_plan_units_for_steps(planning, rows, columns, others, one->sums,
-            weights->sizes.items[dmlops_item(planning, -1, weights->sizes.count)], &made_1);
-        units = made_1;
-    }
     int64_t in_group = dmlops_plan_rows_of_each(planning, units.rows, one->sums);
     int64_t groups = dmlops_plan_groups_of(planning, rows, columns, others, in_group, units.columns);
     int64_t all_threads = dmlops_plan_times(planning, groups, units.threads);
-    int waits = can_wait && (groups <= 128);
     result->rows = in_group;
     result->columns = units.columns;
     result->thread_rows = 0;
@@ -29237,7 +29131,6 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     result->all_threads = all_threads;
     result->units = units;
     result->copied = copied;
-    result->waits = waits;
     result->is_alone = 0;
     return;
 }
@@ -29267,17 +29160,13 @@ DMLOPS_CALLED void dmlops_plan_tile_alone(dmlops_planning* planning, const dmlop
     result->all_threads = dmlops_plan_times(planning, groups, 256);
     result->units = made_1;
     result->copied = 0;
-    result->waits = 0;
     result->is_alone = 1;
     return;
 }
 
-/* Up to 32 columns, and as many rows as leave enough groups, larger ones if groups are many more. In a recurrence whose
-   groups could wait for each other, up to 8 columns, and few enough groups that they can. Tiles do not depend on the
-   device, so neither do results. */
+/* Up to 32 columns, and as many rows as leave enough groups, larger ones if groups are many more. */
 DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int can_wait, dmlops_plan_SumsTile*
-    result) {
+    dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result) {
     int64_t depth = weights->sizes.items[dmlops_item(planning, -1, weights->sizes.count)];
     int64_t vector = dmlops_plan_weights_vector(planning, weights);
     int64_t thread_columns = 1;
@@ -29285,26 +29174,21 @@ DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dm
         thread_columns = dmlops_multiply(thread_columns, 2);
     }
     int64_t in_group = thread_columns;
-    while (planning->reason == DMLOPS_REASON_NONE && (in_group < dmlops_min(columns, one->can_wait ? 8 : 32))) {
+    while (planning->reason == DMLOPS_REASON_NONE && (in_group < dmlops_min(columns, 32))) {
         in_group = dmlops_multiply(in_group, 2);
     }
     int64_t threads = (thread_columns == 8) ? 256 : 128;
     int64_t across = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, columns, in_group), others);
-    int64_t least = one->can_wait ? dmlops_divide(32768, threads) : 256;
     int64_t thread_rows = 1;
     int64_t down = 4;
     while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(dmlops_multiply(2, thread_rows),
         one->sums), thread_columns) <= 64) && (dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
-        dmlops_multiply(dmlops_multiply(2, thread_rows), down)), across) >= least))) {
+        dmlops_multiply(dmlops_multiply(2, thread_rows), down)), across) >= 256))) {
         thread_rows = dmlops_multiply(thread_rows, 2);
-    }
-    while (planning->reason == DMLOPS_REASON_NONE && (one->can_wait && (down < 32) && (dmlops_plan_times(planning,
-        dmlops_plan_ceil_div(planning, rows, dmlops_multiply(thread_rows, down)), across) > least))) {
-        down = dmlops_multiply(down, 2);
     }
     int64_t large = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows, dmlops_multiply(thread_rows, 8)),
         across);
-    if ((thread_rows == 8) && (thread_columns == 8) && !one->can_wait && (large >= 256)) {
+    if ((thread_rows == 8) && (thread_columns == 8) && (large >= 256)) {
         down = 8;
         threads = 64;
     }
@@ -29332,16 +29216,13 @@ DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dm
     result->all_threads = all_threads;
     result->units = made_1;
     result->copied = 0;
-    result->waits = can_wait && (all_threads <= 32768);
     result->is_alone = 0;
     return;
 }
 
-/* The macros of a pass of sums, whose groups continue from this step to the next if it `goes_on`. */
-DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int goes_on,
-    int64_t step) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ALONE"), (int64_t)(goes_on && tile->is_alone));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAITING"), (int64_t)(goes_on && (step > 0)));
+/* The macros of a pass of sums; `is_alone`: one group runs all steps. */
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int is_alone) {
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ALONE"), (int64_t)is_alone);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_ROWS"), tile->rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_COLUMNS"), tile->columns);
     const dmlops_plan_SumsUnits * units = &tile->units;
@@ -29352,7 +29233,6 @@ DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlo
         dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), units->wave_rows);
         dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), units->wave_columns);
         dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), units->ahead);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("STAYING"), (int64_t)units->stays);
         return;
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_ROWS"), tile->thread_rows);
@@ -30473,7 +30353,7 @@ DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dm
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
     dmlops_plan_Space* result) {
     result->firsts.count = 0;
-    int64_t words = (shader->sums.count > 0) ? 4 : 0;
+    int64_t words = 0;
     if (shader->totals.number != -1) {
         words = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(shader->totals.width, 512), 4), 4);
     }
@@ -31859,10 +31739,10 @@ DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlo
     for (int64_t each_1 = 0; each_1 < shader->sums.count; ++each_1) {
         const dmlops_plan_SumsPass* sums = &shader->sums.items[each_1];
         if (sums->number == one->number) {
-            dmlops_plan_int_8 made_2;
+            dmlops_plan_int_8 sizes;
             dmlops_plan_at_once(planning, &told->kept_sizes.items[dmlops_item(planning, one->target,
-                told->kept_sizes.count)], one->is_along, &made_2);
-            dmlops_plan_sums_tile(planning, sums, &told->tensors, &made_2, result);
+                told->kept_sizes.count)], one->is_along, &sizes);
+            dmlops_plan_sums_tile(planning, sums, &told->tensors, &sizes, one->is_along, result);
             return;
         }
     }
@@ -31949,9 +31829,8 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
     dmlops_plan_dispatch_passes(planning, told, shader, &way, &made_8);
 }
 
-/* A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each. If its groups can
-   wait for each other, there is one for the first step and one for all others instead; if a single group runs it,
-   one for all steps. */
+/* A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each, or one for all steps
+   if a single group runs them. */
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known) {
     int64_t place = 0;
@@ -31960,7 +31839,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
     while (planning->reason == DMLOPS_REASON_NONE && (place < way->passes.count)) {
         int64_t end = dmlops_add(place, 1);
         int64_t steps = 1;
-        int goes_on = 0;
+        int is_alone = 0;
         if (way->passes.items[dmlops_item(planning, place, way->passes.count)].is_along) {
             steps = told->kept_sizes.items[dmlops_item(planning, way->passes.items[dmlops_item(planning, place,
                 way->passes.count)].target, told->kept_sizes.count)].items[dmlops_item(planning, 0,
@@ -31970,11 +31849,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
                 way->passes.items[dmlops_item(planning, end, way->passes.count)].is_along)) {
                 end = dmlops_add(end, 1);
             }
-            const dmlops_plan_SumsTile * tile = &way->tiles.items[dmlops_item(planning, place, way->tiles.count)];
-            goes_on = (end == dmlops_add(place, 1)) && (tile->is_alone || (tile->waits && (steps > 2)));
-            if (goes_on) {
-                steps = tile->is_alone ? 1 : ((tile->threads == tile->all_threads) ? 2 : 3);
-            }
+            is_alone = (end == dmlops_add(place, 1)) && way->tiles.items[dmlops_item(planning, place,
+                way->tiles.count)].is_alone;
+            steps = is_alone ? 1 : steps;
         }
         dispatches = dmlops_add(dispatches, dmlops_multiply(steps, dmlops_subtract(end, place)));
         if (dispatches > 262144) {
@@ -31984,11 +31861,11 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
         for (int64_t step = 0; step < steps; ++step) {
             for (int64_t item = place; item < end; ++item) {
                 const dmlops_plan_Pass * one = &way->passes.items[dmlops_item(planning, item, way->passes.count)];
-                int waits = (dmlops_plan_read_in(planning, shader, one, step, goes_on && (steps == 1)) & pending) != 0;
+                int waits = (dmlops_plan_read_in(planning, shader, one, step, is_alone) & pending) != 0;
                 pending = waits ? 0 : pending;
                 pending = pending | one->writes;
                 dmlops_plan_dispatch_defined(planning, told, shader, way, known, one,
-                    &way->tiles.items[dmlops_item(planning, item, way->tiles.count)], step, waits, goes_on);
+                    &way->tiles.items[dmlops_item(planning, item, way->tiles.count)], step, waits, is_alone);
             }
         }
         place = end;
@@ -31996,11 +31873,11 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
 }
 
 /* The intermediate tensors that a step of a pass reads, as bits: the first step of a recurrent sum reads fewer, unless
-   it goes on with the others. */
+   its dispatch runs all of them. */
 DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Pass* one, int64_t step, int goes_on) {
+    dmlops_plan_Pass* one, int64_t step, int is_alone) {
     (void)planning;
-    if (one->is_along && (step == 0) && !goes_on) {
+    if (one->is_along && (step == 0) && !is_alone) {
         for (int64_t each_1 = 0; each_1 < shader->sums.count; ++each_1) {
             const dmlops_plan_SumsPass* sums = &shader->sums.items[each_1];
             if (sums->number == one->number) {
@@ -32011,12 +31888,10 @@ DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlop
     return one->reads;
 }
 
-/* The dispatch of a pass, for one step if it is recurrent. If it `goes_on`, step 0 stands for all steps of a single
-   group; else step 1 stands for all after step 0, and step 2 for the single group that completes them if groups gave
-   up waiting. */
+/* The dispatch of a pass, for one step if it is recurrent, or for all of them if a single group runs them. */
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
-    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int goes_on) {
+    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int is_alone) {
     dmlops_plan_int_8 made_1;
     dmlops_plan_box_of(planning, told, one, &made_1);
     dmlops_plan_int_8 shape;
@@ -32062,9 +31937,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         threads = count;
     } else {
         if (tile->threads > 0) {
-            dmlops_plan_define_sums(planning, tile, goes_on, step);
-            int is_single = goes_on && (tile->is_alone || (step == 2));
-            threads = is_single ? tile->threads : tile->all_threads;
+            dmlops_plan_define_sums(planning, tile, is_alone);
+            threads = is_alone ? tile->threads : tile->all_threads;
             in_group = tile->threads;
         } else {
             if (dmlops_plan_writes_words(planning, told, one)) {
@@ -32514,8 +32388,6 @@ DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_p
 
 /* All tensors in step, since they have the sizes of the one visited. */
 DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* told) {
-    int64_t unroll = 0;
-    int64_t each = 0;
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, -1, told->tensors.count)];
     dmlops_plan_int_64 begins;
     begins.count = 0;
@@ -32568,15 +32440,7 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
         dmlops_plan_Loop made_3;
         dmlops_plan_in_steps(planning, inner, vector, &made_3);
         dmlops_plan_Loop_16_append(planning, &vectors, &made_3);
-        unroll = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(dmlops_max(output->bits, 8), vector))));
-        while (planning->reason == DMLOPS_REASON_NONE && ((unroll > 1) && (dmlops_plan_repeats(planning, &vectors) <
-            dmlops_multiply(unroll, 262144)))) {
-            unroll = dmlops_divide(unroll, 2);
-        }
-        each = unroll;
     } else {
-        unroll = vector;
-        each = 1;
         dmlops_plan_Loop_16 made_5;
         dmlops_plan_patches(planning, &loops.items[dmlops_item(planning, other, loops.count)], inner, vector, &made_5);
         for (int64_t each_4 = 0; each_4 < made_5.count; ++each_4) {
@@ -32586,10 +32450,9 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     }
     int64_t count = dmlops_plan_repeats(planning, &vectors);
     dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_plan_ceil_div(planning, count, each), 256, each, &groups);
+    dmlops_plan_grid(planning, count, 256, 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), vectors.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), unroll);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCKS"), (int64_t)(other != -1));
     dmlops_plan_int_8 steps;
@@ -34026,31 +33889,6 @@ DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t b
     return shares;
 }
 
-/* How many rows of the weights a thread computes a block for, if all rows have `blocks` together: as many as leave
-   enough threads. Neighbouring threads that follow the channels have one each. */
-DMLOPS_CALLED int64_t dmlops_plan_filters_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Adjacent* adjacent, const dmlops_plan_Block* block, int64_t
-    blocks) {
-    if ((block->rows == 0) || (shader->sliding.weights == -1)) {
-        return 1;
-    }
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->sliding.output,
-        told->tensors.count)];
-    int64_t rows = output->sizes.items[dmlops_item(planning, told->factors.left.items[dmlops_item(planning,
-        dmlops_plan_row_dimension(planning, &told->factors, output), told->factors.left.count)], output->sizes.count)];
-    int64_t own = dmlops_divide(rows, dmlops_max(told->factors.window.groups, 1));
-    int64_t most = dmlops_min(2, dmlops_divide(64, dmlops_multiply(block->rows, block->columns)));
-    if (adjacent->axis < dmlops_subtract(output->sizes.count, 1)) {
-        most = 1;
-    }
-    int64_t filters = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(2, filters) <= most) && (dmlops_modulo(own,
-        dmlops_multiply(2, filters)) == 0) && (blocks >= dmlops_multiply(dmlops_multiply(2, filters), 131072)))) {
-        filters = dmlops_multiply(2, filters);
-    }
-    return filters;
-}
-
 /* How many adjacent elements along a dimension form aligned vectors. */
 DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
     place) {
@@ -34349,13 +34187,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     int64_t in_group = is_block ? 128 : 128;
     int64_t blocks = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_multiply(planes, blocks_down),
         blocks_across), channels);
-    int64_t filters = dmlops_plan_filters_of(planning, told, shader, &adjacent, &block, blocks);
-    planes = dmlops_divide(planes, filters);
-    blocks = dmlops_divide(blocks, filters);
     int64_t shares = dmlops_plan_shares_of(planning, blocks, most);
-    dmlops_plan_int_8 sizes;
-    sizes.count = 0;
-    dmlops_plan_int_8_extend(planning, &sizes, output->sizes.count, output->sizes.items);
     int64_t threads = is_block ? dmlops_plan_times(planning, blocks, shares) : dmlops_plan_times(planning, whole,
         lanes);
     dmlops_plan_Groups groups;
@@ -34370,8 +34202,6 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     if (shader->sliding.weights != -1) {
         int64_t row_axis = told->factors.left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning,
             &told->factors, output), told->factors.left.count)];
-        sizes.items[dmlops_item(planning, row_axis, sizes.count)] = dmlops_divide(sizes.items[dmlops_item(planning,
-            row_axis, sizes.count)], filters);
         dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), row_axis);
         dmlops_out_define(planning, "", DMLOPS_TEXT("DIVIDED"), (int64_t)dmlops_plan_is_divided(planning,
             &told->factors.window));
@@ -34390,7 +34220,6 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     if (is_block) {
         dmlops_plan_define_block(planning, &block, &down, &across);
         if (shader->sliding.weights != -1) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("FILTERS"), filters);
             dmlops_out_define(planning, "", DMLOPS_TEXT("SHARES"), shares);
         }
     } else {
@@ -34404,7 +34233,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
         dmlops_plan_int_32_copy(&counted, &made_4);
     }
     dmlops_plan_Dimension_16 made_5;
-    dmlops_plan_extents(planning, &sizes, &made_5);
+    dmlops_plan_extents(planning, &output->sizes, &made_5);
     dmlops_plan_int_8 made_6;
     dmlops_plan_plane_steps(planning, &sliding, tensor, output, &made_6);
     dmlops_plan_int_64 made_7;
@@ -39144,7 +38973,7 @@ static const dmlops_plan_Kept dmlops_rnn_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_HI
 static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 3, 1, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 2, 0, -1, -1, -1}};
 static const char* const dmlops_rnn_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_rnn_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{4, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5, 0}, {5, 2, 3, 0, 2, 4, 2, 1, 1, 1, 8, 4, 1}};
+static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{4, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5}, {5, 2, 3, 0, 2, 4, 2, 1, 1, 1, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_kept},
     {4, dmlops_rnn_passes},
@@ -39247,7 +39076,7 @@ static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, 
 static const char* const dmlops_lstm_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2", "NUMBER4"};
 static const char* const dmlops_lstm_bounds[] = {"COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"};
 static const int64_t dmlops_lstm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5, 0}, {6, 6, 7, 0, 2, 4, 4, 4, 1, 1, 8, 4, 1}};
+static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5}, {6, 6, 7, 0, 2, 4, 4, 4, 1, 1, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {3, dmlops_lstm_kept},
     {5, dmlops_lstm_passes},
@@ -39367,7 +39196,7 @@ static const dmlops_plan_Kept dmlops_gru_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_RE
 static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 5, 1, -1, -1, -1}, {2, 1, 2, 4, 0, 7, 1, -1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1, -1}, {4, 0, 7, 0, 128, 4, 0, -1, -1, -1}};
 static const char* const dmlops_gru_lists[] = {"NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_gru_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5, 0}, {6, 6, 5, 0, 2, 4, 4, 3, 1, 1, 8, 4, 1}, {7, 2, 5, 0, 2, 4, 4, 1, 1, 1, 8, 4, 1}, {8, 4, 7, 0, 2, 4, 6, 2, 2, 0, 8, 4, 1}};
+static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5}, {6, 6, 5, 0, 2, 4, 4, 3, 1, 1, 8, 4}, {7, 2, 5, 0, 2, 4, 4, 1, 1, 1, 8, 4}, {8, 4, 7, 0, 2, 4, 6, 2, 2, 0, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {3, dmlops_gru_kept},
     {5, dmlops_gru_passes},

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import entries_of, factors_of, walk_through
+from dmlgen.expr.defined import factors_of, walk_through
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import Choice, TooLarge, rebuilt, written
 from dmlgen.schedules.described import Described
@@ -47,8 +47,7 @@ class SharedSums:
     tensors. Each product has an element of `weights` and one of `factors`, which in turn are products of
     reads. All their coordinates end with k. Weights depend on dimensions `rows` of the result and not on
     `columns`, factors the other way round; both may depend on the rest of its `rank`. `is_by_row`: what was
-    read before is the same for all columns. `is_own`: apart from factors, all that is read of these tensors
-    was written for the same element, now or in an earlier step.
+    read before is the same for all columns.
     """
 
     when: ir.Expr
@@ -62,16 +61,6 @@ class SharedSums:
     columns: tuple[int, ...]
     rank: int
     is_by_row: bool
-    is_own: bool
-
-    @property
-    def once(self) -> frozenset[str]:
-        """The names of what is read before and is the same in all steps: nothing of it is intermediate."""
-        return frozenset(
-            name
-            for name, value in self.before
-            if self.along and not entries_of(value) and _ignores(value, {0})
-        )
 
 
 @dataclass(frozen=True)
@@ -185,11 +174,6 @@ class _Reader:
             columns=tuple(sorted(of_factors - of_weights - steps)),
             rank=self._rank,
             is_by_row=all(_ignores(value, of_factors - of_weights) for _, value in before.found),
-            is_own=all(
-                _is_own(part.coordinate)
-                for part in others
-                if isinstance(part, ir.Entry) and part.tensor in dict(values)
-            ),
         )
 
     def _made(self, name: str, totals: Mapping[ir.Expr, ir.Expr]) -> ir.Expr:
@@ -357,11 +341,3 @@ def _ignores(value: ir.Expr, dimensions: set[int]) -> bool:
     with suppress(Unfit):
         return not _entries(walk_through(value)) & dimensions
     return False
-
-
-def _is_own(coordinate: ir.Expr) -> bool:
-    """Whether a coordinate is that of the element itself, now or in an earlier step."""
-    match coordinate:
-        case ir.Binary("+", ir.ListOf((ir.Binary("-", step, ir.Number()),)), ir.Slice(rest, lower, None)):
-            return step == ir.Index(AT, ZERO) and rest == AT and lower == ir.Number(1, ir.INT)
-    return coordinate == AT

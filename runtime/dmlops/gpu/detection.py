@@ -15,10 +15,7 @@ from .vulkan_api import vk
 
 _UNITS = ("VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control")
 _DOT_PRODUCTS = "VK_KHR_shader_integer_dot_product"
-_PROCESSORS = "VK_NV_shader_sm_builtins"
 _ROBUSTNESS = "VK_EXT_pipeline_robustness"
-PROCESSORS = 128  # SMs, for groups that wait for each other
-WAITING_MEMORY = 48 * 1024  # bytes of shared memory that each of these needs
 LARGEST_GROUP = 512  # threads
 LEAST_MEMORY = 32 * 1024  # bytes of shared memory, all that Direct3D 12 grants a shader
 
@@ -98,7 +95,6 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
     if has_descriptor_memory:
         chain = vk.VkPhysicalDeviceDescriptorBufferFeaturesEXT(descriptorBuffer=True, pNext=chain)
         extensions = (*extensions, *_DESCRIPTORS)
-    capabilities |= waiting_groups(physical, _PROCESSORS in listed)
     # Bounds checks stay off. NVIDIA's driver adds them regardless, unless a pipeline opts out.
     robustness = None
     if _ROBUSTNESS in listed:
@@ -128,18 +124,6 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
     )
     present = frozenset(feature for feature, is_there in optional.items() if is_there)
     return Detected(features, extensions, present, capabilities, has_descriptor_memory, robustness)
-
-
-def waiting_groups(physical: Any, is_told: bool) -> Capability:
-    """Whether groups can wait for each other: the device reports its SMs, there are enough of them, and there
-    is shared memory for resident weights."""
-    counted = vk.VkPhysicalDeviceShaderSMBuiltinsPropertiesNV()
-    properties = vk.VkPhysicalDeviceProperties2(pNext=counted)
-    if is_told:
-        vk.vkGetPhysicalDeviceProperties2(physical, vk.ffi.addressof(properties))
-    memory = properties.properties.limits.maxComputeSharedMemorySize
-    can_wait = counted.shaderSMCount >= PROCESSORS and memory >= WAITING_MEMORY
-    return Capability.WAITING_GROUPS if can_wait else NO_CAPABILITIES
 
 
 def matrix_units(instance: Any, physical: Any) -> Capability:

@@ -26,9 +26,9 @@ class FormPass:
     `template` the file of its macros, below templates/hlsl: `passes`, `head`, `buffers`, `buffer_of`,
     `kernel`, `main` and, before the entry point, `attributes`; for passes in place of one of the
     definition's, also `scratch`, `word`, and `eight` for what they read as halves. `scratch` here is the type
-    that the template gives the entries of that buffer, "" for words; `access` its macro for qualifiers of
-    that buffer; `word` the text of a word at a place, if entries may be vectors in any pass; `in_halves` the
-    condition under which everything loaded and stored is halves, "" if there is none.
+    that the template gives the entries of that buffer, "" for words; `word` the text of a word at a place, if
+    entries may be vectors in any pass; `in_halves` the condition under which everything loaded and stored is
+    halves, "" if there is none.
     """
 
     number: int
@@ -37,7 +37,6 @@ class FormPass:
     planner: ClassVar[str] = "definition"
     params: ClassVar[str] = "DefinitionParams"
     scratch: ClassVar[str] = ""
-    access: ClassVar[str] = ""
     word: ClassVar[str] = ""
     in_halves: ClassVar[str] = ""
 

@@ -38,15 +38,13 @@ class Sum:
 @dataclass(frozen=True)
 class SumsPass:
     """The pass that computes intermediate tensors, `values`, from sums of products; see `SharedSums`. Each
-    comes with the local that has its value; `before` are other locals, of which those in `once` are the same
-    in all steps of a recurrence. The pass reads the intermediate tensors in `reads`, but in the first step of
-    a recurrence only those in `begins`."""
+    comes with the local that has its value; `before` are other locals. The pass reads the intermediate
+    tensors in `reads`, but in the first step of a recurrence only those in `begins`."""
 
     number: int
     when: ir.Expr
     values: tuple[tuple[Kept, str, str], ...]
     before: tuple[tuple[str, str], ...]
-    once: frozenset[str]
     reads: frozenset[str]
     begins: frozenset[str]
     along: bool
@@ -57,7 +55,6 @@ class SumsPass:
     columns: tuple[int, ...]
     rank: int
     is_by_row: bool
-    is_own: bool
 
     @property
     def others(self) -> tuple[int, ...]:
@@ -123,7 +120,6 @@ class SumsPass:
             "has_units": int(self.has_units),
             "rows": sum(1 << d for d in self.rows),
             "columns": sum(1 << d for d in self.columns),
-            "can_wait": int(self.along and self.is_own),
         }
 
 
@@ -135,7 +131,6 @@ class SumsPasses(FormPasses):
     field = "sums"
     template = "sums"
     scratch = "Scratch"
-    access = "SCRATCH_ACCESS"
     word = "ScratchWord(%s)"
     in_halves = "MATRIX_UNITS"
 
@@ -181,7 +176,6 @@ def _pass(printer: ShaderPrinter, sums: SharedSums, number: int) -> SumsPass:
             (printer.kept[name], local(name), printer.value(value, False)) for name, value in sums.values
         ),
         before=tuple((name, printer.value(value, False)) for name, value in sums.before),
-        once=sums.once,
         reads=frozenset(
             read_for_factors.union(
                 one.tensor for _, value in (*sums.before, *sums.values) for one in entries_of(value)
@@ -196,7 +190,6 @@ def _pass(printer: ShaderPrinter, sums: SharedSums, number: int) -> SumsPass:
         columns=sums.columns,
         rank=sums.rank,
         is_by_row=sums.is_by_row,
-        is_own=sums.is_own,
     )
 
 

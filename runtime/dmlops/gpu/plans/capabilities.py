@@ -11,7 +11,6 @@ class Capability(IntFlag):
     MATRIX_UNITS = 1
     BYTE_UNITS = 2
     DOT_PRODUCTS = 4
-    WAITING_GROUPS = 8
 
 
 NO_CAPABILITIES = Capability(0)
@@ -20,6 +19,5 @@ TEXTS = {
     Capability.MATRIX_UNITS: "Vulkan's matrices of 16x16x16 halves, sums in single precision, of 32 threads",
     Capability.BYTE_UNITS: "the same of 16x16x32 signed bytes, sums in 32 bits",
     Capability.DOT_PRODUCTS: "sums of four products of signed bytes at once: shader model 6.4",
-    Capability.WAITING_GROUPS: "Vulkan, 128 processors or more that run a group each, 48 KiB of group memory",
 }
 """What a device needs for it."""

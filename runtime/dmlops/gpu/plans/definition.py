@@ -108,41 +108,38 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
 def dispatch_passes(
     out: Planning, told: Definition, shader: DefinitionShader, way: Way, known: Known
 ) -> None:
-    """A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each. If its
-    groups can wait for each other, there is one for the first step and one for all others instead; if a
-    single group runs it, one for all steps."""
+    """A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each, or one
+    for all steps if a single group runs them."""
     place = 0
     dispatches = 0
     pending = 0  # intermediate tensors written since the last barrier
     while place < len(way.passes):
         end = place + 1
         steps = 1
-        goes_on = False
+        is_alone = False
         if way.passes[place].is_along:
             steps = told.kept_sizes[way.passes[place].target][0]
             while end < len(way.passes) and way.passes[end].is_along:
                 end += 1
-            tile = way.tiles[place]
-            goes_on = end == place + 1 and (tile.is_alone or (tile.waits and steps > 2))
-            if goes_on:
-                steps = 1 if tile.is_alone else 2 if tile.threads == tile.all_threads else 3
+            is_alone = end == place + 1 and way.tiles[place].is_alone
+            steps = 1 if is_alone else steps
         dispatches += steps * (end - place)
         if dispatches > MAX_DISPATCHES:
             out.refuse(Reason.MANY_DISPATCHES, NO_MEMBER, dispatches)
         for step in range(steps):
             for item in range(place, end):
                 one = way.passes[item]
-                waits = read_in(shader, one, step, goes_on and steps == 1) & pending != 0
+                waits = read_in(shader, one, step, is_alone) & pending != 0
                 pending = 0 if waits else pending
                 pending = pending | one.writes
-                dispatch_defined(out, told, shader, way, known, one, way.tiles[item], step, waits, goes_on)
+                dispatch_defined(out, told, shader, way, known, one, way.tiles[item], step, waits, is_alone)
         place = end
 
 
-def read_in(shader: DefinitionShader, one: Pass, step: int, goes_on: bool) -> int:
+def read_in(shader: DefinitionShader, one: Pass, step: int, is_alone: bool) -> int:
     """The intermediate tensors that a step of a pass reads, as bits: the first step of a recurrent sum reads
-    fewer, unless it goes on with the others."""
-    if one.is_along and step == 0 and not goes_on:
+    fewer, unless its dispatch runs all of them."""
+    if one.is_along and step == 0 and not is_alone:
         for sums in shader.sums:
             if sums.number == one.number:
                 return sums.begins
@@ -159,11 +156,10 @@ def dispatch_defined(
     tile: SumsTile,
     step: int,
     waits: bool,
-    goes_on: bool,
+    is_alone: bool,
 ) -> None:
-    """The dispatch of a pass, for one step if it is recurrent. If it `goes_on`, step 0 stands for all steps
-    of a single group; else step 1 stands for all after step 0, and step 2 for the single group that completes
-    them if groups gave up waiting."""
+    """The dispatch of a pass, for one step if it is recurrent, or for all of them if a single group runs
+    them."""
     shape = rows_left(shader, way.sources, one.target if one.writes_kept else NONE, box_of(told, one))
     whole = element_count(shape)
     if whole >= MAX_COUNT:
@@ -194,9 +190,8 @@ def dispatch_defined(
         count = count // 8
         threads = count
     elif tile.threads > 0:
-        define_sums(out, tile, goes_on, step)
-        is_single = goes_on and (tile.is_alone or step == 2)
-        threads, in_group = tile.threads if is_single else tile.all_threads, tile.threads
+        define_sums(out, tile, is_alone)
+        threads, in_group = tile.threads if is_alone else tile.all_threads, tile.threads
     elif writes_words(told, one):
         out.define("BYTES", 1)
         shape = in_words(shape)

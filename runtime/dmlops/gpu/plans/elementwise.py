@@ -18,7 +18,6 @@ from .loops import (
     Row,
     Words,
     bind,
-    ceil_div,
     check_span,
     dimension,
     dimensions,
@@ -38,11 +37,8 @@ from .planning import Planning
 from .reasons import Reason
 from .told import MAX_RANK, NO_MEMBER, NONE, Numbers, Sizes, Switches, Tensors
 from .tuning import (
-    ELEMENTWISE_BITS,
-    ELEMENTWISE_BUSY,
     ELEMENTWISE_FEW,
     ELEMENTWISE_THREADS,
-    ELEMENTWISE_UNROLL,
     PATCH_HEIGHT,
     PATCH_WIDTH,
 )
@@ -237,20 +233,13 @@ def plan_aligned(out: Planning, told: Map) -> None:
     vectors: Loops = [loop for place, loop in enumerate(loops[:-1]) if place != other]
     if other == NONE:
         vectors.append(in_steps(inner, vector))
-        unroll = max(1, min(ELEMENTWISE_UNROLL, ELEMENTWISE_BITS // (max(output.bits, 8) * vector)))
-        while unroll > 1 and repeats(vectors) < unroll * ELEMENTWISE_BUSY:
-            unroll //= 2
-        each = unroll
     else:
-        unroll = vector
-        each = 1
         for loop in patches(loops[other], inner, vector):
             vectors.append(loop)
     count = repeats(vectors)
-    groups = grid(out, ceil_div(count, each), ELEMENTWISE_THREADS, each)
+    groups = grid(out, count, ELEMENTWISE_THREADS, 1)
     out.define("RANK", len(vectors))
     out.define("VECTOR", vector)
-    out.define("UNROLL", unroll)
     out.define("NUM_THREADS", ELEMENTWISE_THREADS)
     out.define("BLOCKS", int(other != NONE))
     steps: Sizes = list(inner.strides[:-1])

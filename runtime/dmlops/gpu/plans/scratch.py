@@ -30,7 +30,7 @@ def space_without(
     """The same without the rows that attention reads elsewhere; the tensors that are `copied`, as bits, are
     followed by copies as halves."""
     firsts: Words = []
-    words = 4 if len(shader.sums) > 0 else 0
+    words = 0
     if shader.totals.number != NONE:
         words = ceil_div(shader.totals.width * REDUCTION_GROUPS, 4) * 4
     for place, kept in enumerate(shader.kept):

@@ -67,8 +67,8 @@ SHADER = DefinitionShader(
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[
-        SumsPass(4, 1, 0, 0, 1, 3, 0, 1, 1, True, 10, 5, False),
-        SumsPass(5, 2, 3, 0, 2, 4, 2, 1, 1, True, 8, 4, True),
+        SumsPass(4, 1, 0, 0, 1, 3, 0, 1, 1, True, 10, 5),
+        SumsPass(5, 2, 3, 0, 2, 4, 2, 1, 1, True, 8, 4),
     ],
     separable=[],
     totals=TotalsPass(-1, -1, -1, -1),

@@ -37,7 +37,6 @@ from .tuning import (
     BLOCK_BUSY,
     BLOCK_COLUMNS,
     BLOCK_FEW,
-    BLOCK_FILTERS,
     BLOCK_HALVES,
     BLOCK_LAYERS,
     BLOCK_LONG,
@@ -106,7 +105,7 @@ class Weights(NamedTuple):
 
 class SlidingParams(NamedTuple):
     sizes: Annotated[Dimensions, "OUTPUT_RANK"]
-    "of the output; along rows of the weights, as many as blocks of several rows"
+    "of the output"
     planeSteps: Eight
     "strides of the tensor along the dimensions of the output; lists fill two vectors"
     window: Annotated[list[int], 64]
@@ -290,25 +289,6 @@ def shares_of(blocks: int, most: int) -> int:
     return shares
 
 
-def filters_of(
-    told: Definition, shader: DefinitionShader, adjacent: Adjacent, block: Block, blocks: int
-) -> int:
-    """How many rows of the weights a thread computes a block for, if all rows have `blocks` together: as many
-    as leave enough threads. Neighbouring threads that follow the channels have one each."""
-    if block.rows == 0 or shader.sliding.weights == NONE:
-        return 1
-    output = told.tensors[shader.sliding.output]
-    rows = output.sizes[told.factors.left[row_dimension(told.factors, output)]]
-    own = rows // max(told.factors.window.groups, 1)
-    most = min(BLOCK_FILTERS, BLOCK_MOST // (block.rows * block.columns))
-    if adjacent.axis < len(output.sizes) - 1:
-        most = 1
-    filters = 1
-    while 2 * filters <= most and own % (2 * filters) == 0 and blocks >= 2 * filters * BLOCK_BUSY:
-        filters = 2 * filters
-    return filters
-
-
 def whole_vectors(tensor: Tensor, place: int) -> int:
     """How many adjacent elements along a dimension form aligned vectors."""
     vector = 4 if tensor.strides[place] == 1 and tensor.bits >= 8 else 1
@@ -468,12 +448,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     is_block = block.rows > 0
     in_group = BLOCK_THREADS if is_block else SHARING_THREADS
     blocks = times(times(planes * blocks_down, blocks_across), channels)
-    filters = filters_of(told, shader, adjacent, block, blocks)
-    planes = planes // filters
-    blocks = blocks // filters
     shares = shares_of(blocks, most)
-    sizes: Eight = []
-    sizes.extend(output.sizes)
     threads = times(blocks, shares) if is_block else times(whole, lanes)
     groups = grid(out, threads, in_group, 1)
     out.define("PASS", shader.sliding.number)
@@ -484,7 +459,6 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     out.define("ADJACENT_AXIS", adjacent.axis)
     if shader.sliding.weights != NONE:
         row_axis = told.factors.left[row_dimension(told.factors, output)]
-        sizes[row_axis] = sizes[row_axis] // filters
         out.define("ROW_AXIS", row_axis)
         out.define("DIVIDED", int(is_divided(told.factors.window)))
         by_channel = layers == 1 and adjacent.axis == row_axis and are_adjacent(weights, sliding.sizes)
@@ -499,7 +473,6 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     if is_block:
         define_block(out, block, down, across)
         if shader.sliding.weights != NONE:
-            out.define("FILTERS", filters)
             out.define("SHARES", shares)
     else:
         out.define("LANES", lanes)
@@ -507,7 +480,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     if len(sliding.counted.first) > 0:
         counted = frame_words(out, sliding.counted)
     params = SlidingParams(
-        extents(sizes),
+        extents(output.sizes),
         plane_steps(sliding, tensor, output),
         window_constants(out, sliding, tensor),
         counted,

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .capabilities import Capability
 from .loops import ceil_div, element_count, times
 from .planning import Planning
 from .sums_units import (
@@ -22,7 +21,6 @@ from .sums_units import (
     rows_of_each,
     suits_sums_units,
     sums_units_for,
-    units_for_steps,
 )
 from .told import Eight, Sizes, Tensor, Tensors
 from .tuning import (
@@ -38,10 +36,8 @@ from .tuning import (
     SUMS_LEAST_PRODUCTS,
     SUMS_MANY_THREADS,
     SUMS_OWN,
-    SUMS_RESIDENT,
     SUMS_ROWS,
     SUMS_TILE,
-    SUMS_UNITS_RESIDENT,
 )
 
 
@@ -50,8 +46,7 @@ class SumsPass(NamedTuple):
     each that the first step of a recurrence reads; `tensors` and `kept` for the tensors of the description
     and the intermediate ones that are factors, including `weights`, by number. There are `sums` for each
     element, with `factors` factors besides weights; `has_units`: matrix units can multiply them. `rows` and
-    `columns` have a bit for each dimension of the result. `can_wait`: groups can run all steps of a
-    recurrence, if they wait for each other."""
+    `columns` have a bit for each dimension of the result."""
 
     number: int
     writes: int
@@ -65,14 +60,13 @@ class SumsPass(NamedTuple):
     has_units: bool
     rows: int
     columns: int
-    can_wait: bool
 
 
 class SumsTile(NamedTuple):
     """What a group computes, a thread's share of it, the adjacent weights that a thread loads at once, and
     how many such vectors it has in flight; threads in a group, and in all. With matrix units only rows,
     columns and threads of these apply, besides `units`, and the tensors that are also `copied` as halves, as
-    bits. `waits`: groups run all steps, waiting for each other; `is_alone`: a single group does."""
+    bits. `is_alone`: a single group runs all steps of a recurrence."""
 
     rows: int
     columns: int
@@ -84,13 +78,12 @@ class SumsTile(NamedTuple):
     all_threads: int
     units: SumsUnits
     copied: int
-    waits: bool
     is_alone: bool
 
 
 def no_sums() -> SumsTile:
     """For any other pass."""
-    return SumsTile(0, 0, 0, 0, 0, 0, 0, 0, no_units(), 0, False, False)
+    return SumsTile(0, 0, 0, 0, 0, 0, 0, 0, no_units(), 0, False)
 
 
 def at_once(sizes: Sizes, is_along: bool) -> Eight:
@@ -130,28 +123,23 @@ def weights_vector(weights: Tensor) -> int:
     return 4 if is_whole else 1
 
 
-def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes) -> SumsTile:
-    """The tile for these sizes, with matrix units if they suit, else with ordinary arithmetic."""
+def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, is_along: bool) -> SumsTile:
+    """The tile for these sizes, those of a step if the pass runs along a recurrence: with matrix units if
+    they suit, else with ordinary arithmetic."""
     rows, columns = count_along(sizes, one.rows), count_along(sizes, one.columns)
     others = count_along(sizes, 255 - (one.rows | one.columns))
-    can_wait = one.can_wait and out.has(Capability.WAITING_GROUPS)
     weights = tensors[one.weights]
     products = times(times(times(rows, columns), others), times(one.sums, weights.sizes[-1]))
-    if one.can_wait and products <= SUMS_ALONE:
+    if is_along and products <= SUMS_ALONE:
         return tile_alone(weights, rows, columns, others)
     if not one.has_units or not suits_sums_units(out, tensors, one.tensors, columns, sizes[-1]):
-        return ordinary_tile(one, weights, rows, columns, others, can_wait)
+        return ordinary_tile(one, weights, rows, columns, others)
     copied = one.writes & one.kept
     units = sums_units_for(rows, columns, others, one.sums)
-    if copied != 0 and can_wait:
-        units = units_for_steps(rows, columns, others, one.sums, weights.sizes[-1])
     in_group = rows_of_each(units.rows, one.sums)
     groups = groups_of(rows, columns, others, in_group, units.columns)
     all_threads = times(groups, units.threads)
-    waits = can_wait and groups <= SUMS_UNITS_RESIDENT
-    return SumsTile(
-        in_group, units.columns, 0, 0, 0, 0, units.threads, all_threads, units, copied, waits, False
-    )
+    return SumsTile(in_group, units.columns, 0, 0, 0, 0, units.threads, all_threads, units, copied, False)
 
 
 def tile_alone(weights: Tensor, rows: int, columns: int, others: int) -> SumsTile:
@@ -175,37 +163,29 @@ def tile_alone(weights: Tensor, rows: int, columns: int, others: int) -> SumsTil
         times(groups, SUMS_ALONE_THREADS),
         no_units(),
         0,
-        False,
         True,
     )
 
 
-def ordinary_tile(
-    one: SumsPass, weights: Tensor, rows: int, columns: int, others: int, can_wait: bool
-) -> SumsTile:
-    """Up to 32 columns, and as many rows as leave enough groups, larger ones if groups are many more. In a
-    recurrence whose groups could wait for each other, up to 8 columns, and few enough groups that they can.
-    Tiles do not depend on the device, so neither do results."""
+def ordinary_tile(one: SumsPass, weights: Tensor, rows: int, columns: int, others: int) -> SumsTile:
+    """Up to 32 columns, and as many rows as leave enough groups, larger ones if groups are many more."""
     depth, vector = weights.sizes[-1], weights_vector(weights)
     thread_columns = 1
     while thread_columns < min(columns, 8):
         thread_columns *= 2
     in_group = thread_columns
-    while in_group < min(columns, 8 if one.can_wait else 32):
+    while in_group < min(columns, 32):
         in_group *= 2
     threads = SUMS_MANY_THREADS if thread_columns == 8 else SUMS_FEW_THREADS
     across = times(ceil_div(columns, in_group), others)
-    least = SUMS_RESIDENT // threads if one.can_wait else SUMS_GROUPS
     thread_rows, down = 1, SUMS_ROWS
     while (
         2 * thread_rows * one.sums * thread_columns <= SUMS_OWN
-        and times(ceil_div(rows, 2 * thread_rows * down), across) >= least
+        and times(ceil_div(rows, 2 * thread_rows * down), across) >= SUMS_GROUPS
     ):
         thread_rows *= 2
-    while one.can_wait and down < 32 and times(ceil_div(rows, thread_rows * down), across) > least:
-        down *= 2
     large = times(ceil_div(rows, thread_rows * SUMS_LARGE_ROWS), across)
-    if thread_rows == 8 and thread_columns == 8 and not one.can_wait and large >= SUMS_GROUPS:
+    if thread_rows == 8 and thread_columns == 8 and large >= SUMS_GROUPS:
         down, threads = SUMS_LARGE_ROWS, SUMS_LARGE_THREADS
     lanes = threads * thread_columns // (down * in_group)
     fetches = 1
@@ -228,15 +208,13 @@ def ordinary_tile(
         all_threads,
         no_units(),
         0,
-        can_wait and all_threads <= SUMS_RESIDENT,
         False,
     )
 
 
-def define_sums(out: Planning, tile: SumsTile, goes_on: bool, step: int) -> None:
-    """The macros of a pass of sums, whose groups continue from this step to the next if it `goes_on`."""
-    out.define("ALONE", int(goes_on and tile.is_alone))
-    out.define("WAITING", int(goes_on and step > 0))
+def define_sums(out: Planning, tile: SumsTile, is_alone: bool) -> None:
+    """The macros of a pass of sums; `is_alone`: one group runs all steps."""
+    out.define("ALONE", int(is_alone))
     out.define("SUM_ROWS", tile.rows)
     out.define("SUM_COLUMNS", tile.columns)
     units = tile.units
@@ -247,7 +225,6 @@ def define_sums(out: Planning, tile: SumsTile, goes_on: bool, step: int) -> None
         out.define("WAVE_ROWS", units.wave_rows)
         out.define("WAVE_COLUMNS", units.wave_columns)
         out.define("AHEAD", units.ahead)
-        out.define("STAYING", int(units.stays))
         return
     out.define("THREAD_ROWS", tile.thread_rows)
     out.define("THREAD_COLUMNS", tile.thread_columns)

@@ -13,22 +13,16 @@ from typing import NamedTuple
 from .capabilities import Capability
 from .loops import ceil_div, times
 from .planning import Planning
-from .told import WAVE, Tensor, Tensors
+from .told import Tensor, Tensors
 from .tuning import (
-    SUMS_STAYING_DEPTH,
-    SUMS_STAYING_THREADS,
     SUMS_UNITS_COLUMNS,
-    SUMS_UNITS_RESIDENT,
     UNITS_GROUPS,
 )
-
-SUMS_STAYING_WEIGHTS = 65536  # of a group: 128 registers per thread
 
 
 class SumsUnits(NamedTuple):
     """The rows and columns of a group's matrices, the `depth` of its k-loop, a wave's share, how many tiles
-    are prefetched `ahead`, and the group's threads. `stays`: tiles ahead make up all of k, so that weights
-    stay in registers from step to step of a recurrence."""
+    are prefetched `ahead`, and the group's threads."""
 
     rows: int
     columns: int
@@ -37,12 +31,11 @@ class SumsUnits(NamedTuple):
     wave_columns: int
     ahead: int
     threads: int
-    stays: bool
 
 
 def no_units() -> SumsUnits:
     """For ordinary arithmetic."""
-    return SumsUnits(0, 0, 0, 0, 0, 0, 0, False)
+    return SumsUnits(0, 0, 0, 0, 0, 0, 0)
 
 
 def is_of_eights(tensor: Tensor) -> bool:
@@ -78,36 +71,13 @@ def sums_units_for(rows: int, columns: int, others: int, sums: int) -> SumsUnits
     """Tiles as large as leave enough groups."""
     largest = groups_of(rows, columns, others, rows_of_each(128, sums), 128)
     if columns >= 128 and largest >= UNITS_GROUPS:
-        return SumsUnits(128, 128, 64, 64, 64, 1, 128, False)
+        return SumsUnits(128, 128, 64, 64, 64, 1, 128)
     if groups_of(rows, columns, others, rows_of_each(128, sums), 64) >= UNITS_GROUPS:
-        return SumsUnits(128, 64, 64, 32, 32, 1, 256, False)
+        return SumsUnits(128, 64, 64, 32, 32, 1, 256)
     if groups_of(rows, columns, others, rows_of_each(64, sums), 64) >= UNITS_GROUPS:
-        return SumsUnits(64, 64, 64, 32, 32, 2, 256, False)
+        return SumsUnits(64, 64, 64, 32, 32, 2, 256)
     if columns > 16 and groups_of(rows, columns, others, rows_of_each(32, sums), 32) >= UNITS_GROUPS * 3 // 4:
-        return SumsUnits(32, 32, 128, 16, 32, 4, 256, False)
+        return SumsUnits(32, 32, 128, 16, 32, 4, 256)
     if columns > 16 and groups_of(rows, columns, others, rows_of_each(16, sums), 32) >= UNITS_GROUPS // 2:
-        return SumsUnits(16, 32, 256, 16, 32, 2, 256, False)
-    return SumsUnits(16, 16, 256, 16, 16, 2, 256, False)
-
-
-def stays_with(rows: int, columns: int, others: int, sums: int, depth: int, tile_rows: int) -> bool:
-    """Whether groups with that many matrix rows can hold all weights in registers, and are all resident at
-    once."""
-    of_each = rows_of_each(tile_rows, sums)
-    return (
-        groups_of(rows, columns, others, of_each, 16) <= SUMS_UNITS_RESIDENT
-        and tile_rows * depth <= SUMS_STAYING_WEIGHTS
-    )
-
-
-def units_for_steps(rows: int, columns: int, others: int, sums: int, depth: int) -> SumsUnits:
-    """The same for a recurrence whose groups can wait for each other, with weights in registers where they
-    fit. Waves then have all rows, and split the products of a tile."""
-    tile_rows = 32 if stays_with(rows, columns, others, sums, depth, 32) else 64
-    if not stays_with(rows, columns, others, sums, depth, tile_rows):
-        return sums_units_for(rows, columns, others, sums)
-    threads = SUMS_STAYING_THREADS
-    tile_depth = threads // WAVE * 16
-    while tile_depth < min(depth, SUMS_STAYING_DEPTH):
-        tile_depth *= 2
-    return SumsUnits(tile_rows, 16, tile_depth, tile_rows, 16, ceil_div(depth, tile_depth), threads, True)
+        return SumsUnits(16, 32, 256, 16, 32, 2, 256)
+    return SumsUnits(16, 16, 256, 16, 16, 2, 256)

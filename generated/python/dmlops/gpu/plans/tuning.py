@@ -14,12 +14,8 @@ MULTIPROCESSORS = 132  # NVIDIA H200: has that many
 
 ELEMENTWISE_THREADS = 256  # NVIDIA H200: 64 at 1.00, 128 at 1.00, 512 at 0.99
 "threads in a group"
-ELEMENTWISE_BITS = 256  # NVIDIA H200: 128 at 0.96, 512 at 0.99
-"bits that a thread writes at once"
-ELEMENTWISE_UNROLL = 4  # NVIDIA H200: 1 at 0.88, 2 at 0.96, 8 at 1.00
-"vectors that a thread writes, at most"
 ELEMENTWISE_BUSY = 262144  # NVIDIA H200: 1 at 0.89, 16384 at 0.96, 65536 at 0.98
-"threads that saturate a GPU; with fewer, each writes fewer vectors"
+"threads that saturate a GPU; with fewer, each writes single bytes, not words of them"
 ELEMENTWISE_FEW = 32768  # NVIDIA H100: 1 at 0.84 to 1.01
 "elements of 32 bits or more up to which a thread computes one, not a vector of them"
 PATCH_HEIGHT = 16  # NVIDIA H200: 4 at 0.98, 8 at 1.00, 32 at 1.00
@@ -109,10 +105,6 @@ SUMS_AHEAD = 32  # NVIDIA H200: 16 at 0.87 to 1.00, 64 at 1.01
 SUMS_TILE = 5120  # NVIDIA H200: 1280 at 1.00, 2560 at 1.00, 10240 at 1.00
 "words of factors in shared memory, at most"
 
-SUMS_RESIDENT = 32768  # NVIDIA H200: 128 of its 132 SMs have 256 each
-"threads whose groups may spin on each other: all are resident at once, whatever registers they take"
-SUMS_UNITS_RESIDENT = 128  # NVIDIA H200: its 132 SMs run one each
-"groups with matrix units that may spin on each other: each has an SM to itself"
 SUMS_ALONE = 16384  # NVIDIA H200: 16 groups that wait for each other at 0.83
 "products per step of a recurrence up to which one group beats several that synchronize"
 SUMS_ALONE_THREADS = 256  # NVIDIA H200: 128 at 0.89, 512 at 0.94
@@ -123,10 +115,6 @@ SUMS_ALONE_THREAD_ROWS = 4  # NVIDIA H200: 2 at 1.0
 "rows of these per thread"
 SUMS_NONE_THREADS = 256  # NVIDIA H200: 64 at 0.97, 128 at 0.99
 "threads in a group, for passes that only copy what others have summed"
-SUMS_STAYING_THREADS = 256  # NVIDIA H200: 128 at 0.7, 512 at 0.9
-"threads in a group that keeps its weights in registers"
-SUMS_STAYING_DEPTH = 1024  # NVIDIA H200: 256 at 0.88, 512 at 0.91
-"products that such a group multiplies at once, at most"
 SUMS_UNITS_COLUMNS = 5  # NVIDIA H200: 2 at 0.97, 10 at 0.99
 "columns from which matrix units, which process 16, are faster"
 
@@ -223,16 +211,6 @@ ATTENTION_GROUPS = 256  # NVIDIA H200: 128 at 0.85 to 1.00, 512 at 0.79 to 1.00
 "groups that saturate a GPU"
 ATTENTION_WAVES = 4  # NVIDIA H200: 2 at 0.58, 8 at 0.86 with 384 groups
 "waves in a group with matrix units"
-ATTENTION_MOST_WAVES = 8  # NVIDIA H200: 4 at 0.88 with 1536 groups
-"the same for rows wider than 64, if that leaves many groups"
-ATTENTION_LEAST_WAVES = 2  # NVIDIA H200: 1 at 0.97, 4 at 0.67
-"the least waves to which it shrinks if groups are many and rows few"
-ATTENTION_MANY_GROUPS = 512  # NVIDIA H200: 32 rows to a wave at 0.81 with 384 groups, 1.07 with 1536
-"groups that count as many"
-ATTENTION_MANY_KEYS = 128  # NVIDIA H200: smaller tiles at 1.12 to 1.15 with 77 keys, at 0.99 with 197
-"keys from which many groups have large tiles"
-ATTENTION_LARGE_GROUPS = 264  # NVIDIA H200: tiles of 32 keys at 0.92 with 144 and 256 groups, at 1.4 with 384
-"groups up to which tiles have 64 keys rather than 32"
 
 PARTS_FEW_QUERIES = 4  # NVIDIA H200: 1.03 to 15 times as fast
 "queries up to which keys are split into parts, and read once for all queries and heads that share them"
@@ -265,8 +243,6 @@ BLOCK_HALVES = 2  # NVIDIA H200: 4 at 0.80 with a step of 1
 "rows and columns of a block of halves with channels last, at most: their loads are half as wide"
 BLOCK_LONG = 16  # NVIDIA H200: 1.3 times as fast with 31
 "taps along a line from which blocks have twice the columns"
-BLOCK_FILTERS = 2  # NVIDIA H200: 1 at 0.74 to 0.88, 4 at 0.84 to 1.11
-"rows of weights that a thread computes blocks for, at most"
 BLOCK_MOST = 64  # NVIDIA H200: 16 at 0.76 to 1.08, 32 at 0.94 to 1.13, 128 at 1.00
 "elements of a block, at most, so that shared memory has room for those of all threads sharing its channels"
 BLOCK_REACH = 40  # NVIDIA H200: 20 at 0.14 to 0.88, 80 at 1.00

@@ -143,5 +143,6 @@ def shared_tile(out: Planning, told: Definition, shader: DefinitionShader, one: 
     """The tile of a pass of sums; empty for any other."""
     for sums in shader.sums:
         if sums.number == one.number:
-            return sums_tile(out, sums, told.tensors, at_once(told.kept_sizes[one.target], one.is_along))
+            sizes = at_once(told.kept_sizes[one.target], one.is_along)
+            return sums_tile(out, sums, told.tensors, sizes, one.is_along)
     return no_sums()
