@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from dmlops.gpu import Capability, compiler
+from dmlops.gpu import compiler
+from dmlops.gpu.plans.capabilities import FASTER, NO_CAPABILITIES
 
-CAPABILITIES = (Capability(0), *Capability, ~Capability(0))
+CAPABILITIES = (NO_CAPABILITIES, *FASTER, FASTER)
 """What shaders are compiled for ahead of time: no capability, each by itself, and all."""
 
 compile_anew = compiler.compile

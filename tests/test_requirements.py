@@ -1,15 +1,23 @@
-"""The options of Direct3D 12 that shaders require, as the guide lists them."""
+"""The options of Direct3D 12 that shaders require: what planners say beside what compiled shaders do."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import c_plans
 import dmlops
 from dmlops import gpu
-from dmlops.gpu import compiler
+from dmlops.data import operator_data
+from dmlops.gpu import Capability, Unsupported, compiler
+from dmlops.gpu.plans.reasons import Reason
+from dmlops.judgement import tensors
+from matrix_cases import cases, described
 
+GENERATED = Path(__file__).parents[1] / "generated"
+OPERATORS = sorted(path.stem for path in (GENERATED / "hlsl").glob("*.hlsl"))
 INTEGERS, SHORT, DOUBLES = "Int64ShaderOps", "Native16BitShaderOpsSupported", "DoublePrecisionFloatShaderOps"
 LIMITS, SCALED = {"Min": 0, "Max": 1}, {"ScaleBias": {"Scale": 2, "Bias": 1}}
 
@@ -18,9 +26,14 @@ def required(operator: str, source: str, target: str, **members: Any) -> set[str
     """What the plan of an operator with one input needs."""
     tensors = {"InputTensor": source, "OutputTensor": target}
     form = {name: {"DataType": one, "Sizes": [2, 3]} for name, one in tensors.items()}
-    desc = dmlops.from_json({"type": operator, "desc": {**form, **members}})
+    return options(dmlops.from_json({"type": operator, "desc": {**form, **members}}))
+
+
+def options(desc: Any) -> set[str]:
+    """What all shaders of a description's plan require."""
     codes = [
-        compiler.compile(gpu.shader(operator), one.defines, "dxil") for one in gpu.planned(desc).dispatches
+        compiler.compile(gpu.shader(one.shader or desc.OPERATOR), one.defines, "dxil")
+        for one in gpu.planned(desc).dispatches
     ]
     return {option for code in codes for option in gpu.required_options(code)}
 
@@ -59,3 +72,69 @@ def test_wave_operations_and_the_others_are_told_apart() -> None:
     ):
         source = f"RWStructuredBuffer<uint> to; [numthreads(1, 1, 1)] void CSMain() {{ {statement} }}"
         assert set(gpu.required_options(compiler.compile(source, {}, "dxil"))) == expected, statement
+
+
+LACKING = {
+    Capability.LACKS_16_BIT: (SHORT, Reason.LACKS_16_BIT),
+    Capability.LACKS_64_BIT: (INTEGERS, Reason.LACKS_64_BIT),
+    Capability.LACKS_DOUBLES: (DOUBLES, Reason.LACKS_DOUBLES),
+}
+
+
+def refused(desc: Any, lack: Capability) -> bool:
+    """Whether there is no plan for a device that lacks something, because it does."""
+    try:
+        gpu.planned(desc, lack)
+    except Unsupported as error:
+        assert error.reason == LACKING[lack][1]
+        return True
+    return False
+
+
+@pytest.mark.parametrize("lack", LACKING)
+def test_devices_get_no_plan_that_needs_what_they_lack(lack: Capability) -> None:
+    """Of any case of the matrices, and no other plan is refused, with two exceptions: shaders compute places
+    with 64-bit integers unless tensors are packed, and integers to the power of floats in double precision.
+    """
+    option, _ = LACKING[lack]
+    found = {True: 0, False: 0}
+    for desc in (described(case) for operator in OPERATORS for case in cases(operator)):
+        needs = option in options(desc)
+        assert refused(desc, lack) == (
+            needs
+            or lack is Capability.LACKS_64_BIT
+            or (lack is Capability.LACKS_DOUBLES and is_power_of_integers(desc))
+        ), desc
+        found[needs] += 1
+    assert min(found.values()) >= 40
+
+
+def is_power_of_integers(desc: Any) -> bool:
+    return desc.OPERATOR == "ELEMENT_WISE_POW" and desc.InputTensor.DataType.kind != "float"
+
+
+def test_the_table_says_the_same() -> None:
+    """What `dmlops show` and the site list by data type, of each case; Int64ShaderOps is for all."""
+    for operator in OPERATORS:
+        listed = operator_data()[operator.upper()].get("requires", [])
+        for desc in map(described, cases(operator)):
+            found = {one["option"] for one in listed if applies(one, desc)}
+            needs = {option for lack, (option, _) in LACKING.items() if refused(desc, lack)} - {INTEGERS}
+            assert found == needs, desc
+
+
+def applies(listed: dict[str, Any], desc: Any) -> bool:
+    """Whether a requirement is one of a description."""
+    of_types = any(
+        tensor.DataType.name in listed["types"] and listed.get("tensor", member.name) == member.name
+        for _, member, tensor in tensors(desc)
+    )
+    return of_types and ("member" not in listed or getattr(desc, listed["member"]) is not None)
+
+
+def test_c_refuses_the_same(tmp_path: Path) -> None:
+    library = c_plans.Library(tmp_path)
+    chosen = ("element_wise_clip", "element_wise_pow", "gather", "gemm", "top_k", "cumulative_summation")
+    for desc in (described(case) for operator in chosen for case in cases(operator)):
+        for lack in LACKING:
+            assert library.plan(desc, lack) == c_plans.expected(desc, lack), desc

@@ -4652,7 +4652,10 @@ typedef enum dmlops_reason {
     DMLOPS_REASON_INDICES = 12,
     DMLOPS_REASON_ACTIVATION = 13,
     DMLOPS_REASON_ROOM = 14,
-    DMLOPS_REASON_MANY_ELEMENTS = 15
+    DMLOPS_REASON_MANY_ELEMENTS = 15,
+    DMLOPS_REASON_LACKS_16_BIT = 17,
+    DMLOPS_REASON_LACKS_64_BIT = 18,
+    DMLOPS_REASON_LACKS_DOUBLES = 19
 } dmlops_reason;
 
 /* Optional device capabilities, as bits. Plans that use them are faster but require more of the compiler; see
@@ -4660,7 +4663,10 @@ typedef enum dmlops_reason {
 typedef enum dmlops_capability {
     DMLOPS_CAPABILITY_MATRIX_UNITS = 1, /* Vulkan's matrices of 16x16x16 halves, sums in single precision, of 32 threads */
     DMLOPS_CAPABILITY_BYTE_UNITS = 2, /* the same of 16x16x32 signed bytes, sums in 32 bits */
-    DMLOPS_CAPABILITY_DOT_PRODUCTS = 4 /* sums of four products of signed bytes at once: shader model 6.4 */
+    DMLOPS_CAPABILITY_DOT_PRODUCTS = 4, /* sums of four products of signed bytes at once: shader model 6.4 */
+    DMLOPS_CAPABILITY_LACKS_16_BIT = 8, /* no Native16BitShaderOpsSupported; in Vulkan no shaderFloat16 */
+    DMLOPS_CAPABILITY_LACKS_64_BIT = 16, /* no Int64ShaderOps; in Vulkan no shaderInt64 */
+    DMLOPS_CAPABILITY_LACKS_DOUBLES = 32 /* no DoublePrecisionFloatShaderOps; in Vulkan no shaderFloat64 */
 } dmlops_capability;
 
 /* A buffer of the plan's own: its size in bytes, and whether it must be zeroed first. */
@@ -25839,6 +25845,7 @@ typedef struct dmlops_plan_Map {
     int64_t over;
     int64_t single;
     int64_t blocked;
+    int64_t widened;
     dmlops_plan_Tensor_16 tensors;
     dmlops_plan_Switch_8 switches;
     dmlops_plan_int_64 elements;
@@ -26513,6 +26520,7 @@ DMLOPS_CALLED void dmlops_plan_Map_empty(dmlops_plan_Map* record) {
     record->over = 0;
     record->single = 0;
     record->blocked = 0;
+    record->widened = 0;
     record->tensors.count = 0;
     record->switches.count = 0;
     record->elements.count = 0;
@@ -27402,6 +27410,7 @@ DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dm
 DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int is_alone);
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
+DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float);
 DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
     int is_signed);
 DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
@@ -29268,9 +29277,22 @@ DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int6
     return (bits == 128) ? "uint4" : ((bits == 64) ? "uint64_t" : "uint");
 }
 
+/* Refuses a type that shaders use as such, if the device lacks it. It has 64-bit integers, or no plan. */
+DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float) {
+    if ((bits == 16) && dmlops_out_has(planning, DMLOPS_CAPABILITY_LACKS_16_BIT)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LACKS_16_BIT, -1, bits);
+        return;
+    }
+    if ((bits == 64) && is_float && dmlops_out_has(planning, DMLOPS_CAPABILITY_LACKS_DOUBLES)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LACKS_DOUBLES, -1, bits);
+        return;
+    }
+}
+
 /* The macros of a type. */
 DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
     int is_signed) {
+    dmlops_plan_check_type(planning, bits, is_float);
     dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_STORED"), dmlops_plan_stored_type(planning, bits, is_float,
         is_signed));
     dmlops_out_define(planning, macro, DMLOPS_TEXT("_BITS"), bits);
@@ -32144,13 +32166,16 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
         const dmlops_plan_Switch* switch_ = &told->switches.items[each_2];
         dmlops_out_define(planning, switch_->name, DMLOPS_TEXT(""), switch_->value);
     }
-    for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_3];
+    for (int64_t place = 0; place < told->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+        if ((((told->widened >> place) & 1) == 1) && !tensor->is_float) {
+            dmlops_plan_check_type(planning, 64, 1);
+        }
         dmlops_plan_define_tensor(planning, tensor);
         dmlops_plan_bind(planning, tensor);
     }
-    for (int64_t each_4 = 0; each_4 < told->tensors.count; ++each_4) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_4];
+    for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_3];
         if (tensor->is_limited && !tensor->is_float && (tensor->bits <= 16)) {
             int64_t lowest = tensor->is_signed ? dmlops_subtract(0, dmlops_shift(1, dmlops_subtract(tensor->bits, 1)))
                 : 0;
@@ -32745,6 +32770,7 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     int64_t count = dmlops_plan_repeats(planning, &vectors);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_plan_ceil_div(planning, count, unroll), 512, unroll, &groups);
+    dmlops_plan_check_type(planning, dmlops_multiply(8, moved.bytes), 0);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ELEMENT_SIZE"), moved.bytes);
     dmlops_out_define(planning, "", DMLOPS_TEXT("INDEX_SIZE"), dmlops_divide(told->indices.bits, 8));
     dmlops_out_define(planning, "", DMLOPS_TEXT("INDEX_SIGNED"), (int64_t)told->indices.is_signed);
@@ -36754,6 +36780,7 @@ static inline void dmlops_element_wise_identity_plan(dmlops_planning* planning, 
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -36772,6 +36799,7 @@ static inline void dmlops_element_wise_abs_plan(dmlops_planning* planning, const
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -36790,6 +36818,7 @@ static inline void dmlops_element_wise_acos_plan(dmlops_planning* planning, cons
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -36806,6 +36835,7 @@ static inline void dmlops_element_wise_add_plan(dmlops_planning* planning, const
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -36824,6 +36854,7 @@ static inline void dmlops_element_wise_asin_plan(dmlops_planning* planning, cons
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -36842,6 +36873,7 @@ static inline void dmlops_element_wise_atan_plan(dmlops_planning* planning, cons
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -36860,6 +36892,7 @@ static inline void dmlops_element_wise_ceil_plan(dmlops_planning* planning, cons
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -36881,6 +36914,7 @@ static inline void dmlops_element_wise_clip_plan(dmlops_planning* planning, cons
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Min);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -36899,6 +36933,7 @@ static inline void dmlops_element_wise_cos_plan(dmlops_planning* planning, const
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -36915,6 +36950,7 @@ static inline void dmlops_element_wise_divide_plan(dmlops_planning* planning, co
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -36933,6 +36969,7 @@ static inline void dmlops_element_wise_exp_plan(dmlops_planning* planning, const
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -36951,6 +36988,7 @@ static inline void dmlops_element_wise_floor_plan(dmlops_planning* planning, con
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -36969,6 +37007,7 @@ static inline void dmlops_element_wise_log_plan(dmlops_planning* planning, const
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -36985,6 +37024,7 @@ static inline void dmlops_element_wise_logical_and_plan(dmlops_planning* plannin
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37001,6 +37041,7 @@ static inline void dmlops_element_wise_logical_equals_plan(dmlops_planning* plan
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37017,6 +37058,7 @@ static inline void dmlops_element_wise_logical_greater_than_plan(dmlops_planning
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37033,6 +37075,7 @@ static inline void dmlops_element_wise_logical_less_than_plan(dmlops_planning* p
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37048,6 +37091,7 @@ static inline void dmlops_element_wise_logical_not_plan(dmlops_planning* plannin
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37064,6 +37108,7 @@ static inline void dmlops_element_wise_logical_or_plan(dmlops_planning* planning
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37080,6 +37125,7 @@ static inline void dmlops_element_wise_logical_xor_plan(dmlops_planning* plannin
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37096,6 +37142,7 @@ static inline void dmlops_element_wise_max_plan(dmlops_planning* planning, const
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37112,6 +37159,7 @@ static inline void dmlops_element_wise_mean_plan(dmlops_planning* planning, cons
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37128,6 +37176,7 @@ static inline void dmlops_element_wise_min_plan(dmlops_planning* planning, const
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37144,6 +37193,7 @@ static inline void dmlops_element_wise_multiply_plan(dmlops_planning* planning, 
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37163,6 +37213,7 @@ static inline void dmlops_element_wise_pow_plan(dmlops_planning* planning, const
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = 1;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37182,6 +37233,7 @@ static inline void dmlops_element_wise_constant_pow_plan(dmlops_planning* planni
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
     dmlops_tell_float(planning, &told.scalars, (double)desc->Exponent);
+    told.widened = 1;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37200,6 +37252,7 @@ static inline void dmlops_element_wise_recip_plan(dmlops_planning* planning, con
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -37218,6 +37271,7 @@ static inline void dmlops_element_wise_sin_plan(dmlops_planning* planning, const
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -37236,6 +37290,7 @@ static inline void dmlops_element_wise_sqrt_plan(dmlops_planning* planning, cons
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -37252,6 +37307,7 @@ static inline void dmlops_element_wise_subtract_plan(dmlops_planning* planning, 
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37270,6 +37326,7 @@ static inline void dmlops_element_wise_tan_plan(dmlops_planning* planning, const
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -37290,6 +37347,7 @@ static inline void dmlops_element_wise_threshold_plan(dmlops_planning* planning,
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Min);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -37308,6 +37366,7 @@ static inline void dmlops_element_wise_quantize_linear_plan(dmlops_planning* pla
     told.tensors.count = 4;
     dmlops_stand_in(&told.tensors);
     dmlops_tell_switch(planning, &told.switches, "HAS_ZERO_POINT", desc->ZeroPointTensor != NULL);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37326,6 +37385,7 @@ static inline void dmlops_element_wise_dequantize_linear_plan(dmlops_planning* p
     told.tensors.count = 4;
     dmlops_stand_in(&told.tensors);
     dmlops_tell_switch(planning, &told.switches, "HAS_ZERO_POINT", desc->ZeroPointTensor != NULL);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37343,6 +37403,7 @@ static inline void dmlops_activation_elu_plan(dmlops_planning* planning, const v
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37381,6 +37442,7 @@ static inline void dmlops_activation_hard_sigmoid_plan(dmlops_planning* planning
     dmlops_stand_in(&told.tensors);
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37396,6 +37458,7 @@ static inline void dmlops_activation_identity_plan(dmlops_planning* planning, co
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37413,6 +37476,7 @@ static inline void dmlops_activation_leaky_relu_plan(dmlops_planning* planning, 
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37431,6 +37495,7 @@ static inline void dmlops_activation_linear_plan(dmlops_planning* planning, cons
     dmlops_stand_in(&told.tensors);
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37467,6 +37532,7 @@ static inline void dmlops_activation_parameterized_relu_plan(dmlops_planning* pl
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37485,6 +37551,7 @@ static inline void dmlops_activation_parametric_softplus_plan(dmlops_planning* p
     dmlops_stand_in(&told.tensors);
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37500,6 +37567,7 @@ static inline void dmlops_activation_relu_plan(dmlops_planning* planning, const 
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37518,6 +37586,7 @@ static inline void dmlops_activation_scaled_elu_plan(dmlops_planning* planning, 
     dmlops_stand_in(&told.tensors);
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Gamma);
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37536,6 +37605,7 @@ static inline void dmlops_activation_scaled_tanh_plan(dmlops_planning* planning,
     dmlops_stand_in(&told.tensors);
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37551,6 +37621,7 @@ static inline void dmlops_activation_sigmoid_plan(dmlops_planning* planning, con
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37588,6 +37659,7 @@ static inline void dmlops_activation_softplus_plan(dmlops_planning* planning, co
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Steepness);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37603,6 +37675,7 @@ static inline void dmlops_activation_softsign_plan(dmlops_planning* planning, co
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37618,6 +37691,7 @@ static inline void dmlops_activation_tanh_plan(dmlops_planning* planning, const 
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -37635,6 +37709,7 @@ static inline void dmlops_activation_thresholded_relu_plan(dmlops_planning* plan
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -38381,6 +38456,7 @@ static inline void dmlops_slice_plan(dmlops_planning* planning, const void* desc
     list2.count = 0;
     dmlops_append(&list2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.arrays, &list2, 1);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -38396,6 +38472,7 @@ static inline void dmlops_cast_plan(dmlops_planning* planning, const void* descr
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -38424,6 +38501,7 @@ static inline void dmlops_split_plan(dmlops_planning* planning, const void* desc
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
     }
 }
@@ -38453,6 +38531,7 @@ static inline void dmlops_join_plan(dmlops_planning* planning, const void* descr
         dmlops_push(&let_begin, (at_d == (int64_t)desc->Axis ? (int64_t)let_start : (int64_t)0));
     }
     dmlops_tell_sizes(planning, &told.arrays, &let_begin, 1);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
     }
 }
@@ -38504,6 +38583,7 @@ static inline void dmlops_padding_plan(dmlops_planning* planning, const void* de
         dmlops_push(&list4, dmlops_divide(2147483647, (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)dmlops_max(dmlops_subtract(dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)), 2), 1) : (int64_t)dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)))));
     }
     dmlops_tell_sizes(planning, &told.arrays, &list4, 1);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -38526,6 +38606,7 @@ static inline void dmlops_value_scale_2d_plan(dmlops_planning* planning, const v
     dmlops_tell_float(planning, &told.scalars, let_second);
     const double let_third = ((int64_t)desc->ChannelCount == 3 ? (double)dmlops_float_entry(desc->Bias, desc->ChannelCount, 2) : (double)dmlops_float_entry(desc->Bias, desc->ChannelCount, 0));
     dmlops_tell_float(planning, &told.scalars, let_third);
+    told.widened = 1;
     dmlops_plan_map(planning, &told);
 }
 
@@ -38653,6 +38734,7 @@ static inline void dmlops_space_to_depth_plan(dmlops_planning* planning, const v
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -38678,6 +38760,7 @@ static inline void dmlops_depth_to_space_plan(dmlops_planning* planning, const v
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -38704,6 +38787,7 @@ static inline void dmlops_tile_plan(dmlops_planning* planning, const void* descr
         dmlops_push(&list2, dmlops_divide(2147483647, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
     dmlops_tell_sizes(planning, &told.arrays, &list2, 1);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -39316,6 +39400,7 @@ static inline void dmlops_element_wise_sign_plan(dmlops_planning* planning, cons
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -39331,6 +39416,7 @@ static inline void dmlops_element_wise_is_nan_plan(dmlops_planning* planning, co
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -39349,6 +39435,7 @@ static inline void dmlops_element_wise_erf_plan(dmlops_planning* planning, const
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -39367,6 +39454,7 @@ static inline void dmlops_element_wise_sinh_plan(dmlops_planning* planning, cons
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -39385,6 +39473,7 @@ static inline void dmlops_element_wise_cosh_plan(dmlops_planning* planning, cons
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -39403,6 +39492,7 @@ static inline void dmlops_element_wise_tanh_plan(dmlops_planning* planning, cons
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -39421,6 +39511,7 @@ static inline void dmlops_element_wise_asinh_plan(dmlops_planning* planning, con
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -39439,6 +39530,7 @@ static inline void dmlops_element_wise_acosh_plan(dmlops_planning* planning, con
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -39457,6 +39549,7 @@ static inline void dmlops_element_wise_atanh_plan(dmlops_planning* planning, con
     dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -39474,6 +39567,7 @@ static inline void dmlops_element_wise_if_plan(dmlops_planning* planning, const 
     told.over = 3;
     told.tensors.count = 4;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -39493,6 +39587,7 @@ static inline void dmlops_element_wise_add1_plan(dmlops_planning* planning, cons
     dmlops_tell_switch(planning, &told.switches, "ACTIVATION", dmlops_activation_type(desc->FusedActivation));
     dmlops_tell_float(planning, &told.scalars, dmlops_activation_parameter(desc->FusedActivation, 0));
     dmlops_tell_float(planning, &told.scalars, dmlops_activation_parameter(desc->FusedActivation, 1));
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -39510,6 +39605,7 @@ static inline void dmlops_activation_shrink_plan(dmlops_planning* planning, cons
     dmlops_stand_in(&told.tensors);
     dmlops_tell_float(planning, &told.scalars, (double)desc->Threshold);
     dmlops_tell_float(planning, &told.scalars, (double)desc->Bias);
+    told.widened = 1;
     dmlops_plan_map(planning, &told);
 }
 
@@ -39663,6 +39759,7 @@ static inline void dmlops_diagonal_matrix_plan(dmlops_planning* planning, const 
     dmlops_stand_in(&told.tensors);
     dmlops_tell_number(planning, &told.elements, 1, dmlops_enum(&OutputTensor->DataType), (double)desc->Value);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->Offset);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -39724,6 +39821,7 @@ static inline void dmlops_one_hot_plan(dmlops_planning* planning, const void* de
     list1.count = 0;
     dmlops_append(&list1, ValuesTensor->Sizes, ValuesTensor->DimensionCount, 0, ValuesTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -39803,6 +39901,7 @@ static inline void dmlops_element_wise_bit_shift_left_plan(dmlops_planning* plan
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -39819,6 +39918,7 @@ static inline void dmlops_element_wise_bit_shift_right_plan(dmlops_planning* pla
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -39835,6 +39935,7 @@ static inline void dmlops_element_wise_round_plan(dmlops_planning* planning, con
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
     dmlops_tell_switch(planning, &told.switches, "ROUNDING_MODE", dmlops_enum(&desc->RoundingMode));
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -39851,6 +39952,7 @@ static inline void dmlops_element_wise_is_infinity_plan(dmlops_planning* plannin
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
     dmlops_tell_switch(planning, &told.switches, "INFINITY_MODE", dmlops_enum(&desc->InfinityMode));
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -39867,6 +39969,7 @@ static inline void dmlops_element_wise_modulus_truncate_plan(dmlops_planning* pl
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -39883,6 +39986,7 @@ static inline void dmlops_element_wise_modulus_floor_plan(dmlops_planning* plann
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -39899,6 +40003,7 @@ static inline void dmlops_fill_value_constant_plan(dmlops_planning* planning, co
     told.tensors.count = 1;
     dmlops_stand_in(&told.tensors);
     dmlops_tell_element(planning, &told.elements, 1, dmlops_enum(&OutputTensor->DataType), &desc->Value);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -39925,6 +40030,7 @@ static inline void dmlops_fill_value_sequence_plan(dmlops_planning* planning, co
         dmlops_push(&let_pitch, dmlops_list_product(list1.values, list1.count));
     }
     dmlops_tell_sizes(planning, &told.arrays, &let_pitch, 1);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -39961,6 +40067,7 @@ static inline void dmlops_reverse_subsequences_plan(dmlops_planning* planning, c
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -40201,6 +40308,7 @@ static inline void dmlops_slice1_plan(dmlops_planning* planning, const void* des
     list4.count = 0;
     dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.arrays, &list4, 1);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -40242,6 +40350,7 @@ static inline void dmlops_depth_to_space1_plan(dmlops_planning* planning, const 
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -40271,6 +40380,7 @@ static inline void dmlops_space_to_depth1_plan(dmlops_planning* planning, const 
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
     dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -40969,6 +41079,7 @@ static inline void dmlops_element_wise_bit_and_plan(dmlops_planning* planning, c
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -40985,6 +41096,7 @@ static inline void dmlops_element_wise_bit_or_plan(dmlops_planning* planning, co
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -41001,6 +41113,7 @@ static inline void dmlops_element_wise_bit_xor_plan(dmlops_planning* planning, c
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -41016,6 +41129,7 @@ static inline void dmlops_element_wise_bit_not_plan(dmlops_planning* planning, c
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -41031,6 +41145,7 @@ static inline void dmlops_element_wise_bit_count_plan(dmlops_planning* planning,
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -41047,6 +41162,7 @@ static inline void dmlops_element_wise_logical_greater_than_or_equal_plan(dmlops
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -41063,6 +41179,7 @@ static inline void dmlops_element_wise_logical_less_than_or_equal_plan(dmlops_pl
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -41080,6 +41197,7 @@ static inline void dmlops_activation_celu_plan(dmlops_planning* planning, const 
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -41096,6 +41214,7 @@ static inline void dmlops_activation_relu_grad_plan(dmlops_planning* planning, c
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -41371,6 +41490,7 @@ static inline void dmlops_slice_grad_plan(dmlops_planning* planning, const void*
         dmlops_push(&list3, dmlops_divide(2147483647, dmlops_min(dmlops_abs(dmlops_signed_entry(desc->InputWindowStrides, desc->DimensionCount, at_d)), dmlops_entry(desc->InputWindowSizes, desc->DimensionCount, at_d))));
     }
     dmlops_tell_sizes(planning, &told.arrays, &list3, 1);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -41595,6 +41715,7 @@ static inline void dmlops_element_wise_atan_yx_plan(dmlops_planning* planning, c
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -41614,6 +41735,7 @@ static inline void dmlops_element_wise_clip_grad_plan(dmlops_planning* planning,
     dmlops_stand_in(&told.tensors);
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Min);
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Max);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -41630,6 +41752,7 @@ static inline void dmlops_element_wise_difference_square_plan(dmlops_planning* p
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -41816,6 +41939,7 @@ static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning
     dmlops_tell_switch(planning, &told.switches, "HAS_AZERO_POINT", desc->AZeroPointTensor != NULL);
     dmlops_tell_switch(planning, &told.switches, "HAS_BZERO_POINT", desc->BZeroPointTensor != NULL);
     dmlops_tell_switch(planning, &told.switches, "HAS_OUTPUT_ZERO_POINT", desc->OutputZeroPointTensor != NULL);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -42262,6 +42386,7 @@ static inline void dmlops_element_wise_clip1_plan(dmlops_planning* planning, con
     dmlops_tell_element(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), &desc->Min);
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
     dmlops_plan_map(planning, &told);
 }
 
@@ -42281,6 +42406,7 @@ static inline void dmlops_element_wise_clip_grad1_plan(dmlops_planning* planning
     dmlops_stand_in(&told.tensors);
     dmlops_tell_element(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), &desc->Min);
     dmlops_tell_element(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), &desc->Max);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -42331,6 +42457,7 @@ static inline void dmlops_padding1_plan(dmlops_planning* planning, const void* d
         dmlops_push(&list4, dmlops_divide(2147483647, (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)dmlops_max(dmlops_subtract(dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)), 2), 1) : (int64_t)dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)))));
     }
     dmlops_tell_sizes(planning, &told.arrays, &list4, 1);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -42346,6 +42473,7 @@ static inline void dmlops_element_wise_negate_plan(dmlops_planning* planning, co
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -42361,6 +42489,7 @@ static inline void dmlops_activation_gelu_plan(dmlops_planning* planning, const 
     told.over = 1;
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -42572,6 +42701,7 @@ static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const
     dmlops_tell_element(planning, &told.elements, 1, dmlops_enum(&OutputTensor->DataType), &desc->Value);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->DiagonalFillBegin);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->DiagonalFillEnd);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -44153,6 +44283,7 @@ static inline void dmlops_activation_swish_plan(dmlops_planning* planning, const
     told.tensors.count = 2;
     dmlops_stand_in(&told.tensors);
     dmlops_tell_float(planning, &told.scalars, (double)desc->SigmoidInputScale);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -44171,6 +44302,7 @@ static inline void dmlops_activation_hard_swish_plan(dmlops_planning* planning, 
     dmlops_stand_in(&told.tensors);
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
     dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -46101,6 +46233,7 @@ static inline void dmlops_quantize_plan(dmlops_planning* planning, const void* d
     told.tensors.count = 4;
     dmlops_stand_in(&told.tensors);
     dmlops_tell_switch(planning, &told.switches, "QUANTIZATION_TYPE", dmlops_enum(&desc->QuantizationType));
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -46119,6 +46252,7 @@ static inline void dmlops_dequantize_plan(dmlops_planning* planning, const void*
     told.tensors.count = 4;
     dmlops_stand_in(&told.tensors);
     dmlops_tell_switch(planning, &told.switches, "QUANTIZATION_TYPE", dmlops_enum(&desc->QuantizationType));
+    told.widened = 0;
     dmlops_plan_map(planning, &told);
 }
 
@@ -46605,6 +46739,15 @@ static inline void dmlops_say(dmlops_work* work, int64_t type) {
     case DMLOPS_REASON_MANY_ELEMENTS:
         snprintf(work->message, sizeof work->message, "%s computes a tensor of %lld elements; shaders count to 2**31", operator_name, (long long)work->number);
         break;
+    case DMLOPS_REASON_LACKS_16_BIT:
+        snprintf(work->message, sizeof work->message, "%s needs 16-bit types for these data types; the device lacks them", operator_name);
+        break;
+    case DMLOPS_REASON_LACKS_64_BIT:
+        snprintf(work->message, sizeof work->message, "%s needs 64-bit integers in shaders; the device lacks them", operator_name);
+        break;
+    case DMLOPS_REASON_LACKS_DOUBLES:
+        snprintf(work->message, sizeof work->message, "%s needs doubles for these data types; the device lacks them", operator_name);
+        break;
     }
 }
 
@@ -46631,6 +46774,8 @@ static inline size_t dmlops_plan_for(
     }
     if (dmlops_validate(desc, (DML_FEATURE_LEVEL)0x6400, NULL, 0) != 0) {
         dmlops_out_refuse(&planning, DMLOPS_REASON_INVALID, -1, 0);
+    } else if (dmlops_out_has(&planning, DMLOPS_CAPABILITY_LACKS_64_BIT)) {
+        dmlops_out_refuse(&planning, DMLOPS_REASON_LACKS_64_BIT, -1, 64);
     } else {
         dmlops_plan_any(&planning, type, desc->Desc);
     }

@@ -130,6 +130,7 @@ def operator(name: str) -> dict[str, Any]:
             for rule in described.RULES
         ],
         "support": {"level": str(NEWEST), "tensors": support(name, NEWEST)},
+        "requires": data.get("requires", []),
     }
 
 
@@ -182,12 +183,21 @@ def operator_text(name: str, style: Style = PLAIN) -> str:
             lines += [f"  {rule['rule']}{style.faint(_when(rule))}", f"      {rule['text']}"]
     lines += ["", style.strong(f"Support at feature level {one['support']['level']}")]
     lines += [f"  {line}" for line in _support_table(one["support"]["tensors"])]
+    lines += ["", style.strong("What its shader requires of a Direct3D 12 device")]
+    required = [("Int64ShaderOps", "all data types"), *map(_requirement, one["requires"])]
+    lines += [f"  {line}" for line in _table((), required)]
     return "\n".join(lines)
 
 
 def schema_text(of: str = "schema") -> str:
     """The JSON Schema of descriptions; "graph_schema" is that of graphs."""
     return (files(__package__) / f"{of}.json").read_text(encoding="utf-8")
+
+
+def _requirement(one: dict[str, Any]) -> tuple[str, str]:
+    tensor = f"{one['tensor']} of " if "tensor" in one else ""
+    member = f" with {one['member']}" if "member" in one else ""
+    return one["option"], f"{tensor}{' '.join(one['types'])}{member}"
 
 
 def _kind(member: dict[str, Any]) -> str:

@@ -93,13 +93,14 @@ class ElementFunction:
 
     All `element` arguments have the same type. `any` arguments can have any type, including FLOAT members;
     `float` arguments are FLOAT members or numbers, `int` ones integers, `activation` ones fused activations.
-    `of_integers`: it is also defined for integers.
+    `of_integers`: it is also defined for integers; `widens`: those are computed in double precision.
     """
 
     arguments: tuple[Literal["element", "any", "float", "int", "activation"], ...]
     meaning: str
     result: Literal["element", "bool", "int"] = "element"
     of_integers: bool = True
+    widens: bool = False
 
 
 def _unary(meaning: str) -> ElementFunction:
@@ -149,12 +150,13 @@ ELEMENT_FUNCTIONS: Mapping[str, ElementFunction] = {
     "pow": ElementFunction(
         ("element", "any"),
         "the first to the power of the second; for integers truncated toward 0, and exact if both are",
+        widens=True,
     ),
     "atan2": ElementFunction(("element", "element"), "angle of the point (second, first)", of_integers=False),
     "modulus_truncate": _binary("remainder with the sign of the dividend"),
     "modulus_floor": _binary("remainder with the sign of the divisor"),
     "scaled": ElementFunction(
-        ("element", "float", "float"), "x * scale + bias; for integer types truncated toward 0"
+        ("element", "float", "float"), "x * scale + bias; for integer types truncated toward 0", widens=True
     ),
     "is_nan": ElementFunction(("element",), "whether it is NaN", "bool", of_integers=False),
     "is_infinity": ElementFunction(("element",), "whether it is infinite", "bool", of_integers=False),

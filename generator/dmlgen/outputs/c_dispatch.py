@@ -19,7 +19,7 @@ from dmlgen.outputs.hlsl import map_params, tensor_of
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
 from dmlgen.outputs.hlsl_definition.shader import definition_params
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
-from dmlgen.outputs.uniforms import Uniforms, macro, plain, tensors_read, uniforms_of
+from dmlgen.outputs.uniforms import Uniforms, macro, plain, tensors_read, uniforms_of, widened
 from dmlgen.plans.functions import declarations, definition, head, wrapped
 from dmlgen.plans.model import INT, Enumeration, ListOf, Plans, Record, Scalar
 from dmlgen.plans.params import params_of
@@ -331,6 +331,7 @@ def _map(
         for number, entry in enumerate(entries)
     ]
     printer.tell(uniforms, bool(moves(operator)))
+    printer.tell_role("widened", INT, widened(schedule, entries[:-1]))
     over = operator.member[schedule.over]
     of_first, of_blocks = (
         sum(1 << entries.index(entry) for entry in some) for some in (single(schedule), blocked(schedule))

@@ -14,7 +14,7 @@ from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.python_printer import PythonPrinter
 from dmlgen.outputs.python_rules import Assignments, assignments_of, constants_of, used_definitions
 from dmlgen.outputs.render import Templates
-from dmlgen.outputs.uniforms import loads, macro, plain, tensors_read, uniforms_of
+from dmlgen.outputs.uniforms import loads, macro, plain, tensors_read, uniforms_of, widened
 from dmlgen.registry import Definition, Operator, Registry, Stage
 from dmlgen.schedules.aligned import blocked, is_aligned, single
 from dmlgen.schedules.gelu import gelu_of
@@ -42,6 +42,7 @@ class ComputeView:
     place: FunctionView | None
     uniforms: Mapping[str, Assignments]
     uniform_assignments: Assignments
+    widened: str  # tensors whose integers are computed in double precision, as bits; "" if there are none
     moves: tuple[str, ...]
     bits: tuple[str, ...]
     aligned: bool
@@ -154,6 +155,8 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
         for kind, group in groups.items()
     }
     uniform = [node for group in groups.values() for node in group.values()]
+    inputs = tensors_read(operator, schedule.expressions)
+    of_doubles = widened(schedule, inputs)
     roles = tuple(
         (name, f'"{node.name}"' if isinstance(node, ir.Tensor | ir.Tensors) else printer.print(node))
         for name, node in schedule.roles.items()
@@ -171,12 +174,13 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
         place=where,
         uniforms=told,
         uniform_assignments=_assigned(printer, definitions, uniform),
+        widened="" if of_doubles == ir.Number(0, ir.INT) else printer.print(of_doubles),
         moves=moves(operator),
         bits=bits(operator),
         aligned=schedule.value is not None and is_aligned(schedule),
         single=single(schedule),
         blocked=blocked(schedule),
-        inputs={name: macro(plain(name)) for name in tensors_read(operator, schedule.expressions)},
+        inputs={name: macro(plain(name)) for name in inputs},
         output_macro=macro(plain(schedule.output)),
         limited={name: macro(plain(name)) for name in limited(operator)},
         role_assignments=_assigned(printer, definitions, list(schedule.roles.values())),

@@ -18,6 +18,7 @@ from dmlgen.outputs.c_types import c_type
 from dmlgen.outputs.counterparts import counterparts_value
 from dmlgen.outputs.python_rules import used_definitions
 from dmlgen.outputs.render import Templates
+from dmlgen.outputs.requirements import requirements
 from dmlgen.registry import (
     AlgorithmUse,
     BindingRule,
@@ -279,6 +280,7 @@ def _operator(
         inferences=[_inference(one) for one in operator.inferences],
         data=[{"id": one.id, "tensor": one.tensor, "text": one.text.plain} for one in operator.data],
         compute=_compute(operator.defines, operator.algorithm),
+        requires=[_filled(**vars(one)) for one in requirements(registry, operator)],
         errata=[_erratum(one) for one in operator.errata],
     )
 

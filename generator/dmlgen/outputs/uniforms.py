@@ -7,10 +7,11 @@ compiled for them; the rest are constants of the dispatch.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from dmlgen.expr import ir
+from dmlgen.expr.functions import ELEMENT_FUNCTIONS
 from dmlgen.names import shader_macro, shader_variable
 from dmlgen.registry import Operator
 from dmlgen.schedules.aligned import is_aligned, is_first
@@ -112,6 +113,38 @@ def uniforms_of(schedule: Schedule) -> Uniforms:
     if schedule.value is not None and schedule.place is None and is_aligned(schedule):
         found.arrays.clear()  # planners know blocks from the sizes of tensors
     return found
+
+
+def widened(schedule: Schedule, tensors: Sequence[str]) -> ir.Expr:
+    """The tensors, as bits, whose integers shaders compute in double precision; this may depend on whether
+    members are present."""
+    masks: dict[ir.Expr | None, int] = {}
+
+    def visit(node: ir.Expr, test: ir.Expr | None) -> None:
+        match node:
+            case ir.Call(function=name, arguments=(x, *_)) if (
+                name in ELEMENT_FUNCTIONS and ELEMENT_FUNCTIONS[name].widens and x.type.name in tensors
+            ):
+                masks[test] = masks.get(test, 0) | 1 << tensors.index(x.type.name)
+            case ir.Conditional(test=condition, then=then) if test is None and not ir.varies(condition):
+                visit(then, condition)
+                visit(node.otherwise, None)
+                return
+        for part in ir.children(node):
+            visit(part, test)
+
+    for expression in schedule.expressions:
+        visit(expression, None)
+    tests = [test for test in masks if test is not None]
+
+    def mask(place: int, found: int) -> ir.Expr:
+        if place == len(tests):
+            return ir.Number(found, ir.INT)
+        test = tests[place]
+        there, absent = mask(place + 1, found | masks[test]), mask(place + 1, found)
+        return there if there == absent else ir.Conditional(test, there, absent)
+
+    return mask(0, masks.get(None, 0))
 
 
 def reciprocal_of(name: str) -> str:

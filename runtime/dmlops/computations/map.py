@@ -22,13 +22,15 @@ class Uniforms(NamedTuple):
     """What a shader is told about a description, by the names used in the shader.
 
     Switches become macros; elements are numbers of a tensor's type, scalars are integers and floats, and
-    arrays have one entry per dimension.
+    arrays have one entry per dimension. `widened` has a bit for each input whose integers the shader computes
+    in double precision.
     """
 
     switches: Mapping[str, int] = _NONE
     elements: Mapping[str, Any] = _NONE
     scalars: Mapping[str, int | float] = _NONE
     arrays: Mapping[str, tuple[int, ...]] = _NONE
+    widened: int = 0
 
 
 @dataclass(frozen=True)

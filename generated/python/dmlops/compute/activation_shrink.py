@@ -35,6 +35,7 @@ def uniforms(desc: Any) -> Uniforms:
             "threshold": f.single(desc.Threshold),
             "bias": f.single(desc.Bias),
         },
+        widened=1,
     )
 
 

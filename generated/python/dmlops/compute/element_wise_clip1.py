@@ -49,6 +49,7 @@ def uniforms(desc: Any) -> Uniforms:
             "scaleBiasScale": f.single(f.part(desc.ScaleBias, "Scale")),
             "scaleBiasBias": f.single(f.part(desc.ScaleBias, "Bias")),
         },
+        widened=1 if desc.ScaleBias is not None else 0,
     )
 
 

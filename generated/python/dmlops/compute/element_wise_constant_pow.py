@@ -42,6 +42,7 @@ def uniforms(desc: Any) -> Uniforms:
             "scaleBiasBias": f.single(f.part(desc.ScaleBias, "Bias")),
             "exponent": f.single(desc.Exponent),
         },
+        widened=1,
     )
 
 

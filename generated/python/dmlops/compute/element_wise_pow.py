@@ -41,6 +41,7 @@ def uniforms(desc: Any) -> Uniforms:
             "scaleBiasScale": f.single(f.part(desc.ScaleBias, "Scale")),
             "scaleBiasBias": f.single(f.part(desc.ScaleBias, "Bias")),
         },
+        widened=1,
     )
 
 

@@ -38,6 +38,7 @@ def uniforms(desc: Any) -> Uniforms:
             "second": second,
             "third": third,
         },
+        widened=1,
     )
 
 

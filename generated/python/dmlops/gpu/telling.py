@@ -27,6 +27,7 @@ from ..tensor import TensorDesc
 from . import movement
 from .defining import Defining, absent, arrays, bits, pair, places, told_of
 from .memory import buffer_size
+from .plans.capabilities import Capability
 from .plans.defined import Definition, DefinitionShader
 from .plans.definition import plan_definition
 from .plans.elementwise import Map, plan_map
@@ -66,7 +67,9 @@ PLANNERS: Mapping[str, Callable[[Planning, Definition, DefinitionShader], None]]
 
 
 def plan(out: Planning, computation: Any) -> None:
-    """Plans a computation. Raises Refused for what the shaders cannot do."""
+    """Plans a computation. Raises Refused for what the shaders, or the device, cannot do."""
+    if out.has(Capability.LACKS_64_BIT):
+        out.refuse(Reason.LACKS_64_BIT, NO_MEMBER, 64)
     _refuse_long_arrays(out, computation.desc)
     if isinstance(computation, Defined):
         _plan_definitions(out, computation)
@@ -228,6 +231,7 @@ def _map(computation: MapComputation, number: int, uniforms: Uniforms) -> Map:
         over,
         single,
         blocked,
+        uniforms.widened,
         tensors,
         [Switch(name, int(value)) for name, value in uniforms.switches.items()],
         elements,

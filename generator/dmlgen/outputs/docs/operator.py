@@ -14,6 +14,7 @@ from dmlgen.outputs.c_types import c_type
 from dmlgen.outputs.counterparts import named
 from dmlgen.outputs.docs import computes, example, support
 from dmlgen.outputs.docs.formula import code
+from dmlgen.outputs.requirements import Requirement, requirements
 from dmlgen.registry import Definition, FeatureLevel, Inference, Member, Operator, Registry, Rule
 from dmlgen.sentence import sentence
 from dmlgen.show import condition_text
@@ -61,10 +62,11 @@ class Elsewhere:
 
 @dataclass(frozen=True)
 class Shader:
-    """A shader's file, and its own description."""
+    """A shader's file, its own description, and what it requires of a device."""
 
     path: str
     text: str
+    requires: tuple[Requirement, ...]
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ class Operators:
             inferences=tuple(map(_inference, operator.inferences)),
             parts=computes.parts(operator),
             algorithm="" if operator.algorithm is None else operator.algorithm.name,
-            shader=self._shader(operator),
+            shader=self._shader(registry, operator),
             snippets=() if minimal is None else example.snippets(registry, operator, minimal),
             level="" if minimal is None else minimal["feature_level"],
             fusable=tuple(registry.fusable(operator).items()) if fuses else (),
@@ -148,13 +150,13 @@ class Operators:
             related=tuple(one for one in family if one is not operator and one not in versions),
         )
 
-    def _shader(self, operator: Operator) -> Shader:
+    def _shader(self, registry: Registry, operator: Operator) -> Shader:
         """The shader's own description: the comment above its first line of code."""
         path = f"hlsl/{operator.slug}.hlsl"
         lines = self._shaders[path].decode().partition("\n\n")[0].splitlines()
         comment = [line.removeprefix("//").removeprefix(" ") for line in lines]
         start = comment.index("") + 1
-        return Shader(path, "\n".join(comment[start:]))
+        return Shader(path, "\n".join(comment[start:]), requirements(registry, operator))
 
 
 def _families(registry: Registry) -> dict[str, list[Operator]]:

@@ -238,7 +238,7 @@ def shader_of(
     return DefinitionShader(
         operator=operator.name,
         summary=operator.summary,
-        moves=_taken_as_bits(operator, defines),
+        moves=taken_as_bits(operator, defines),
         inputs=printer.inputs,
         outputs=printer.outputs,
         held=tuple(printer.held),
@@ -300,7 +300,7 @@ def _one_by_one(operator: Operator, name: str, value: ir.Expr) -> tuple[str, ir.
     return (name if operator.member[name].count else ""), None, value
 
 
-def _taken_as_bits(operator: Operator, defines: OutputDefinitions) -> tuple[str, ...]:
+def taken_as_bits(operator: Operator, defines: OutputDefinitions) -> tuple[str, ...]:
     """The tensors whose elements are treated as raw bits."""
     of_bits = tensors_of_bits([*(one.value for one in defines.tensors), *defines.outputs.values()])
     inputs = [name for name in tensors_read(operator, defines.whole) if name in of_bits]

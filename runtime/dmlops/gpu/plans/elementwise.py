@@ -42,7 +42,7 @@ from .tuning import (
     PATCH_HEIGHT,
     PATCH_WIDTH,
 )
-from .types import define_tensor
+from .types import check_type, define_tensor
 
 
 class Map(NamedTuple):
@@ -50,7 +50,8 @@ class Map(NamedTuple):
 
     `tensors` are its inputs, followed by its output; `over` is the number of the tensor whose elements it
     visits. Of tensors that are `single`, as bits, only the first element is read; those that are `blocked`
-    have one element for each block of the output. `elements` are numbers of a tensor's type, two words each.
+    have one element for each block of the output; integers of those that are `widened` are computed in double
+    precision. `elements` are numbers of a tensor's type, two words each.
     `arrays` have a number for each dimension; in an aligned shader, these are the coordinate in the output at
     which the visited tensor starts.
     """
@@ -59,6 +60,7 @@ class Map(NamedTuple):
     over: int
     single: int
     blocked: int
+    widened: int
     tensors: Tensors
     switches: Switches
     elements: Words
@@ -85,7 +87,9 @@ def plan_map(out: Planning, told: Map) -> None:
             check_span(out, tensor)
     for switch in told.switches:
         out.define(switch.name, switch.value)
-    for tensor in told.tensors:
+    for place, tensor in enumerate(told.tensors):
+        if told.widened >> place & 1 == 1 and not tensor.is_float:
+            check_type(out, 64, True)
         define_tensor(out, tensor)
         bind(out, tensor)
     for tensor in told.tensors:

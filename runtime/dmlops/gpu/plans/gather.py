@@ -24,6 +24,7 @@ from .planning import Planning
 from .reasons import Reason
 from .told import MAX_RANK, NO_MEMBER, Lookup, Lookups, Movement, Read, Tensor, Written
 from .tuning import GATHER_BITS, GATHER_THREADS, GATHER_UNROLL, STRIP_BYTES, TUPLE_VECTOR
+from .types import check_type
 
 INPUT = 0  # the strides of a loop, in the order of the tensors
 INDICES = 1
@@ -203,6 +204,7 @@ def plan_gather(out: Planning, told: Gather) -> None:
     vectors.append(in_steps(inner, vector))
     count = repeats(vectors)
     groups = grid(out, ceil_div(count, unroll), GATHER_THREADS, unroll)
+    check_type(out, 8 * moved.bytes, False)
     out.define("ELEMENT_SIZE", moved.bytes)
     out.define("INDEX_SIZE", told.indices.bits // 8)
     out.define("INDEX_SIGNED", int(told.indices.is_signed))

@@ -25,6 +25,9 @@ class Reason(IntEnum):
     ROOM = 14
     MANY_ELEMENTS = 15
     DEVICE = 16
+    LACKS_16_BIT = 17
+    LACKS_64_BIT = 18
+    LACKS_DOUBLES = 19
 
 
 TEXTS = {
@@ -46,5 +49,8 @@ TEXTS = {
     Reason.ROOM: "{operator} needs a larger plan than there is room for",
     Reason.MANY_ELEMENTS: "{operator} computes a tensor of {number} elements; shaders count to 2**31",
     Reason.DEVICE: "the device cannot run it",
+    Reason.LACKS_16_BIT: "{operator} needs 16-bit types for these data types; the device lacks them",
+    Reason.LACKS_64_BIT: "{operator} needs 64-bit integers in shaders; the device lacks them",
+    Reason.LACKS_DOUBLES: "{operator} needs doubles for these data types; the device lacks them",
 }
 """What a reason says: `member` is the member concerned, `activation` the operator type `number`."""

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+from .capabilities import Capability
 from .planning import Planning
-from .told import Tensor
+from .reasons import Reason
+from .told import NO_MEMBER, Tensor
 
 
 def stored_type(bits: int, is_float: bool, is_signed: bool) -> str:
@@ -28,8 +30,17 @@ def value_type(bits: int, is_float: bool, is_signed: bool) -> str:
     return "uint4" if bits == 128 else "uint64_t" if bits == 64 else "uint"
 
 
+def check_type(out: Planning, bits: int, is_float: bool) -> None:
+    """Refuses a type that shaders use as such, if the device lacks it. It has 64-bit integers, or no plan."""
+    if bits == 16 and out.has(Capability.LACKS_16_BIT):
+        out.refuse(Reason.LACKS_16_BIT, NO_MEMBER, bits)
+    if bits == 64 and is_float and out.has(Capability.LACKS_DOUBLES):
+        out.refuse(Reason.LACKS_DOUBLES, NO_MEMBER, bits)
+
+
 def define_type(out: Planning, macro: str, bits: int, is_float: bool, is_signed: bool) -> None:
     """The macros of a type."""
+    check_type(out, bits, is_float)
     out.define_text(f"{macro}_STORED", stored_type(bits, is_float, is_signed))
     out.define(f"{macro}_BITS", bits)
     out.define_text(f"{macro}_VALUE", value_type(bits, is_float, is_signed))

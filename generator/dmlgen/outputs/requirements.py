@@ -1,0 +1,72 @@
+"""What shaders require of a device, by data type: options of Direct3D 12, as planners refuse devices without
+them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dmlgen.expr import ir
+from dmlgen.outputs.compute import bits, moves
+from dmlgen.outputs.hlsl_definition.shader import taken_as_bits
+from dmlgen.outputs.uniforms import tensors_read, widened
+from dmlgen.registry import EnumEntry, Operator, Registry
+
+SHORT, DOUBLES = "Native16BitShaderOpsSupported", "DoublePrecisionFloatShaderOps"
+MOVING = frozenset({"gather", "scatter", "top_k", "nonzero"})  # forms that take all floats as bits
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """An option that data types need: of any tensor, or only of `tensor`; `member`: if that is present."""
+
+    option: str
+    types: tuple[str, ...]
+    tensor: str | None = None
+    member: str | None = None
+
+
+def requirements(registry: Registry, operator: Operator) -> tuple[Requirement, ...]:
+    """All of an operator, apart from 64-bit integers (Int64ShaderOps): shaders compute places with them."""
+    types: dict[str, list[EnumEntry]] = {}
+    for row in (row for table in operator.support.values() for row in table):
+        types.setdefault(row.tensor, []).extend(registry.data_type[name] for name in row.types)
+    computed = [one for name, some in types.items() if name not in _taken_as_bits(operator) for one in some]
+    every = [one for some in types.values() for one in some]
+    found = [
+        Requirement(SHORT, _names(one for one in every if one.bits == 16)),
+        Requirement(DOUBLES, _names(one for one in computed if one.bits == 64 and one.kind == "float")),
+        *_widened(operator, types),
+    ]
+    return tuple(one for one in found if one.types)
+
+
+def _widened(operator: Operator, types: dict[str, list[EnumEntry]]) -> Iterator[Requirement]:
+    """Of tensors whose integers are computed in double precision."""
+    schedule = operator.schedule
+    if schedule is None or schedule.form != "map":
+        return
+    tensors = tensors_read(operator, schedule.expressions)
+    match widened(schedule, tensors):
+        case ir.Number(value=mask):
+            member = None
+        case ir.Conditional(ir.Present(ir.Member(name=member)), ir.Number(value=mask)):
+            pass
+    for place, name in enumerate(tensors):
+        if int(mask) >> place & 1:
+            yield Requirement(
+                DOUBLES, _names(one for one in types[name] if one.kind != "float"), name, member
+            )
+
+
+def _taken_as_bits(operator: Operator) -> tuple[str, ...]:
+    """The tensors of which only the size of elements matters."""
+    if operator.defines is not None and operator.is_generic:
+        return taken_as_bits(operator, operator.defines)
+    if operator.schedule is None or operator.schedule.form in MOVING:
+        return tuple(member.name for member in operator.members if member.is_tensor)
+    return (*moves(operator), *bits(operator))
+
+
+def _names(types: Iterator[EnumEntry]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.name for one in types))
