@@ -46,7 +46,7 @@ def descriptions() -> Iterator[Any]:
 
 
 def library(folder: Path) -> Any:
-    """The planner in C, optimised; None without a compiler."""
+    """The planner in C, optimized; None without a compiler."""
     compiler = shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         return None

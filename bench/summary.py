@@ -155,7 +155,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
 
 
 def filled(page: str) -> str:
-    """The page with its tables made anew."""
+    """The page with its tables made again."""
     return re.sub(
         r"(<!-- bench: (\w+) -->\n).*?(?=<!-- end -->)",
         lambda found: f"{found[1]}\n{TABLES[found[2]]()}\n\n",

@@ -1,4 +1,4 @@
-"""Collects what public pages on operators state into a table: tests/data/facts/pages.jsonl.
+"""Collects what documentation pages on operators state into a table: tests/data/facts/pages.jsonl.
 
     python scripts/collect_pages.py FOLDER > tests/data/facts/pages.jsonl
 

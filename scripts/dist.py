@@ -26,7 +26,7 @@ RELEASED = ("LICENSE", "CMakeLists.txt", "cmake", "generated/include", "generate
 
 
 def main(target: Path) -> None:
-    """Fills the folder anew."""
+    """Fills the folder again."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     for name, project in {"dmlgen": ROOT, "dmlops": ROOT / "generated/python"}.items():

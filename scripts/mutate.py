@@ -4,7 +4,7 @@
 
 Works on a clone of HEAD in a temporary folder, without pages and headers that may lie beside the checkout.
 Each mutation is first linted and held against the tables in tests/data/facts, alone. Those that pass both are
-applied in batches of different operators: the clone is generated anew and the tests run once for a batch. A
+applied in batches of different operators: the clone is generated again and the tests run once for a batch. A
 failing test whose id has the operator's name notices the mutation; one without a name is counted for none.
 
 What is printed is a lower bound of what tests notice: only the test files given are run.

@@ -91,7 +91,7 @@ SPOILS = [
     Spoil("own step in a shared name", RECURRENT, "T[[at[0] - 1] + at[1:]]", "T[[at[0] - 0] + at[1:]]", "recurrence", "T[[at[0] - 0", "Hidden", GRU),
     Spoil("step of data", GRU, "Hidden[[at[0] - 1, at[1], at[2], k]]", "Hidden[[steps(at[2]), at[1], at[2], k]]", "recurrence", "Hidden[[steps"),
     Spoil("below at the same step", GRU, "0 if at[0] == 0 or not running", "Hidden[at] if at[0] == 0 or not running", "recurrence", "Hidden[at] if", "Reset"),
-    Spoil("steps of a neighbour", GRU, "sizes: states", "sizes: \"[SequenceLength, DirectionCount, BatchSize, HiddenSize]\"", "recurrence", ">-\n        begin", "Reset, its neighbour"),
+    Spoil("steps of a neighbour", GRU, "sizes: states", "sizes: \"[SequenceLength, DirectionCount, BatchSize, HiddenSize]\"", "recurrence", ">-\n        begin", "Reset, its neighbor"),
     Spoil("kernel", CLIP, "  outputs:\n", "  kernel: map\n  outputs:\n", "unknown-key", "kernel"),
 ]  # fmt: skip
 

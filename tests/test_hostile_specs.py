@@ -37,7 +37,7 @@ NASTY = [
     "| a | `b` <script> [c](d) |",
     """</script><script>alert(1)</script> --> ]]> <b class="x' on=y> &amp; "</textarea></title>""",
 ]
-FREE = {"summary", "because", "says", "broken_by", "where", "holds", "text", "name"}
+FREE = {"summary", "because", "says", "unspecified", "broken_by", "where", "holds", "text", "name"}
 IN_BRACES = {
     "because",
     "says",

@@ -39,6 +39,7 @@ FREE = {
     "summary",
     "because",
     "says",
+    "unspecified",
     "where",
     "holds",
     "text",

@@ -645,7 +645,7 @@ List Entries(List c)
     return result;
 }
 
-REAL_VALUE Centred(List c)
+REAL_VALUE Centered(List c)
 {
     return (REAL_VALUE)ReadInput(c) - (REAL_VALUE)ReadMean(Entries(c));
 }
@@ -664,7 +664,7 @@ REAL_VALUE SumOf2(List at)
         [loop]
         for (r.entries[rRow] = rFirst.entries[rRow]; r.entries[rRow] < rEnd; r.entries[rRow]++)
         {
-            result += (REAL_VALUE)ReadInputGradient(Over(at, r)) * Centred(Over(at, r));
+            result += (REAL_VALUE)ReadInputGradient(Over(at, r)) * Centered(Over(at, r));
         }
     }
     return result;

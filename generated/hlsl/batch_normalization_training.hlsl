@@ -12,7 +12,7 @@
 // outputs. Each thread computes one element, given its coordinate in that tensor. Sizes and strides are in elements.
 //
 //   PASS       what the pass writes:
-//              0 Mean, Centre, Variance
+//              0 Mean, Center, Variance
 //              1 OutputTensor
 //              2 OutputMeanTensor
 //              3 OutputVarianceTensor
@@ -28,7 +28,7 @@
 //   LANES      threads that share a row: a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one row
 //   SPLIT      0 if groups reduce whole rows; 1 if they reduce parts of rows, in several dispatches
-//   TURN       with SPLIT, what a dispatch computes: 0 partial sums for rowMean, rowCentre, rowVariance, ofRow0, 1
+//   TURN       with SPLIT, what a dispatch computes: 0 partial sums for rowMean, rowCenter, rowVariance, ofRow0, 1
 //              outputs; they go to scratch and are added up by later dispatches; 0 without SPLIT
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
@@ -189,12 +189,12 @@ struct Dimension
     int4 outputVarianceSizes[2];
     int4 outputVarianceStrides[2];
     int4 keptMeanSizes[2];
-    int4 keptCentreSizes[2];
+    int4 keptCenterSizes[2];
     int4 keptVarianceSizes[2];
     int4 extent[2];
     Activation activations[ACTIVATION_COUNT];
     int keptMeanFirst;
-    int keptCentreFirst;
+    int keptCenterFirst;
     int keptVarianceFirst;
     int product;
     float epsilon;
@@ -232,7 +232,7 @@ struct Dimension
     int4 outputVarianceSizes[2];
     int4 outputVarianceStrides[2];
     int4 keptMeanSizes[2];
-    int4 keptCentreSizes[2];
+    int4 keptCenterSizes[2];
     int4 keptVarianceSizes[2];
     int4 extent[2];
     Activation activations[ACTIVATION_COUNT];
@@ -240,7 +240,7 @@ struct Dimension
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int keptMeanFirst;
-    int keptCentreFirst;
+    int keptCenterFirst;
     int keptVarianceFirst;
     int product;
     float epsilon;
@@ -934,16 +934,16 @@ void WriteKeptMean(uint number, REAL_VALUE entry)
 #endif
 }
 
-REAL_VALUE ReadKeptCentre(List at)
+REAL_VALUE ReadKeptCenter(List at)
 {
     uint place = 0;
     [unroll]
-    for (int d = 0; d < KEPT_CENTRE_SIZES_LENGTH; d++)
+    for (int d = 0; d < KEPT_CENTER_SIZES_LENGTH; d++)
     {
-        const int size = keptCentreSizes[d / 4][d % 4];
+        const int size = keptCenterSizes[d / 4][d % 4];
         place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptCentreFirst + place * (REAL_BITS / 32);
+    place = (uint)keptCenterFirst + place * (REAL_BITS / 32);
 #if REAL_BITS == 64
     return asdouble(scratch[place], scratch[place + 1]);
 #else
@@ -951,9 +951,9 @@ REAL_VALUE ReadKeptCentre(List at)
 #endif
 }
 
-void WriteKeptCentre(uint number, REAL_VALUE entry)
+void WriteKeptCenter(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptCentreFirst + number * (REAL_BITS / 32);
+    const uint place = (uint)keptCenterFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
@@ -1171,14 +1171,14 @@ REAL_VALUE Count()
     return Convert(product, (REAL_VALUE)0);
 }
 
-REAL_VALUE Centre(List at)
+REAL_VALUE Center(List at)
 {
     return ReadKeptMean(at);
 }
 
 REAL_VALUE Deviation(List at, List c)
 {
-    return (REAL_VALUE)ReadInput(c) - ReadKeptCentre(at);
+    return (REAL_VALUE)ReadInput(c) - ReadKeptCenter(at);
 }
 
 REAL_VALUE SumOf2(List at)
@@ -1553,11 +1553,11 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     const float rowMean = total0 / Convert(product2, (REAL_VALUE)0);
-    const float rowCentre = rowMean;
+    const float rowCenter = rowMean;
 
     float total1 = 0;
     float differences = 0;
-    float centre = rowCentre;
+    float centre = rowCenter;
 #if SPLIT && TURN == 0
     centre = total0 / ElementsOf(number % partCount);
 #endif
@@ -1750,9 +1750,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Numbered(first + item);
-#if PASS == 0  // Mean, Centre, Variance
+#if PASS == 0  // Mean, Center, Variance
     WriteKeptMean(first + item, SumOf(at) / Count());
-    WriteKeptCentre(first + item, Centre(at));
+    WriteKeptCenter(first + item, Center(at));
     WriteKeptVariance(first + item, SumOf2(at) / Count());
 #elif PASS == 1  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate(Spread(at)

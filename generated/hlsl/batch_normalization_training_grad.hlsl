@@ -706,7 +706,7 @@ List Entries(List c)
     return result;
 }
 
-REAL_VALUE Centred(List c)
+REAL_VALUE Centered(List c)
 {
     return (REAL_VALUE)ReadInput(c) - (REAL_VALUE)ReadMean(Entries(c));
 }
@@ -725,7 +725,7 @@ REAL_VALUE SumOf2(List at)
         [loop]
         for (r.entries[rRow] = rFirst.entries[rRow]; r.entries[rRow] < rEnd; r.entries[rRow]++)
         {
-            result += (REAL_VALUE)ReadInputGradient(Over(at, r)) * Centred(Over(at, r));
+            result += (REAL_VALUE)ReadInputGradient(Over(at, r)) * Centered(Over(at, r));
         }
     }
     return result;
@@ -1261,7 +1261,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #elif PASS == 1  // OutputGradientTensor
     WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(Spread(at) * Rate(at)
         * ((REAL_VALUE)ReadInputGradient(at) - ReadKeptSlope(Here(at)) / Count()
-        - Centred(at) * ReadKeptTilt(Here(at)) / Count() / (Spread2(at) + (REAL_VALUE)epsilon)), OUTPUT_GRADIENT_BITS));
+        - Centered(at) * ReadKeptTilt(Here(at)) / Count() / (Spread2(at) + (REAL_VALUE)epsilon)),
+        OUTPUT_GRADIENT_BITS));
 #elif PASS == 2  // OutputScaleGradientTensor
     WriteOutputScaleGradient(at, (OUTPUT_SCALE_GRADIENT_VALUE)RoundingOnce(ReadKeptTilt(at) * Rate(at),
         OUTPUT_SCALE_GRADIENT_BITS));

@@ -12,7 +12,7 @@
 // outputs. Each thread computes one element, given its coordinate in that tensor. Sizes and strides are in elements.
 //
 //   PASS       what the pass writes:
-//              0 Mean, Centre, Variance
+//              0 Mean, Center, Variance
 //              1 OutputTensor
 //              2 OutputTensor, by rows, each shared by LANES threads that reduce sums in shared memory
 // In pass 2 only; adjacent dimensions are merged where a single stride covers both in every tensor:
@@ -25,7 +25,7 @@
 //   LANES      threads that share a row: a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one row
 //   SPLIT      0 if groups reduce whole rows; 1 if they reduce parts of rows, in several dispatches
-//   TURN       with SPLIT, what a dispatch computes: 0 partial sums for rowMean, rowCentre, rowVariance, ofRow0, 1
+//   TURN       with SPLIT, what a dispatch computes: 0 partial sums for rowMean, rowCenter, rowVariance, ofRow0, 1
 //              outputs; they go to scratch and are added up by later dispatches; 0 without SPLIT
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
@@ -160,13 +160,13 @@ struct Dimension
     int4 outputSizes[2];
     int4 outputStrides[2];
     int4 keptMeanSizes[2];
-    int4 keptCentreSizes[2];
+    int4 keptCenterSizes[2];
     int4 keptVarianceSizes[2];
     int4 axes[2];
     int4 extent[2];
     Activation activations[ACTIVATION_COUNT];
     int keptMeanFirst;
-    int keptCentreFirst;
+    int keptCenterFirst;
     int keptVarianceFirst;
     int len;
     int product;
@@ -198,7 +198,7 @@ struct Dimension
     int4 outputSizes[2];
     int4 outputStrides[2];
     int4 keptMeanSizes[2];
-    int4 keptCentreSizes[2];
+    int4 keptCenterSizes[2];
     int4 keptVarianceSizes[2];
     int4 axes[2];
     int4 extent[2];
@@ -207,7 +207,7 @@ struct Dimension
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int keptMeanFirst;
-    int keptCentreFirst;
+    int keptCenterFirst;
     int keptVarianceFirst;
     int len;
     int product;
@@ -847,16 +847,16 @@ void WriteKeptMean(uint number, REAL_VALUE entry)
 #endif
 }
 
-REAL_VALUE ReadKeptCentre(List at)
+REAL_VALUE ReadKeptCenter(List at)
 {
     uint place = 0;
     [unroll]
-    for (int d = 0; d < KEPT_CENTRE_SIZES_LENGTH; d++)
+    for (int d = 0; d < KEPT_CENTER_SIZES_LENGTH; d++)
     {
-        const int size = keptCentreSizes[d / 4][d % 4];
+        const int size = keptCenterSizes[d / 4][d % 4];
         place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptCentreFirst + place * (REAL_BITS / 32);
+    place = (uint)keptCenterFirst + place * (REAL_BITS / 32);
 #if REAL_BITS == 64
     return asdouble(scratch[place], scratch[place + 1]);
 #else
@@ -864,9 +864,9 @@ REAL_VALUE ReadKeptCentre(List at)
 #endif
 }
 
-void WriteKeptCentre(uint number, REAL_VALUE entry)
+void WriteKeptCenter(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptCentreFirst + number * (REAL_BITS / 32);
+    const uint place = (uint)keptCenterFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
@@ -1092,7 +1092,7 @@ REAL_VALUE Count()
     return Convert(product, (REAL_VALUE)0);
 }
 
-REAL_VALUE Centre(List at)
+REAL_VALUE Center(List at)
 {
     if (useMean != 0)
     {
@@ -1103,7 +1103,7 @@ REAL_VALUE Centre(List at)
 
 REAL_VALUE Deviation(List at, List c)
 {
-    return (REAL_VALUE)ReadInput(c) - ReadKeptCentre(at);
+    return (REAL_VALUE)ReadInput(c) - ReadKeptCenter(at);
 }
 
 REAL_VALUE SumOf2(List at)
@@ -1464,11 +1464,11 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     const float rowMean = total0 / Convert(product2, (REAL_VALUE)0);
-    const float rowCentre = useMean != 0 ? rowMean : (REAL_VALUE)0.0f;
+    const float rowCenter = useMean != 0 ? rowMean : (REAL_VALUE)0.0f;
 
     float total1 = 0;
     float differences = 0;
-    float centre = rowCentre;
+    float centre = rowCenter;
 #if SPLIT && TURN == 0
     centre = total0 / ElementsOf(number % partCount);
 #endif
@@ -1600,7 +1600,7 @@ void WorkOnRows(uint number, uint thread)
                     const float biasElement = biasSpread[u][k];
                     #endif
                     outputValues[k] = (OUTPUT_VALUE)RoundingOnce(Activate((SCALE_PRESENT != 0 ? scaleElement
-                        : (REAL_VALUE)1.0f) * (inputElement - rowCentre) / ofRow0
+                        : (REAL_VALUE)1.0f) * (inputElement - rowCenter) / ofRow0
                         + (BIAS_PRESENT != 0 ? biasElement : (REAL_VALUE)0.0f), 0), OUTPUT_BITS);
                 }
 #if OUTPUT_PRESENT
@@ -1641,13 +1641,13 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Numbered(first + item);
-#if PASS == 0  // Mean, Centre, Variance
+#if PASS == 0  // Mean, Center, Variance
     WriteKeptMean(first + item, SumOf(at) / Count());
-    WriteKeptCentre(first + item, Centre(at));
+    WriteKeptCenter(first + item, Center(at));
     WriteKeptVariance(first + item, SumOf2(at) / Count());
 #elif PASS == 1  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate(Scale(at)
-        * ((REAL_VALUE)ReadInput(at) - ReadKeptCentre(Here(at))) / Chosen(at) + Bias(at), 0), OUTPUT_BITS));
+        * ((REAL_VALUE)ReadInput(at) - ReadKeptCenter(Here(at))) / Chosen(at) + Bias(at), 0), OUTPUT_BITS));
 #endif
 #endif
 }

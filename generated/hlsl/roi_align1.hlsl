@@ -2,7 +2,7 @@
 // directml-registry 0.1.0. Copyright (c) 2026 The directml-registry authors
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_ROI_ALIGN1: Crops regions of interest and resamples them to one common size, with a choice of pixel
-// centres.
+// centers.
 //
 // Entry point CSMain, shader model 6.2, 16-bit types enabled:
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... roi_align1.hlsl

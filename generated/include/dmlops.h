@@ -933,7 +933,7 @@ typedef struct IDMLOperator IDMLOperator;
 
 /* Structs other than operator descriptions. */
 
-/* A tensor that lies in a Direct3D 12 buffer. */
+/* A tensor in a Direct3D 12 buffer. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_BUFFER_TENSOR_DESC {
     DML_TENSOR_DATA_TYPE DataType;
@@ -1036,7 +1036,7 @@ typedef struct DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT {
 DMLOPS_LAYOUT(offsetof(DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT, DataType), 0, 0);
 DMLOPS_LAYOUT(sizeof(DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT), 4, 4);
 
-/* Whether the device takes the data type. */
+/* Whether the device supports the data type. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT {
     int32_t IsSupported;
@@ -1258,7 +1258,7 @@ DMLOPS_LAYOUT(sizeof(DML_GRAPH_DESC), 72, 40);
 
 /* Operator descriptions. */
 
-/* Copies each element; the output can have a layout of its own. */
+/* Copies each element; the output can have its own layout. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1271,7 +1271,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, OutputTensor), 8
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC), 24, 12);
 
-/* Takes the magnitude of each element. */
+/* Computes the magnitude of each element. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_ABS_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1284,7 +1284,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC), 24, 12);
 
-/* Takes the arccosine of each element, in radians. */
+/* Computes the arccosine of each element, in radians. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_ACOS_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1310,7 +1310,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC), 24, 12);
 
-/* Takes the arcsine of each element, in radians. */
+/* Computes the arcsine of each element, in radians. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_ASIN_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1323,7 +1323,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, OutputTensor), 8, 4)
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC), 24, 12);
 
-/* Takes the arctangent of each element, in radians. */
+/* Computes the arctangent of each element, in radians. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_ATAN_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1366,7 +1366,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, Min), 24, 12);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, Max), 28, 16);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC), 32, 20);
 
-/* Takes the cosine of each element, in radians. */
+/* Computes the cosine of each element, in radians. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_COS_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1418,7 +1418,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, OutputTensor), 8, 4
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC), 24, 12);
 
-/* Takes the natural logarithm of each element. */
+/* Computes the natural logarithm of each element. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOG_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1431,7 +1431,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC), 24, 12);
 
-/* Tells for each pair of elements whether both are true. */
+/* Returns for each pair of elements whether both are true. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor;
@@ -1444,7 +1444,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, BTensor), 8, 
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC), 24, 12);
 
-/* Tells for each pair of elements whether they are equal. */
+/* Returns for each pair of elements whether they are equal. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor;
@@ -1457,7 +1457,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, BTensor), 
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC), 24, 12);
 
-/* Tells for each pair of elements whether the left one is larger. */
+/* Returns for each pair of elements whether the left one is larger. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor;
@@ -1470,7 +1470,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, BTen
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC), 24, 12);
 
-/* Tells for each pair of elements whether the left one is smaller. */
+/* Returns for each pair of elements whether the left one is smaller. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor;
@@ -1494,7 +1494,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC, InputTensor),
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC), 16, 8);
 
-/* Tells for each pair of elements whether at least one is true. */
+/* Returns for each pair of elements whether at least one is true. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor;
@@ -1507,7 +1507,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, BTensor), 8, 4
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC), 24, 12);
 
-/* Tells for each pair of elements whether exactly one is true. */
+/* Returns for each pair of elements whether exactly one is true. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor;
@@ -1520,7 +1520,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, BTensor), 8, 
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC), 24, 12);
 
-/* Takes the larger element of each pair. */
+/* Returns the larger element of each pair. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_MAX_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor;
@@ -1533,7 +1533,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC), 24, 12);
 
-/* Takes the mean of the two elements of each pair. */
+/* Computes the mean of the two elements of each pair. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_MEAN_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor;
@@ -1546,7 +1546,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC), 24, 12);
 
-/* Takes the smaller element of each pair. */
+/* Returns the smaller element of each pair. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_MIN_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor;
@@ -1572,7 +1572,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC), 24, 12);
 
-/* Raises each element to a power of its own. */
+/* Raises each element to the power of the corresponding exponent. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_POW_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1615,7 +1615,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, OutputTensor), 8, 4
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC), 24, 12);
 
-/* Takes the sine of each element, in radians. */
+/* Computes the sine of each element, in radians. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_SIN_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1628,7 +1628,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC), 24, 12);
 
-/* Takes the square root of each element. */
+/* Computes the square root of each element. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_SQRT_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1654,7 +1654,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC), 24, 12);
 
-/* Takes the tangent of each element, in radians. */
+/* Computes the tangent of each element, in radians. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_TAN_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1712,7 +1712,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, ZeroPoi
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, OutputTensor), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC), 32, 16);
 
-/* Keeps x from 0 on and gives Alpha * (exp(x) - 1) below; Alpha is usually 1.0. */
+/* Computes x for x >= 0 and Alpha * (exp(x) - 1) otherwise; Alpha is usually 1.0. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_ELU_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1725,7 +1725,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_ELU_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_ELU_OPERATOR_DESC, Alpha), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_ELU_OPERATOR_DESC), 24, 12);
 
-/* Gives 1 for the first of the largest elements of each row and 0 for all others. */
+/* Returns 1 for the first of the largest elements of each row and 0 for all others. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_HARDMAX_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1736,7 +1736,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, InputTensor), 0, 0)
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC), 16, 8);
 
-/* Gives Alpha * x + Beta, limited to 0 and 1; Alpha is usually 0.2, Beta 0.5. */
+/* Computes Alpha * x + Beta, limited to 0 and 1; Alpha is usually 0.2, Beta 0.5. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1762,7 +1762,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC, InputTensor), 0, 0
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC), 16, 8);
 
-/* Keeps x from 0 on and gives Alpha * x below; Alpha is usually 0.01. */
+/* Computes x for x >= 0 and Alpha * x otherwise; Alpha is usually 0.01. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1775,7 +1775,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, OutputTensor), 8
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, Alpha), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC), 24, 12);
 
-/* Gives Alpha * x + Beta. */
+/* Computes Alpha * x + Beta. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_LINEAR_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1790,7 +1790,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, Alpha), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, Beta), 20, 12);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_LINEAR_OPERATOR_DESC), 24, 16);
 
-/* Gives the natural logarithm of each element's softmax within its row. */
+/* Computes the natural logarithm of each element's softmax within its row. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1801,7 +1801,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, InputTensor), 0
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC), 16, 8);
 
-/* Keeps x from 0 on and gives slope * x below, with a slope for every element. */
+/* Computes x for x >= 0 and slope * x otherwise, with a slope for every element. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1814,7 +1814,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, SlopeTen
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC), 24, 12);
 
-/* Gives Alpha * ln(1 + exp(Beta * x)). */
+/* Computes Alpha * ln(1 + exp(Beta * x)). */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1829,7 +1829,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, Alpha),
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, Beta), 20, 12);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC), 24, 16);
 
-/* Gives max(0, x). */
+/* Computes max(0, x). */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_RELU_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1840,7 +1840,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_RELU_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_RELU_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_RELU_OPERATOR_DESC), 16, 8);
 
-/* Gives Gamma * x above 0 and Gamma * Alpha * (exp(x) - 1) elsewhere. */
+/* Computes Gamma * x above 0 and Gamma * Alpha * (exp(x) - 1) elsewhere. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1855,7 +1855,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, Alpha), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, Gamma), 20, 12);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC), 24, 16);
 
-/* Gives Alpha * tanh(Beta * x); Alpha is usually 1.0, Beta 0.5. */
+/* Computes Alpha * tanh(Beta * x); Alpha is usually 1.0, Beta 0.5. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1870,7 +1870,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, Alpha), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, Beta), 20, 12);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC), 24, 16);
 
-/* Gives 1 / (1 + exp(-x)). */
+/* Returns 1 / (1 + exp(-x)). */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_SIGMOID_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1881,7 +1881,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC, InputTensor), 0, 0)
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC), 16, 8);
 
-/* Gives each element's exponential divided by the sum of the exponentials of its row. */
+/* Computes each element's exponential divided by the sum of the exponentials of its row. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_SOFTMAX_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1892,7 +1892,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, InputTensor), 0, 0)
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC), 16, 8);
 
-/* Gives ln(1 + exp(Steepness * x)) / Steepness. */
+/* Computes ln(1 + exp(Steepness * x)) / Steepness. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1905,7 +1905,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, OutputTensor), 8, 
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, Steepness), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC), 24, 12);
 
-/* Gives x / (1 + abs(x)). */
+/* Computes x / (1 + abs(x)). */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1916,7 +1916,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC, InputTensor), 0, 0
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC), 16, 8);
 
-/* Gives the hyperbolic tangent of x. */
+/* Computes the hyperbolic tangent of x. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_TANH_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -1927,7 +1927,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_TANH_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_TANH_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_TANH_OPERATOR_DESC), 16, 8);
 
-/* Keeps x above Alpha and gives 0 elsewhere; Alpha is usually 1.0. */
+/* Computes x for x > Alpha and 0 otherwise; Alpha is usually 1.0. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -2040,7 +2040,7 @@ DMLOPS_LAYOUT(offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), 48, 24);
 DMLOPS_LAYOUT(offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, IncludePadding), 56, 28);
 DMLOPS_LAYOUT(sizeof(DML_AVERAGE_POOLING_OPERATOR_DESC), 64, 32);
 
-/* Takes the Lp norm of the elements under a window that slides over the spatial dimensions. */
+/* Computes the Lp norm of the elements under a window that slides over the spatial dimensions. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_LP_POOLING_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -2063,7 +2063,7 @@ DMLOPS_LAYOUT(offsetof(DML_LP_POOLING_OPERATOR_DESC, EndPadding), 48, 24);
 DMLOPS_LAYOUT(offsetof(DML_LP_POOLING_OPERATOR_DESC, P), 56, 28);
 DMLOPS_LAYOUT(sizeof(DML_LP_POOLING_OPERATOR_DESC), 64, 32);
 
-/* Takes the largest of the elements under a window that slides over the spatial dimensions. */
+/* Computes the largest of the elements under a window that slides over the spatial dimensions. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_MAX_POOLING_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -2337,7 +2337,7 @@ DMLOPS_LAYOUT(offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, Epsilon), 
 DMLOPS_LAYOUT(offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, FusedActivation), 48, 28);
 DMLOPS_LAYOUT(sizeof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC), 56, 32);
 
-/* Divides each element by a power of the sum of squares in its neighbourhood. */
+/* Divides each element by a power of the sum of squares in its neighborhood. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -2476,7 +2476,7 @@ DMLOPS_LAYOUT(offsetof(DML_GRU_OPERATOR_DESC, Direction), 80, 40);
 DMLOPS_LAYOUT(offsetof(DML_GRU_OPERATOR_DESC, LinearBeforeReset), 84, 44);
 DMLOPS_LAYOUT(sizeof(DML_GRU_OPERATOR_DESC), 88, 48);
 
-/* Gives 1 for positive elements, -1 for negative ones and 0 for all others. */
+/* Returns 1 for positive elements, -1 for negative ones and 0 for all others. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_SIGN_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -2487,7 +2487,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC), 16, 8);
 
-/* Tells for each element whether it is NaN. */
+/* Returns for each element whether it is NaN. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -2498,7 +2498,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC, InputTensor), 0, 0
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC), 16, 8);
 
-/* Takes the Gauss error function of each element. */
+/* Computes the Gauss error function of each element. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_ERF_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -2511,7 +2511,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC), 24, 12);
 
-/* Takes the hyperbolic sine of each element. */
+/* Computes the hyperbolic sine of each element. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_SINH_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -2524,7 +2524,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, OutputTensor), 8, 4)
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC), 24, 12);
 
-/* Takes the hyperbolic cosine of each element. */
+/* Computes the hyperbolic cosine of each element. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_COSH_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -2537,7 +2537,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, OutputTensor), 8, 4)
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC), 24, 12);
 
-/* Takes the hyperbolic tangent of each element. */
+/* Computes the hyperbolic tangent of each element. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_TANH_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -2550,7 +2550,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, OutputTensor), 8, 4)
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC), 24, 12);
 
-/* Takes the inverse hyperbolic sine of each element. */
+/* Computes the inverse hyperbolic sine of each element. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_ASINH_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -2563,7 +2563,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, OutputTensor), 8, 4
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC), 24, 12);
 
-/* Takes the inverse hyperbolic cosine of each element. */
+/* Computes the inverse hyperbolic cosine of each element. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -2576,7 +2576,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, OutputTensor), 8, 4
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC), 24, 12);
 
-/* Takes the inverse hyperbolic tangent of each element. */
+/* Computes the inverse hyperbolic tangent of each element. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_ATANH_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -2589,7 +2589,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, OutputTensor), 8, 4
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, ScaleBias), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC), 24, 12);
 
-/* Takes each element from one of two tensors, depending on a condition. */
+/* Selects each element from one of two tensors, depending on a condition. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_IF_OPERATOR_DESC {
     const DML_TENSOR_DESC* ConditionTensor;
@@ -2619,7 +2619,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, OutputTensor), 16, 8
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, FusedActivation), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC), 32, 16);
 
-/* Moves elements beyond Threshold by Bias towards 0 and gives 0 for all others. */
+/* Moves elements beyond Threshold by Bias toward 0 and sets all others to 0. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ACTIVATION_SHRINK_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -2634,7 +2634,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, Bias), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, Threshold), 20, 12);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SHRINK_OPERATOR_DESC), 24, 16);
 
-/* Takes the largest of the elements under a window that slides over the spatial dimensions, and returns its position. */
+/* Computes the largest of the elements under a window that slides over the spatial dimensions, and returns its position. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_MAX_POOLING1_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -2733,7 +2733,7 @@ DMLOPS_LAYOUT(offsetof(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 20, 12);
 DMLOPS_LAYOUT(offsetof(DML_RESAMPLE_OPERATOR_DESC, Scales), 24, 16);
 DMLOPS_LAYOUT(sizeof(DML_RESAMPLE_OPERATOR_DESC), 32, 20);
 
-/* Shifts the bits of each element towards the highest one. */
+/* Shifts the bits of each element toward the highest one. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor;
@@ -2746,7 +2746,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, BTensor), 
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC), 24, 12);
 
-/* Shifts the bits of each element towards the lowest one. */
+/* Shifts the bits of each element toward the lowest one. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor;
@@ -2772,7 +2772,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, OutputTensor), 8, 4
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, RoundingMode), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC), 24, 12);
 
-/* Tells for each element whether it is infinite, of a given sign or of either. */
+/* Returns for each element whether it is infinite, of a given sign or of either. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -2785,7 +2785,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, OutputTensor)
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, InfinityMode), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC), 24, 12);
 
-/* Takes the remainder of a division that rounds toward 0; it has the sign of the dividend. */
+/* Computes the remainder of a division that rounds toward 0; it has the sign of the dividend. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor;
@@ -2798,7 +2798,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, BTensor)
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC), 24, 12);
 
-/* Takes the remainder of a division that rounds down; it has the sign of the divisor. */
+/* Computes the remainder of a division that rounds down; it has the sign of the divisor. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor;
@@ -2922,7 +2922,7 @@ DMLOPS_LAYOUT(offsetof(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount), 32, 1
 DMLOPS_LAYOUT(offsetof(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount), 36, 20);
 DMLOPS_LAYOUT(sizeof(DML_SCATTER_ND_OPERATOR_DESC), 40, 24);
 
-/* Takes the largest of the elements under a window that slides over the spatial dimensions and may skip elements, and returns its position. */
+/* Computes the largest of the elements under a window that slides over the spatial dimensions and may skip elements, and returns its position. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_MAX_POOLING2_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -3061,7 +3061,7 @@ DMLOPS_LAYOUT(offsetof(DML_RESAMPLE1_OPERATOR_DESC, InputPixelOffsets), 32, 20);
 DMLOPS_LAYOUT(offsetof(DML_RESAMPLE1_OPERATOR_DESC, OutputPixelOffsets), 40, 24);
 DMLOPS_LAYOUT(sizeof(DML_RESAMPLE1_OPERATOR_DESC), 48, 28);
 
-/* Multiplies integer matrices less their zero points, one batch and channel after the other. */
+/* Multiplies integer matrices after subtracting their zero points, one batch and channel after the other. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor;
@@ -3103,7 +3103,7 @@ DMLOPS_LAYOUT(offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, Outpu
 DMLOPS_LAYOUT(offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputTensor), 64, 32);
 DMLOPS_LAYOUT(sizeof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC), 72, 36);
 
-/* Convolves an integer input with an integer filter, both less their zero points. */
+/* Convolves an integer input with an integer filter, after subtracting the zero points of both. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_CONVOLUTION_INTEGER_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -3232,7 +3232,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC, InputTensor), 0
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC), 16, 8);
 
-/* Tells for each pair of elements whether the left one is at least the right one. */
+/* Returns for each pair of elements whether the left one is at least the right one. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor;
@@ -3245,7 +3245,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_D
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC), 24, 12);
 
-/* Tells for each pair of elements whether the left one is at most the right one. */
+/* Returns for each pair of elements whether the left one is at most the right one. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor;
@@ -3258,7 +3258,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC), 24, 12);
 
-/* Gives max(0, x) + min(0, Alpha * (exp(x / Alpha) - 1)), ELU with a continuous slope; Alpha is usually 1.0. */
+/* Computes max(0, x) + min(0, Alpha * (exp(x / Alpha) - 1)), ELU with a continuous slope; Alpha is usually 1.0. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ACTIVATION_CELU_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -3513,7 +3513,7 @@ DMLOPS_LAYOUT(offsetof(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), 28,
 DMLOPS_LAYOUT(offsetof(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), 32, 20);
 DMLOPS_LAYOUT(sizeof(DML_GATHER_ND1_OPERATOR_DESC), 40, 24);
 
-/* Takes the angle of each point (x, y) from the x axis, in radians and by quadrant. */
+/* Computes the angle of each point (x, y) from the x axis, in radians and by quadrant. */
 #if DMLOPS_DECLARED < 0x3100
 typedef struct DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor;
@@ -3661,7 +3661,7 @@ DMLOPS_LAYOUT(offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputScaleTen
 DMLOPS_LAYOUT(offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputZeroPointTensor), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC), 32, 16);
 
-/* Crops regions of interest and resamples them to one common size, with a choice of pixel centres. */
+/* Crops regions of interest and resamples them to one common size, with a choice of pixel centers. */
 #if DMLOPS_DECLARED < 0x4000
 typedef struct DML_ROI_ALIGN1_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -3855,7 +3855,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC, InputTensor), 0, 0
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC), 16, 8);
 
-/* Gives 0.5 * x * (1 + erf(x / sqrt(2))). */
+/* Returns 0.5 * x * (1 + erf(x / sqrt(2))). */
 #if DMLOPS_DECLARED < 0x5100
 typedef struct DML_ACTIVATION_GELU_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -3866,7 +3866,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_GELU_OPERATOR_DESC, InputTensor), 0, 0);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_GELU_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_GELU_OPERATOR_DESC), 16, 8);
 
-/* Gives each element's exponential divided by the sum of the exponentials along the axes. */
+/* Computes each element's exponential divided by the sum of the exponentials along the axes. */
 #if DMLOPS_DECLARED < 0x5100
 typedef struct DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -3881,7 +3881,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 16, 8)
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, Axes), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC), 32, 16);
 
-/* Gives the natural logarithm of each element's softmax along the axes. */
+/* Computes the natural logarithm of each element's softmax along the axes. */
 #if DMLOPS_DECLARED < 0x5100
 typedef struct DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -3896,7 +3896,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 16
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, Axes), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC), 32, 16);
 
-/* Gives 1 for the first of the largest elements along the axes and 0 for all others. */
+/* Returns 1 for the first of the largest elements along the axes and 0 for all others. */
 #if DMLOPS_DECLARED < 0x5100
 typedef struct DML_ACTIVATION_HARDMAX1_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -4019,7 +4019,7 @@ DMLOPS_LAYOUT(offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 120, 6
 DMLOPS_LAYOUT(offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 124, 68);
 DMLOPS_LAYOUT(sizeof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC), 128, 72);
 
-/* Takes the Lp norm of the elements under a window that slides over the spatial dimensions and may skip elements. */
+/* Computes the Lp norm of the elements under a window that slides over the spatial dimensions and may skip elements. */
 #if DMLOPS_DECLARED < 0x6200
 typedef struct DML_LP_POOLING1_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -4069,7 +4069,7 @@ DMLOPS_LAYOUT(offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), 56, 28);
 DMLOPS_LAYOUT(offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, IncludePadding), 64, 32);
 DMLOPS_LAYOUT(sizeof(DML_AVERAGE_POOLING1_OPERATOR_DESC), 72, 36);
 
-/* Gives x times the sigmoid of SigmoidInputScale * x. */
+/* Computes x times the sigmoid of SigmoidInputScale * x. */
 #if DMLOPS_DECLARED < 0x6200
 typedef struct DML_ACTIVATION_SWISH_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -4082,7 +4082,7 @@ DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SWISH_OPERATOR_DESC, OutputTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SWISH_OPERATOR_DESC, SigmoidInputScale), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SWISH_OPERATOR_DESC), 24, 12);
 
-/* Gives x times Alpha * x + Beta, the latter limited to 0 and 1; Alpha is usually 1/6, Beta 0.5. */
+/* Computes x times Alpha * x + Beta, the latter limited to 0 and 1; Alpha is usually 1/6, Beta 0.5. */
 #if DMLOPS_DECLARED < 0x6200
 typedef struct DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -4130,7 +4130,7 @@ DMLOPS_LAYOUT(offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilat
 DMLOPS_LAYOUT(offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, IncludePadding), 96, 48);
 DMLOPS_LAYOUT(sizeof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC), 104, 52);
 
-/* Multiplies integer matrices less their zero points, scales the products to floating point and adds a bias. */
+/* Multiplies integer matrices after subtracting their zero points, scales the products to floating point and adds a bias. */
 #if DMLOPS_DECLARED < 0x6200
 typedef struct DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor;
@@ -4309,7 +4309,7 @@ DMLOPS_LAYOUT(offsetof(DML_FOLD_OPERATOR_DESC, StartPadding), 48, 24);
 DMLOPS_LAYOUT(offsetof(DML_FOLD_OPERATOR_DESC, EndPadding), 56, 28);
 DMLOPS_LAYOUT(sizeof(DML_FOLD_OPERATOR_DESC), 64, 32);
 
-/* Copies every position of a sliding window into a column of its own. */
+/* Copies every position of a sliding window into its own column. */
 #if DMLOPS_DECLARED < 0x6400
 typedef struct DML_UNFOLD_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -7417,7 +7417,7 @@ static inline void dmlops_fused_activation(
     for (int i = 0; i < op->member_count; ++i) {
         const dmlops_member* inner = &op->members[i];
         if (inner->kind == DMLOPS_TENSOR && dmlops_address(activation->Desc, inner) != NULL) {
-            dmlops_report(run, "DML-OPERATOR-fused-activation-tensors", place, inner->name, "%m is given; a fused activation has no tensors of its own");
+            dmlops_report(run, "DML-OPERATOR-fused-activation-tensors", place, inner->name, "%m is given; a fused activation has no tensors");
         }
     }
     run->outer = place;
@@ -8288,8 +8288,8 @@ static const uint8_t dmlops_element_wise_quantize_linear_code[] = {
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_element_wise_quantize_linear_phrases[] = {
     {"ZeroPointTensor", "ZeroPointTensor is absent; below feature level 6.2 it must be given"},
-    {"ScaleTensor.DataType", "ScaleTensor.DataType is %v; it must equal FLOAT32 (INT32 input has FLOAT32 scales, other input scales of its own type)"},
-    {"ScaleTensor.DataType", "ScaleTensor.DataType is %v; it must equal InputTensor.DataType, %v (INT32 input has FLOAT32 scales, other input scales of its own type)"},
+    {"ScaleTensor.DataType", "ScaleTensor.DataType is %v; it must equal FLOAT32 (INT32 input has FLOAT32 scales, other input has scales of the same type)"},
+    {"ScaleTensor.DataType", "ScaleTensor.DataType is %v; it must equal InputTensor.DataType, %v (INT32 input has FLOAT32 scales, other input has scales of the same type)"},
 };
 static const dmlops_rule dmlops_element_wise_quantize_linear_rules[] = {
     {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", dmlops_by_program, 3, 0, {0, 0}, 0, 0},
@@ -8912,7 +8912,7 @@ static const dmlops_phrase dmlops_convolution_phrases[] = {
     {"GroupCount", "GroupCount is %v; it must be at least 1 (the channels are divided by it)"},
     {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the filter has to move)"},
     {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (the distance from one filter element to the next)"},
-    {"FilterTensor.Sizes", "FilterTensor.Sizes[0]%|FilterTensor.Sizes[0] is %v; it must be a multiple of GroupCount, %v (each group has as many filters)"},
+    {"FilterTensor.Sizes", "FilterTensor.Sizes[0]%|FilterTensor.Sizes[0] is %v; it must be a multiple of GroupCount, %v (every group has the same number of filters)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v (the filters of all groups cover the input's channels)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[0], %v (the filters of all groups cover the input's channels)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v) is %v; it must be at least (FilterTensor.Sizes[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (the filter lies within the padded input)"},
@@ -9035,7 +9035,7 @@ static const dmlops_phrase dmlops_gemm_phrases[] = {
     {"BTensor.Sizes", "BTensor.Sizes[%v]%|BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (each matrix of A has its own in B)"},
     {"BTensor.Sizes", "BTensor.Sizes[%v]%|BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (A has as many columns as B has rows, after their transforms)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the batch, the rows of A and the columns of B, each after its transform)"},
-    {"ATensor.Sizes", "ATensor.Sizes[%v]%|ATensor.Sizes[%v] is %v; it should be at most 65535 (DirectML has been seen to refuse more channels)"},
+    {"ATensor.Sizes", "ATensor.Sizes[%v]%|ATensor.Sizes[%v] is %v; it should be at most 65535 (DirectML is known to reject more channels)"},
 };
 static const dmlops_rule dmlops_gemm_rules[] = {
     {"DML-GEMM-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -9140,7 +9140,7 @@ static const uint8_t dmlops_reduce_code[] = {
 static const dmlops_phrase dmlops_reduce_phrases[] = {
     {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension is reduced once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"Axes", "Axes[%v]%|Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"OutputTensor.DataType", "OutputTensor.DataType is %v; it must equal InputTensor.DataType, %v (only indices have a type of their own)"},
+    {"OutputTensor.DataType", "OutputTensor.DataType is %v; it must equal InputTensor.DataType, %v (only index outputs have their own type)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (reduced dimensions have size 1)"},
 };
 static const uint16_t dmlops_reduce_conditions[] = {196, 202, 216, 226, 234, 240, 246, 254};
@@ -9909,7 +9909,7 @@ static const dmlops_phrase dmlops_join_phrases[] = {
     {"InputTensors.DataType", "InputTensors[%v].DataType%|InputTensors[%v].DataType is %v; it must equal InputTensors[0].DataType, %v"},
     {"OutputTensor.DataType", "OutputTensor.DataType is %v; it must equal InputTensors[0].DataType, %v"},
     {"InputTensors.Sizes", "InputTensors[%v].Sizes[%v]%|InputTensors[%v].Sizes[%v] is %v; it must equal InputTensors[0].Sizes[%v], %v (only the axis may differ)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (along Axis, %v, the inputs add up; the other sizes are theirs)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the sum of the input sizes along Axis, %v; all other sizes are unchanged)"},
 };
 static const dmlops_rule dmlops_join_rules[] = {
     {"DML-JOIN-same-rank", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
@@ -10141,7 +10141,7 @@ static const dmlops_phrase dmlops_gather_phrases[] = {
     {"IndexDimensions", "IndexDimensions is %v; it must be at most IndicesTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last IndexDimensions hold no index)"},
     {"InputTensor.Sizes", "the gathered sizes are %v; OutputTensor has %v dimensions, and only leading sizes of 1 may be left out (sizes that do not fit the output's dimension count are cut off, and only 1 may be)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the sizes of the input with those of the indices in place of the axis, after leading 1s)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the input's sizes with the axis replaced by the indices' sizes, left-padded with 1s)"},
 };
 static const dmlops_rule dmlops_gather_rules[] = {
     {"DML-GATHER-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -12686,8 +12686,8 @@ static const dmlops_phrase dmlops_gather_nd_phrases[] = {
     {"InputDimensionCount", "InputDimensionCount is %v; it must be at most InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"IndicesDimensionCount", "IndicesDimensionCount is %v; it must be at least 1"},
     {"IndicesDimensionCount", "IndicesDimensionCount is %v; it must be at most IndicesTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last InputDimensionCount do not count)"},
-    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last IndicesDimensionCount do not count)"},
+    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last InputDimensionCount are ignored)"},
+    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last IndicesDimensionCount are ignored)"},
     {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must be at most InputDimensionCount, %v (a tuple has at most one coordinate for each input dimension that counts)"},
     {"IndicesTensor.Sizes", "the gathered sizes are %v; they must be at most as many as the dimensions of InputTensor, %v (the output has room for every size that is not indexed away)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s)"},
@@ -12823,10 +12823,10 @@ static const dmlops_phrase dmlops_scatter_nd_phrases[] = {
     {"InputDimensionCount", "InputDimensionCount is %v; it must be at most InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"IndicesDimensionCount", "IndicesDimensionCount is %v; it must be at least 1"},
     {"IndicesDimensionCount", "IndicesDimensionCount is %v; it must be at most IndicesTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last InputDimensionCount do not count)"},
-    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last IndicesDimensionCount do not count)"},
+    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last InputDimensionCount are ignored)"},
+    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last IndicesDimensionCount are ignored)"},
     {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must be at most InputDimensionCount, %v (a tuple has at most one coordinate for each input dimension that counts)"},
-    {"IndicesTensor.Sizes", "the sizes of the updates are %v; they must be at most as many as the dimensions of InputTensor, %v (the updates have room for every size that is not indexed away)"},
+    {"IndicesTensor.Sizes", "the sizes of the updates are %v; they must be at most as many as the dimensions of InputTensor, %v (UpdatesTensor needs a dimension for every input dimension that is not indexed)"},
     {"UpdatesTensor.Sizes", "UpdatesTensor.Sizes is %v; it must be %v (the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
 };
 static const dmlops_rule dmlops_scatter_nd_rules[] = {
@@ -14054,7 +14054,7 @@ static const dmlops_phrase dmlops_convolution_integer_phrases[] = {
     {"GroupCount", "GroupCount is %v; it must be at least 1 (the channels are divided by it)"},
     {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the filter has to move)"},
     {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (the distance from one filter element to the next)"},
-    {"FilterTensor.Sizes", "FilterTensor.Sizes[0]%|FilterTensor.Sizes[0] is %v; it must be a multiple of GroupCount, %v (each group has as many filters)"},
+    {"FilterTensor.Sizes", "FilterTensor.Sizes[0]%|FilterTensor.Sizes[0] is %v; it must be a multiple of GroupCount, %v (every group has the same number of filters)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v (the filters of all groups cover the input's channels)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v) is %v; it must be at least (FilterTensor.Sizes[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (the filter lies within the padded input)"},
     {"InputZeroPointTensor.Sizes", "InputZeroPointTensor.Sizes[%v]%|InputZeroPointTensor.Sizes[%v] is %v; it must equal 1"},
@@ -14335,7 +14335,7 @@ static const dmlops_phrase dmlops_quantized_linear_convolution_phrases[] = {
     {"GroupCount", "GroupCount is %v; it must be at least 1 (the channels are divided by it)"},
     {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the filter has to move)"},
     {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (the distance from one filter element to the next)"},
-    {"FilterTensor.Sizes", "FilterTensor.Sizes[0]%|FilterTensor.Sizes[0] is %v; it must be a multiple of GroupCount, %v (each group has as many filters)"},
+    {"FilterTensor.Sizes", "FilterTensor.Sizes[0]%|FilterTensor.Sizes[0] is %v; it must be a multiple of GroupCount, %v (every group has the same number of filters)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v (the filters of all groups cover the input's channels)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v) is %v; it must be at least (FilterTensor.Sizes[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (the filter lies within the padded input)"},
     {"InputZeroPointTensor.Sizes", "InputZeroPointTensor.Sizes[%v]%|InputZeroPointTensor.Sizes[%v] is %v; it must equal 1"},
@@ -14347,7 +14347,7 @@ static const dmlops_phrase dmlops_quantized_linear_convolution_phrases[] = {
     {"InputScaleTensor.Sizes", "InputScaleTensor.Sizes[%v]%|InputScaleTensor.Sizes[%v] is %v; it must equal 1"},
     {"FilterScaleTensor.Sizes", "FilterScaleTensor.Sizes[%v]%|FilterScaleTensor.Sizes[%v] is %v; it must be 1 or FilterTensor.Sizes[0], %v (one for the whole filter, or one for each output channel)"},
     {"FilterScaleTensor.Sizes", "FilterScaleTensor.Sizes[%v]%|FilterScaleTensor.Sizes[%v] is %v; it must equal 1 (one for the whole filter, or one for each output channel)"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be %v (one value for each output channel)%\?; a bias lies along dimension 1"},
+    {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be %v (one value for each output channel)%\?; a bias has its values along dimension 1"},
     {"OutputScaleTensor.Sizes", "OutputScaleTensor.Sizes[%v]%|OutputScaleTensor.Sizes[%v] is %v; it must equal 1"},
     {"OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v]%|OutputZeroPointTensor.Sizes[%v] is %v; it must equal 1"},
 };
@@ -15099,7 +15099,7 @@ static const uint8_t dmlops_slice_grad_code[] = {
 static const dmlops_phrase dmlops_slice_grad_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v"},
     {"InputWindowSizes", "InputWindowSizes[%v]%|InputWindowSizes[%v] is %v; it must be at least 1"},
-    {"InputWindowStrides", "InputWindowStrides[%v]%|InputWindowStrides[%v] must not be 0 (with 0 one element would go to several places)"},
+    {"InputWindowStrides", "InputWindowStrides[%v]%|InputWindowStrides[%v] must not be 0 (with 0 one element would be written several times)"},
     {"InputWindowOffsets", "InputWindowOffsets[%v]%|InputWindowOffsets[%v] (%v) + InputWindowSizes[%v] (%v) is %v; it must be at most OutputGradientTensor.Sizes[%v], %v (the window lies within the tensor that was sliced)"},
     {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes[%v]%|InputGradientTensor.Sizes[%v] is %v; it must be at most %v (the window holds no more elements at this stride)"},
 };
@@ -15539,8 +15539,8 @@ static const dmlops_phrase dmlops_gather_nd1_phrases[] = {
     {"IndicesDimensionCount", "IndicesDimensionCount is %v; it must be at most IndicesTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"BatchDimensionCount", "BatchDimensionCount is %v; it must be less than InputDimensionCount, %v"},
     {"BatchDimensionCount", "BatchDimensionCount is %v; it must be less than IndicesDimensionCount, %v"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last InputDimensionCount do not count)"},
-    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last IndicesDimensionCount do not count)"},
+    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last InputDimensionCount are ignored)"},
+    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last IndicesDimensionCount are ignored)"},
     {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (batches are shared)"},
     {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must be at most InputDimensionCount (%v) - BatchDimensionCount (%v), %v (a tuple has at most one coordinate for each input dimension that counts and is not a batch)"},
     {"IndicesTensor.Sizes", "the gathered sizes are %v; they must be at most as many as the dimensions of InputTensor, %v (the output has room for every size that is not indexed away)"},
@@ -16164,7 +16164,7 @@ static const dmlops_phrase dmlops_roi_align_grad_phrases[] = {
     {"OutputGradientTensor", "OutputGradientTensor and OutputROIGradientTensor are absent; at least one of them must be given"},
     {"ReductionFunction", "ReductionFunction is %v; it must be AVERAGE or MAX"},
     {"InputTensor", "InputTensor is absent; it must be given (the gradient with respect to the regions depends on the image)"},
-    {"InputTensor", "InputTensor is absent; it must be given (the image tells which sample was the largest)"},
+    {"InputTensor", "InputTensor is absent; it must be given (the image determines which sample was the largest)"},
     {"MinimumSamplesPerOutput", "MinimumSamplesPerOutput is %v; it should be at most MaximumSamplesPerOutput, %v (the number of samples is clamped between the two)"},
     {"MaximumSamplesPerOutput", "MaximumSamplesPerOutput is %v; it must be at least 1 (nothing can be reduced from no sample)"},
     {"ROITensor.Sizes", "ROITensor.Sizes is %v; it must be %v (four coordinates for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
@@ -18955,7 +18955,7 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
 static const dmlops_phrase dmlops_multihead_attention1_phrases[] = {
     {"QueryHeadCount", "QueryHeadCount is %v; it must be at least 1 (hidden sizes are divided by it)"},
     {"KeyValueHeadCount", "KeyValueHeadCount is %v; it must be at least 1 (hidden sizes are divided by it)"},
-    {"QueryHeadCount", "QueryHeadCount is %v; it must be a multiple of KeyValueHeadCount, %v (each key and value head serves as many query heads)"},
+    {"QueryHeadCount", "QueryHeadCount is %v; it must be a multiple of KeyValueHeadCount, %v (each key and value head serves the same number of query heads)"},
     {"QueryTensor", "QueryTensor, StackedQueryKeyTensor and StackedQueryKeyValueTensor are absent; at least one of them must be given (queries come from one of these)"},
     {"KeyTensor", "KeyTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor and PastKeyTensor are absent; at least one of them must be given (keys come from one of these)"},
     {"ValueTensor", "ValueTensor must be given with KeyTensor or StackedQueryKeyTensor, and be absent without them (values come with the keys, on their own or stacked)"},
@@ -20438,7 +20438,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ELEMENT_WISE_THRESHOLD-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ELEMENT_WISE_THRESHOLD-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", "ZeroPointTensor is given.",
-    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", "ScaleTensor.DataType is FLOAT32, where InputTensor.DataType is INT32; ScaleTensor.DataType equals InputTensor.DataType, where InputTensor.DataType differs from INT32 (INT32 input has FLOAT32 scales, other input scales of its own type).",
+    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", "ScaleTensor.DataType is FLOAT32, where InputTensor.DataType is INT32; ScaleTensor.DataType equals InputTensor.DataType, where InputTensor.DataType differs from INT32 (INT32 input has FLOAT32 scales, other input has scales of the same type).",
     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point", "ZeroPointTensor has the data type of OutputTensor.",
     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", "ScaleTensor, ZeroPointTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", "ScaleTensor, ZeroPointTensor and OutputTensor have the sizes of InputTensor.",
@@ -20511,7 +20511,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-CONVOLUTION-strides-range", "Strides[d] is at least 1, for each d (the filter has to move).",
     "DML-CONVOLUTION-dilations-range", "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
     "DML-CONVOLUTION-same-type", "FilterTensor, BiasTensor and OutputTensor have the data type of InputTensor.",
-    "DML-CONVOLUTION-filter-groups", "FilterTensor.Sizes[0] is a multiple of GroupCount (each group has as many filters).",
+    "DML-CONVOLUTION-filter-groups", "FilterTensor.Sizes[0] is a multiple of GroupCount (every group has the same number of filters).",
     "DML-CONVOLUTION-input-channels", "InputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount, where Direction is FORWARD; InputTensor.Sizes[1] equals FilterTensor.Sizes[0], where Direction differs from FORWARD (the filters of all groups cover the input's channels).",
     "DML-CONVOLUTION-filter-fits", "The filter lies within the padded input.",
     "DML-CONVOLUTION-bias-sizes", "BiasTensor.Sizes follows from other members: one value for each output channel.",
@@ -20524,11 +20524,11 @@ static const char* const dmlops_rule_texts[] = {
     "DML-GEMM-inner-size", "A has as many columns as B has rows, after their transforms.",
     "DML-GEMM-output-sizes", "OutputTensor.Sizes follows from other members: the batch, the rows of A and the columns of B, each after its transform.",
     "DML-GEMM-same-sizes", "CTensor has the sizes of OutputTensor.",
-    "DML-GEMM-channel-limit", "Where ATensor.DimensionCount is at least 3, ATensor.Sizes[ATensor.DimensionCount - 3] is at most 65535 (DirectML has been seen to refuse more channels).",
+    "DML-GEMM-channel-limit", "Where ATensor.DimensionCount is at least 3, ATensor.Sizes[ATensor.DimensionCount - 3] is at most 65535 (DirectML is known to reject more channels).",
     "DML-REDUCE-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-REDUCE-axis-count", "AxisCount is at most InputTensor.DimensionCount (a dimension is reduced once).",
     "DML-REDUCE-axes-range", "Axes[i] is less than InputTensor.DimensionCount, for each i.",
-    "DML-REDUCE-same-type", "OutputTensor has the data type of InputTensor (only indices have a type of their own).",
+    "DML-REDUCE-same-type", "OutputTensor has the data type of InputTensor (only index outputs have their own type).",
     "DML-REDUCE-output-sizes", "OutputTensor.Sizes follows from other members: reduced dimensions have size 1.",
     "DML-AVERAGE_POOLING-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-AVERAGE_POOLING-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
@@ -20578,7 +20578,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-JOIN-input-types", "InputTensors has the data type of InputTensors[0].",
     "DML-JOIN-output-type", "OutputTensor has the data type of InputTensors[0].",
     "DML-JOIN-input-sizes-off-axis", "InputTensors[i].Sizes[d] equals InputTensors[0].Sizes[d], for each i, for each d where d differs from Axis (only the axis may differ).",
-    "DML-JOIN-output-sizes", "OutputTensor.Sizes follows from other members: along Axis, the inputs add up; the other sizes are theirs.",
+    "DML-JOIN-output-sizes", "OutputTensor.Sizes follows from other members: the sum of the input sizes along Axis; all other sizes are unchanged.",
     "DML-PADDING-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-PADDING-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-PADDING-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
@@ -20599,7 +20599,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-GATHER-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-GATHER-indices-leading-ones", "IndicesTensor.Sizes[d] is 1, for each d (dimensions before the last IndexDimensions hold no index).",
     "DML-GATHER-output-rank", "Of the gathered sizes, only leading 1s may be more than OutputTensor has dimensions.",
-    "DML-GATHER-output-sizes", "OutputTensor.Sizes follows from other members: the sizes of the input with those of the indices in place of the axis, after leading 1s.",
+    "DML-GATHER-output-sizes", "OutputTensor.Sizes follows from other members: the input's sizes with the axis replaced by the indices' sizes, left-padded with 1s.",
     "DML-SPACE_TO_DEPTH-block-size-range", "BlockSize is at least 1 (a block is not empty).",
     "DML-SPACE_TO_DEPTH-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-SPACE_TO_DEPTH-blocks-divide", "InputTensor.Sizes[d] is a multiple of BlockSize, for each d (height and width are made of whole blocks).",
@@ -20792,8 +20792,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-GATHER_ND-input-dimension-count-range", "InputDimensionCount is at least 1; InputDimensionCount is at most InputTensor.DimensionCount.",
     "DML-GATHER_ND-indices-dimension-count-range", "IndicesDimensionCount is at least 1; IndicesDimensionCount is at most IndicesTensor.DimensionCount.",
     "DML-GATHER_ND-same-type", "OutputTensor has the data type of InputTensor.",
-    "DML-GATHER_ND-input-leading-ones", "InputTensor.Sizes[d] is 1, for each d (dimensions before the last InputDimensionCount do not count).",
-    "DML-GATHER_ND-indices-leading-ones", "IndicesTensor.Sizes[d] is 1, for each d (dimensions before the last IndicesDimensionCount do not count).",
+    "DML-GATHER_ND-input-leading-ones", "InputTensor.Sizes[d] is 1, for each d (dimensions before the last InputDimensionCount are ignored).",
+    "DML-GATHER_ND-indices-leading-ones", "IndicesTensor.Sizes[d] is 1, for each d (dimensions before the last IndicesDimensionCount are ignored).",
     "DML-GATHER_ND-index-tuple-size", "IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] is at most InputDimensionCount (a tuple has at most one coordinate for each input dimension that counts).",
     "DML-GATHER_ND-output-rank", "The sizes of the gathered output are at most as many as the dimensions of InputTensor.",
     "DML-GATHER_ND-output-sizes", "OutputTensor.Sizes follows from other members: the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s.",
@@ -20801,8 +20801,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-SCATTER_ND-input-dimension-count-range", "InputDimensionCount is at least 1; InputDimensionCount is at most InputTensor.DimensionCount.",
     "DML-SCATTER_ND-indices-dimension-count-range", "IndicesDimensionCount is at least 1; IndicesDimensionCount is at most IndicesTensor.DimensionCount.",
     "DML-SCATTER_ND-same-type", "UpdatesTensor and OutputTensor have the data type of InputTensor.",
-    "DML-SCATTER_ND-input-leading-ones", "InputTensor.Sizes[d] is 1, for each d (dimensions before the last InputDimensionCount do not count).",
-    "DML-SCATTER_ND-indices-leading-ones", "IndicesTensor.Sizes[d] is 1, for each d (dimensions before the last IndicesDimensionCount do not count).",
+    "DML-SCATTER_ND-input-leading-ones", "InputTensor.Sizes[d] is 1, for each d (dimensions before the last InputDimensionCount are ignored).",
+    "DML-SCATTER_ND-indices-leading-ones", "IndicesTensor.Sizes[d] is 1, for each d (dimensions before the last IndicesDimensionCount are ignored).",
     "DML-SCATTER_ND-index-tuple-size", "IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] is at most InputDimensionCount (a tuple has at most one coordinate for each input dimension that counts).",
     "DML-SCATTER_ND-updates-rank", "The sizes of the updates are at most as many as the dimensions of InputTensor.",
     "DML-SCATTER_ND-updates-sizes", "UpdatesTensor.Sizes follows from other members: the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s.",
@@ -20886,7 +20886,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-CONVOLUTION_INTEGER-dilations-range", "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
     "DML-CONVOLUTION_INTEGER-same-type-input-zero-point", "InputZeroPointTensor has the data type of InputTensor.",
     "DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", "FilterZeroPointTensor has the data type of FilterTensor.",
-    "DML-CONVOLUTION_INTEGER-filter-groups", "FilterTensor.Sizes[0] is a multiple of GroupCount (each group has as many filters).",
+    "DML-CONVOLUTION_INTEGER-filter-groups", "FilterTensor.Sizes[0] is a multiple of GroupCount (every group has the same number of filters).",
     "DML-CONVOLUTION_INTEGER-input-channels", "InputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount (the filters of all groups cover the input's channels).",
     "DML-CONVOLUTION_INTEGER-filter-fits", "The filter lies within the padded input.",
     "DML-CONVOLUTION_INTEGER-input-zero-point-sizes", "Where InputZeroPointTensor is given, InputZeroPointTensor.Sizes[d] is 1, for each d.",
@@ -20902,7 +20902,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range", "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", "InputZeroPointTensor has the data type of InputTensor.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", "FilterZeroPointTensor has the data type of FilterTensor.",
-    "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", "FilterTensor.Sizes[0] is a multiple of GroupCount (each group has as many filters).",
+    "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", "FilterTensor.Sizes[0] is a multiple of GroupCount (every group has the same number of filters).",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels", "InputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount (the filters of all groups cover the input's channels).",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", "The filter lies within the padded input.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes", "Where InputZeroPointTensor is given, InputZeroPointTensor.Sizes[d] is 1, for each d.",
@@ -20976,7 +20976,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-SLICE_GRAD-same-rank", "OutputGradientTensor has as many dimensions as InputGradientTensor.",
     "DML-SLICE_GRAD-dimension-count", "DimensionCount equals InputGradientTensor.DimensionCount.",
     "DML-SLICE_GRAD-window-sizes-range", "InputWindowSizes[i] is at least 1, for each i.",
-    "DML-SLICE_GRAD-strides-range", "InputWindowStrides[i] differs from 0, for each i (with 0 one element would go to several places).",
+    "DML-SLICE_GRAD-strides-range", "InputWindowStrides[i] differs from 0, for each i (with 0 one element would be written several times).",
     "DML-SLICE_GRAD-same-type", "OutputGradientTensor has the data type of InputGradientTensor.",
     "DML-SLICE_GRAD-window-bounds", "InputWindowOffsets[i] + InputWindowSizes[i] is at most OutputGradientTensor.Sizes[i], for each i (the window lies within the tensor that was sliced).",
     "DML-SLICE_GRAD-input-gradient-sizes", "The window holds no more elements at this stride.",
@@ -21003,8 +21003,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-GATHER_ND1-indices-dimension-count-range", "IndicesDimensionCount is at least 1; IndicesDimensionCount is at most IndicesTensor.DimensionCount.",
     "DML-GATHER_ND1-batch-dimension-count-range", "BatchDimensionCount is less than InputDimensionCount; BatchDimensionCount is less than IndicesDimensionCount.",
     "DML-GATHER_ND1-same-type", "OutputTensor has the data type of InputTensor.",
-    "DML-GATHER_ND1-input-leading-ones", "InputTensor.Sizes[d] is 1, for each d (dimensions before the last InputDimensionCount do not count).",
-    "DML-GATHER_ND1-indices-leading-ones", "IndicesTensor.Sizes[d] is 1, for each d (dimensions before the last IndicesDimensionCount do not count).",
+    "DML-GATHER_ND1-input-leading-ones", "InputTensor.Sizes[d] is 1, for each d (dimensions before the last InputDimensionCount are ignored).",
+    "DML-GATHER_ND1-indices-leading-ones", "IndicesTensor.Sizes[d] is 1, for each d (dimensions before the last IndicesDimensionCount are ignored).",
     "DML-GATHER_ND1-batch-sizes", "Batches are shared.",
     "DML-GATHER_ND1-index-tuple-size", "IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] is at most InputDimensionCount - BatchDimensionCount (a tuple has at most one coordinate for each input dimension that counts and is not a batch).",
     "DML-GATHER_ND1-output-rank", "The sizes of the gathered output are at most as many as the dimensions of InputTensor.",
@@ -21056,7 +21056,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ROI_ALIGN_GRAD-some-output", "OutputGradientTensor is given or OutputROIGradientTensor is given.",
     "DML-ROI_ALIGN_GRAD-reduction-function", "ReductionFunction is AVERAGE or MAX.",
     "DML-ROI_ALIGN_GRAD-input-for-roi-gradient", "Where OutputROIGradientTensor is given, InputTensor is given (the gradient with respect to the regions depends on the image).",
-    "DML-ROI_ALIGN_GRAD-input-for-max", "Where ReductionFunction is MAX, InputTensor is given (the image tells which sample was the largest).",
+    "DML-ROI_ALIGN_GRAD-input-for-max", "Where ReductionFunction is MAX, InputTensor is given (the image determines which sample was the largest).",
     "DML-ROI_ALIGN_GRAD-sample-range", "MinimumSamplesPerOutput is at most MaximumSamplesPerOutput (the number of samples is clamped between the two).",
     "DML-ROI_ALIGN_GRAD-maximum-samples-range", "MaximumSamplesPerOutput is at least 1 (nothing can be reduced from no sample).",
     "DML-ROI_ALIGN_GRAD-same-type", "ROITensor, InputTensor, OutputGradientTensor and OutputROIGradientTensor have the data type of InputGradientTensor.",
@@ -21216,7 +21216,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-MULTIHEAD_ATTENTION1-query-head-count-range", "QueryHeadCount is at least 1 (hidden sizes are divided by it).",
     "DML-MULTIHEAD_ATTENTION1-key-value-head-count-range", "KeyValueHeadCount is at least 1 (hidden sizes are divided by it).",
-    "DML-MULTIHEAD_ATTENTION1-head-groups", "QueryHeadCount is a multiple of KeyValueHeadCount (each key and value head serves as many query heads).",
+    "DML-MULTIHEAD_ATTENTION1-head-groups", "QueryHeadCount is a multiple of KeyValueHeadCount (each key and value head serves the same number of query heads).",
     "DML-MULTIHEAD_ATTENTION1-query-given", "QueryTensor is given or StackedQueryKeyTensor is given or StackedQueryKeyValueTensor is given (queries come from one of these).",
     "DML-MULTIHEAD_ATTENTION1-key-given", "KeyTensor is given or StackedQueryKeyTensor is given or StackedKeyValueTensor is given or StackedQueryKeyValueTensor is given or PastKeyTensor is given (keys come from one of these).",
     "DML-MULTIHEAD_ATTENTION1-value-given", "ValueTensor is given with KeyTensor or StackedQueryKeyTensor, and absent without them.",
@@ -28932,7 +28932,7 @@ DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlo
 }
 
 /* Whether the device has matrix units, there are columns enough to fill them, they can load all factors, which have
-   bits in `read`, and the `neighbours` that are written are multiples of four. */
+   bits in `read`, and the `neighbors` that are written are multiples of four. */
 DMLOPS_CALLED int dmlops_plan_suits_sums_units(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t
     read, int64_t columns, int64_t neighbours) {
     for (int64_t place = 0; place < tensors->count; ++place) {
@@ -28952,7 +28952,7 @@ DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t r
         dmlops_plan_ceil_div(planning, columns, tile_columns)), others);
 }
 
-/* How many of a tile's rows belong to one sum: a multiple of 4, since neighbours are stored as halves, in whole words. */
+/* How many of a tile's rows belong to one sum: a multiple of 4, since neighbors are stored as halves, in whole words. */
 DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums) {
     (void)planning;
     return dmlops_multiply(dmlops_divide(dmlops_divide(tile_rows, sums), 4), 4);
@@ -29353,7 +29353,7 @@ DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* What shaders multiply by instead of dividing; divisors below 1 count as 1. */
+/* What shaders multiply by instead of dividing; divisors below 1 are treated as 1. */
 DMLOPS_CALLED void dmlops_plan_reciprocals(dmlops_planning* planning, const dmlops_plan_int_8* divisors,
     dmlops_plan_int_8* result) {
     result->count = 0;
@@ -29566,8 +29566,8 @@ DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops
     return made_1;
 }
 
-/* Whether phases are worth it: neighbours within a phase are also neighbours on the right factor, no phase is empty,
-   and few phases meet no tap at all. */
+/* Whether phases are worth it: neighbors within a phase are also neighbors on the right factor, no phase is empty, and
+   few phases meet no tap at all. */
 DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* output) {
     int64_t places = dmlops_plan_times(planning, dmlops_plan_phase_count(planning, window),
@@ -29780,8 +29780,8 @@ DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const d
     return vector;
 }
 
-/* How many of the output's last dimensions count as one, since their elements are evenly spaced, as far apart as those
-   of the last. That of rows does not matter. */
+/* How many of the output's last dimensions form one, since their elements are evenly spaced, as far apart as those of
+   the last. That of rows does not matter. */
 DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis) {
     int64_t run = output->strides.items[dmlops_item(planning, dmlops_subtract(output->strides.count, 1),
@@ -32380,7 +32380,7 @@ DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dm
     return -1;
 }
 
-/* Loops over patches of square blocks, so that neighbouring threads stay close along both dimensions. */
+/* Loops over patches of square blocks, so that neighboring threads stay close along both dimensions. */
 DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
     dmlops_plan_Loop* inner, int64_t vector, dmlops_plan_Loop_16* result) {
     int64_t high = dmlops_gcd(16, dmlops_divide(other->size, vector));
@@ -32652,7 +32652,7 @@ DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_p
 }
 
 /* The same movement down strips as wide as a cache line, if indices select the row to read from. Row by row, each
-   element of a row may come from another row of the input, and by the time its neighbours in memory are needed, the
+   element of a row may come from another row of the input, and by the time its neighbors in memory are needed, the
    cache has evicted them. The rows of a strip fit. */
 DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
     result) {
@@ -32895,7 +32895,7 @@ DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The taps that tiles can hold at once. Each row of the output then counts as many columns as keep its windows clear of
+/* The taps that tiles can hold at once. Each row of the output has so many columns that they keep its windows clear of
    the tensor's next row: the zeros before that row also end this one. */
 DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
@@ -34535,7 +34535,7 @@ DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops
         reduced->count)].strides.count)]);
 }
 
-/* The sets that neighbouring threads work on. */
+/* The sets that neighboring threads work on. */
 DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
     int is_few = sets->is_reread && !sets->is_single;
     int64_t most = is_few ? 16 : 32;
@@ -34894,7 +34894,7 @@ DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_
 }
 
 /* The dimensions of the rows' tensor, merged; a loop's first and last stride are that tensor's. A tensor has stride 0
-   where all neighbours are the same element. */
+   where all neighbors are the same element. */
 DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes, dmlops_plan_Loop_16* result) {
     const dmlops_plan_Tensor * source = &told->tensors.items[dmlops_item(planning, shader->rows.source,
@@ -35527,7 +35527,7 @@ DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone
 
 /* Chooses the last update of each element, and writes all elements. If updates are few, all elements are copied first,
    so that only the targets of updates are touched besides; if elements are few, one thread group does everything.
-   Runs of elements that are moved together count as one. */
+   Runs of elements that are moved together are treated as one. */
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* told) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->indices);
@@ -38847,7 +38847,7 @@ static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, co
     dmlops_plan_rows(planning, &told, &dmlops_batch_normalization_shader);
 }
 
-static const dmlops_plan_Kept dmlops_mean_variance_normalization_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
+static const dmlops_plan_Kept dmlops_mean_variance_normalization_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
 static const dmlops_plan_Pass dmlops_mean_variance_normalization_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
 static const char* const dmlops_mean_variance_normalization_lists[] = {"EXTENT"};
 static const int64_t dmlops_mean_variance_normalization_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
@@ -40384,7 +40384,7 @@ static inline void dmlops_space_to_depth1_plan(dmlops_planning* planning, const 
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Kept dmlops_mean_variance_normalization1_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
+static const dmlops_plan_Kept dmlops_mean_variance_normalization1_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
 static const dmlops_plan_Pass dmlops_mean_variance_normalization1_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
 static const char* const dmlops_mean_variance_normalization1_lists[] = {"AXES", "EXTENT"};
 static const int64_t dmlops_mean_variance_normalization1_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
@@ -42197,7 +42197,7 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     dmlops_plan_definition(planning, &told, &dmlops_roi_align_grad_shader);
 }
 
-static const dmlops_plan_Kept dmlops_batch_normalization_training_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
+static const dmlops_plan_Kept dmlops_batch_normalization_training_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
 static const dmlops_plan_Pass dmlops_batch_normalization_training_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 4, 0, 16, 5, 0, -1, -1, -1}, {2, 0, 5, 0, 32, 1, 0, -1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1, -1}};
 static const char* const dmlops_batch_normalization_training_lists[] = {"EXTENT"};
 static const int64_t dmlops_batch_normalization_training_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
@@ -44558,7 +44558,7 @@ static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning*
     dmlops_plan_products(planning, &told, &dmlops_matrix_multiply_integer_to_float_shader);
 }
 
-static const dmlops_plan_Kept dmlops_mean_variance_normalization2_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
+static const dmlops_plan_Kept dmlops_mean_variance_normalization2_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
 static const dmlops_plan_Pass dmlops_mean_variance_normalization2_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
 static const char* const dmlops_mean_variance_normalization2_lists[] = {"AXES", "EXTENT"};
 static const int64_t dmlops_mean_variance_normalization2_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};

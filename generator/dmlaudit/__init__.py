@@ -1,4 +1,4 @@
-"""Audits public pages of DirectML against the specs: what agrees, what an erratum overrules, what is new.
+"""Audits the documentation of DirectML against the specs: what agrees, what errata overrule, what is new.
 
 `read` parses a page from a file in any form; `members`, `tables` and `sentences` find its statements;
 `operators`, `structs` and `topics` compare them with the registry; `compare` combines the results for a page

@@ -1,4 +1,4 @@
-"""Compares a page with the registry: its subject, every statement with its verdict, what was recognised."""
+"""Compares a page with the registry: its subject, every statement with its verdict, what was recognized."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def compare(registry: Registry, page: Page) -> Result:
     found = [] if page.faults and not page.blocks else list(_verdicts(registry, subject, page))
     verdicts = sorted(with_errata(registry, subject, found), key=lambda one: (one.line, one.says))
     if not verdicts and not faults and not _is_prose(page):
-        faults.append(Fault(1, "nothing that specs state was recognised on this page"))
+        faults.append(Fault(1, "nothing that specs state was recognized on this page"))
     return Result(
         page=page,
         subject="" if subject is None else subject.c_name,

@@ -67,5 +67,5 @@ def _unstated(equalities: Equalities, stated: Iterable[Same]) -> Iterator[Verdic
                 joined = joined.union(*more)
             apart = [name for name in names if name not in joined]
             if apart:
-                says = f"nothing of the same {field} of {', '.join(names)}"
+                says = f"does not require the same {field} of {', '.join(names)}"
                 yield Verdict(1, says, "the rules demand it", equalities.position(field, tuple(names)))

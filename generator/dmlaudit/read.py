@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dmlaudit.page import Block, Code, Fault, Form, Heading, Page, Paragraph, Row, Table, Translation
 
-MAX_BYTES = 1 << 18  # the largest public page is a sixth of this
+MAX_BYTES = 1 << 18  # the largest documentation page is a sixth of this
 MAX_LINE = 10_000  # characters
 MAX_HTML = 1 << 16  # of an HTML table, in characters
 MAX_CELLS = 64  # in a row

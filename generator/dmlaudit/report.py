@@ -48,7 +48,7 @@ def _page(result: Result) -> Iterator[str]:
     for line in result.other_tables:
         yield f"  {name}:{line}: not compared: a table that is not about tensors"
     if not result.verdicts and not result.faults:
-        yield f"  {name}: an article in which nothing was recognised that specs state"
+        yield f"  {name}: an article in which nothing was recognized that specs state"
 
 
 def _recognised(result: Result) -> str:
@@ -106,6 +106,7 @@ def _statement(verdict: Verdict) -> dict[str, object]:
     known = erratum and {
         "where": erratum.where.plain,
         "says": erratum.says.plain,
+        "unspecified": erratum.unspecified.plain,
         "holds": erratum.holds.plain,
         "source": erratum.source,
         "file": erratum.position.file if erratum.position else "",

@@ -1,7 +1,7 @@
 """Finds statements in running text with a fixed form: equal fields, ranges, levels, shared buffers.
 
 Only complete sentences of a known form are parsed. Other items in a list of constraints are returned unparsed
-and reported; a sentence that is not understood never counts as agreement.
+and reported; a sentence that is not understood is never treated as agreement.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The head of every generated file: where to edit it instead, and its licence."""
+"""The head of every generated file: where to edit it instead, and its license."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Results of earlier runs, keyed by everything they depend on. Losing them only costs time.
 
-A file begins with a digest of its key and content, so a truncated, swapped or foreign file counts as absent.
+A file begins with a digest of its key and content, so a truncated, swapped or foreign file is ignored.
 Reading and writing never fail, and a folder that others can write to is not used.
 """
 

@@ -1,4 +1,4 @@
-"""The catalogue of algorithms, for operators that a formula does not express well.
+"""The catalog of algorithms, for operators that a formula does not express well.
 
 An algorithm has its own schedule in every target, with the same name; all have an `output`.
 """

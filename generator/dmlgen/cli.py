@@ -156,7 +156,9 @@ def _add_specs(add: _Add) -> None:
     sub = add("show", _show, "Print an operator as resolved: members, rules, tables, errata.")
     sub.add_argument("operator", metavar="OPERATOR", help="a name, with or without DML_OPERATOR_")
     sub = add(
-        "audit", _audit, "Compare public pages with the specs; exit with 1 if anything is new or unreadable."
+        "audit",
+        _audit,
+        "Compare documentation pages with the specs; exit with 1 if any is new or unread.",
     )
     sub.add_argument(
         "pages", type=Path, metavar="PAGE", nargs="+", help="a documentation page, as Markdown or plain text"

@@ -221,7 +221,7 @@ def _type_of(node: Node) -> JsonType:
 
 
 def _is_of(node: Node, types: Sequence[JsonType]) -> bool:
-    """Whether a node is of one of these types; an integer also counts as a number."""
+    """Whether a node is of one of these types; an integer is also a number."""
     type_ = _type_of(node)
     return type_ in types or (type_ == "integer" and "number" in types)
 

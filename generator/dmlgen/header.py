@@ -25,7 +25,7 @@ _MEMBER = re.compile(
 
 @dataclass(frozen=True)
 class Declared:
-    """An operator in the header. `version` is like 0x6300; output tensors are recognised by their names."""
+    """An operator in the header. `version` is like 0x6300; output tensors are recognized by their names."""
 
     value: int
     version: int

@@ -1,6 +1,6 @@
 """The locations of the generator's own files: templates, runtime, and the cache folder.
 
-An installed package contains templates, runtime and licence; in a checkout they are next to `generator/`.
+An installed package contains templates, runtime and license; in a checkout they are next to `generator/`.
 Nothing here depends on the specs being read.
 """
 

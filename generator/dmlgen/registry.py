@@ -342,7 +342,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class AlgorithmUse:
-    """An algorithm of the catalogue that computes an operator, and what each of its roles is.
+    """An algorithm of the catalog that computes an operator, and what each of its roles is.
 
     `roles` are tensors and expressions of the description, by name; `place` is the role that is a coordinate,
     if any, and `definitions` are the names that these use.
@@ -365,7 +365,7 @@ class Intermediate:
     """An intermediate tensor: at each coordinate `at` of a box of `sizes` it holds `value`.
 
     It reads inputs and the intermediate tensors above it. With `along`, and only then, it also reads itself
-    and its neighbours with `along` at smaller indices of axis 0, and those above it also at the same index.
+    and its neighbors with `along` at smaller indices of axis 0, and those above it also at the same index.
     `decides`: it is read in an index, a condition, a bound or a rounding to integers, so its floats are
     computed in single precision, in the written order.
     """
@@ -393,7 +393,7 @@ class OutputDefinitions:
 
     @property
     def recurrences(self) -> tuple[tuple[Intermediate, ...], ...]:
-        """The groups of neighbours with `along`."""
+        """The groups of neighbors with `along`."""
         runs = groupby(self.tensors, lambda tensor: tensor.along)
         return tuple(tuple(group) for along, group in runs if along)
 
@@ -453,7 +453,7 @@ class TensorData:
 
 @dataclass(frozen=True)
 class Example:
-    """A worked example of a public page, with the errata applied.
+    """A worked example of the documentation, with the errata applied.
 
     A member that is an array of tensors has a tuple of them. If the page only works out sizes, no tensor has
     data.
@@ -481,19 +481,26 @@ class DataRequirement:
 
 @dataclass(frozen=True)
 class Erratum:
-    """A place where a public source is wrong or silent, and what this registry says instead.
+    """A place where a public source is wrong or leaves something open, and what this registry states instead.
 
+    Either `says` is what the source says there, or `unspecified` what it does not specify.
     `stated` quotes what pages state there, in the words of `dmlgen audit`. `seen` has the public places that
     show what was observed: issues (`owner/name#number`) and files (`owner/name:path`) on GitHub.
     """
 
     where: Text
     says: Text
+    unspecified: Text
     holds: Text
     source: Provenance
     stated: tuple[Text, ...] = ()
     seen: tuple[str, ...] = ()
     position: Position | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def sentence(self) -> str:
+        """What the source says or leaves open, for listings in plain text."""
+        return f"does not specify {self.unspecified.plain}" if self.unspecified else f"says {self.says.plain}"
 
 
 @dataclass(frozen=True)
@@ -848,7 +855,7 @@ class Registry:
     levels: tuple[FeatureLevel, ...]
     levels_declared: FeatureLevel  # the first level at which DirectML.h declares the enumeration of levels
     types: Mapping[str, NumberType]
-    pages: str  # the prefix of the addresses of public pages
+    pages: str  # the prefix of the addresses of documentation pages
     foreign: Mapping[str, tuple[str, str]]  # structs of d3d12.h, with their only member and its type
     enums: Mapping[str, Enum]
     constants: tuple[NamedConstant, ...]

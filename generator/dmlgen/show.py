@@ -52,8 +52,9 @@ def _lines(operator: Operator) -> Iterator[str]:
     if operator.errata:
         yield "errata"
     for erratum in operator.errata:
-        where, says, holds = erratum.where.plain, erratum.says.plain, erratum.holds.plain
-        yield f"    {where}: says {says}; holds: {holds} ({', '.join((erratum.source, *erratum.seen))})"
+        where, holds = erratum.where.plain, erratum.holds.plain
+        sources = ", ".join((erratum.source, *erratum.seen))
+        yield f"    {where}: {erratum.sentence}; here: {holds} ({sources})"
 
 
 def _computes(algorithm: AlgorithmUse) -> Iterator[str]:

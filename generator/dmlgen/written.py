@@ -75,7 +75,7 @@ Inferred: TypeAlias = Annotated[
 ]
 Source: TypeAlias = Annotated[
     Provenance,
-    "Where the fact is from: public pages, the public header, observed behaviour, or our own decision.",
+    "Where the fact is from: the documentation, the header, observed behavior, or our own decision.",
 ]
 
 Reference: TypeAlias = Annotated[
@@ -90,10 +90,13 @@ Reference: TypeAlias = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Erratum(Record):
-    """A place where a public source is wrong or silent, and what this registry says instead."""
+    """A place where a public source is wrong (`says`) or leaves something open (`unspecified`)."""
 
     where: Annotated[Text, "The part of a page or header: a member, a table, an example."]
-    says: Annotated[Text, "What the source says."]
+    says: Annotated[Text, "What the source says, if it is wrong."] = NO_TEXT
+    unspecified: Annotated[
+        Text, "What the source does not specify, if it leaves something open, as in: how ties round."
+    ] = NO_TEXT
     holds: Annotated[Text, "What this registry states instead."]
     source: Source
     stated: Annotated[
@@ -179,7 +182,7 @@ class Constants(Record):
         str,
         Pattern(r"https://[a-z0-9./-]+/"),
         Size(most=200),
-        "The prefix of the addresses of public pages.",
+        "The prefix of the addresses of documentation pages.",
     ]
     guides: Annotated[
         str,
@@ -453,7 +456,7 @@ class BindingRule(Record):
     id: RuleId
     page: Annotated[Page, "The page that states the rule, if it is not that of the file."] | None = None
     guide: Annotated[Page, "The guide that states it, instead of a page."] | None = None
-    summary: Text
+    summary: Annotated[Text, "What it requires, in one sentence."]
     source: Source
     advice: Annotated[bool, "Whether bindings that break the rule are nevertheless valid."] = False
     broken: Broken = field(default_factory=dict)
@@ -488,24 +491,24 @@ class RangeRule(BindingRule):
 class BindingExamples(Record):
     """Valid bindings for an operator and for an initializer, as JSON."""
 
-    execute: Node
-    initialize: Node
+    execute: Annotated[Node, "Bindings of an operator."]
+    initialize: Annotated[Node, "Bindings of its initializer."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bindings(Record):
     """Rules of bindings, and valid bindings."""
 
-    page: Page
+    page: Annotated[Page, "The page that states a rule, if the rule names no other."]
     heaps: Annotated[Mapping[UpperName, int], Size(1), "D3D12_HEAP_TYPE, without prefixes."]
     bound_heaps: Annotated[tuple[UpperName, ...], Size(1), "The heaps that can be bound."]
     owned_heaps: Annotated[
         tuple[UpperName, ...], Size(1), "The heaps from which a tensor OWNED_BY_DML can be initialized."
     ]
     dimensions: Annotated[Mapping[UpperName, int], Size(1), "D3D12_RESOURCE_DIMENSION, without prefixes."]
-    bindings: Annotated[tuple[BindingCheck, ...], Size(1)]
-    range: Annotated[tuple[RangeRule, ...], Size(1)]
-    examples: BindingExamples
+    bindings: Annotated[tuple[BindingCheck, ...], Size(1), "Rules on several ranges."]
+    range: Annotated[tuple[RangeRule, ...], Size(1), "Rules on one range."]
+    examples: Annotated[BindingExamples, "Valid bindings, which the cases of the rules break."]
     errata: Errata = ()
 
 
@@ -570,7 +573,7 @@ class Rule(AnyRule):
     """
 
     id: RuleId | None = None
-    source: Annotated[Source, "A public page by default; advice must state its source."] = "docs"
+    source: Annotated[Source, "The documentation by default; advice must state its source."] = "docs"
     hint: Annotated[Hint, "An addition to the message, for a common mistake."] | None = None
     advice: Annotated[bool, "Whether a description that breaks the rule is nevertheless valid."] = False
     broken_by: Annotated[
@@ -638,11 +641,11 @@ Formulas: TypeAlias = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm(Record):
-    """What an operator computes, by an algorithm of the catalogue and its roles."""
+    """What an operator computes, by an algorithm of the catalog and its roles."""
 
-    algorithm: Annotated[Scalar[str], "An algorithm of the catalogue (dmlgen/catalogue.py)."]
+    algorithm: Annotated[Scalar[str], "An algorithm of the catalog (dmlgen/catalogue.py)."]
     let: Formulas = field(default_factory=dict)
-    # The catalogue says what each role takes, also to who gives it a list or a mapping.
+    # The catalog says what each role takes, also to who gives it a list or a mapping.
     roles: Annotated[
         Mapping[
             Annotated[Scalar[str], Pattern(r"[a-z][a-z_]{0,30}", "the name of a role, as in input")],
@@ -704,7 +707,7 @@ class ExampleTensor(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Example(Record):
-    """A worked example of a public page."""
+    """A worked example of the documentation."""
 
     id: RuleId
     where: Annotated[Text, "Which example of the page it is."]

@@ -2,7 +2,7 @@
 
 The search tries the edits of `edits` on the first violation of a description, judges what they give, and goes
 on with the cheapest until it comes to a valid one (uniform-cost search). If it finds none soon, it starts
-anew and prefers descriptions with few violations left. It ends because it judges a bounded number of
+again and prefers descriptions with few violations left. It ends because it judges a bounded number of
 descriptions. Only a description that validates is an answer.
 """
 

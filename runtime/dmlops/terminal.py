@@ -1,4 +1,4 @@
-"""Colour, on terminals that support it."""
+"""Color, on terminals that support it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TextIO
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How emphasis is shown: in colour, or not at all."""
+    """How emphasis is shown: in color, or not at all."""
 
     colour: bool = False
 
@@ -49,6 +49,6 @@ def progress_for(stream: TextIO, what: str) -> Callable[[int, int], None] | None
 
 
 def style_for(stream: TextIO, environment: Mapping[str, str] = os.environ) -> Style:
-    """Colour if the stream is a terminal other than "dumb" and NO_COLOR is not set."""
+    """Color if the stream is a terminal other than "dumb" and NO_COLOR is not set."""
     wanted = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
     return Style(wanted and stream.isatty())

@@ -18,8 +18,8 @@ from .enums import FeatureLevel
 class RuleText:
     """The text of a rule: `text` in English, `formulas` in the language of the registry's specs.
 
-    `source` is "docs" (the public pages), "header" (DirectML.h), "observed" (DirectML's behaviour) or "ours"
-    (a decision of this registry); `page` is the address of the operator's public page. `operator` is None for
+    `source` is "docs" (the documentation), "header" (DirectML.h), "observed" (DirectML's behavior) or "ours"
+    (a decision of this registry); `page` is the address of the operator's page. `operator` is None for
     a rule on every operator, which has no page either, and for a rule of graphs or bindings. The rule applies
     from the level `since` up to, but not including, `until`.
     """

@@ -30,8 +30,8 @@ class Support:
 class Rule:
     """A rule of an operator, which applies from `since` (None: always) up to, but not including, `until`.
 
-    `source` says where it comes from: "docs" the public pages, "header" DirectML.h, "observed" DirectML's
-    observed behaviour, "ours" a decision of this registry. `advice` is never a violation.
+    `source` says where it comes from: "docs" the documentation, "header" DirectML.h, "observed" DirectML's
+    observed behavior, "ours" a decision of this registry. `advice` is never a violation.
     """
 
     id: str

@@ -137,7 +137,7 @@ class RecurrentNetworkDirection(IntEnum):
 
 
 class RoundingMode(IntEnum):
-    """How halves are rounded."""
+    """How ties are rounded."""
 
     HALVES_TO_NEAREST_EVEN = 0
     TOWARD_ZERO = 1
@@ -145,7 +145,7 @@ class RoundingMode(IntEnum):
 
 
 class IsInfinityMode(IntEnum):
-    """Which infinities count."""
+    """Which infinities are detected."""
 
     EITHER = 0
     POSITIVE = 1

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .data import RuleText
 
 _SOURCES = {
-    "docs": "Microsoft's public pages",
+    "docs": "Microsoft's documentation",
     "header": "DirectML.h",
     "observed": "what DirectML was seen to do",
     "ours": "a decision of this registry",

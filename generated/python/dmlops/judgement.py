@@ -346,7 +346,7 @@ def _violation(rule: str, member: str, shown: dict[str, Any], rest: str = "") ->
 
 
 def ranks_text(ranks: Iterable[int]) -> str:
-    """Dimension counts as text, with runs of three or more as "1 to 8"."""
+    """Dimension counts in words, with runs of three or more as "1 to 8"."""
     runs: list[list[int]] = []
     for rank in sorted(ranks):
         if runs and rank == runs[-1][-1] + 1:

@@ -214,7 +214,7 @@ def element_wise_identity(
     ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseIdentity:
-    """Copies each element; the output can have a layout of its own.
+    """Copies each element; the output can have its own layout.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -235,7 +235,7 @@ def element_wise_abs(
     ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseAbs:
-    """Takes the magnitude of each element.
+    """Computes the magnitude of each element.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -256,7 +256,7 @@ def element_wise_acos(
     ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseAcos:
-    """Takes the arccosine of each element, in radians.
+    """Computes the arccosine of each element, in radians.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -298,7 +298,7 @@ def element_wise_asin(
     ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseAsin:
-    """Takes the arcsine of each element, in radians.
+    """Computes the arcsine of each element, in radians.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -319,7 +319,7 @@ def element_wise_atan(
     ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseAtan:
-    """Takes the arctangent of each element, in radians.
+    """Computes the arctangent of each element, in radians.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -389,7 +389,7 @@ def element_wise_cos(
     ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseCos:
-    """Takes the cosine of each element, in radians.
+    """Computes the cosine of each element, in radians.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -473,7 +473,7 @@ def element_wise_log(
     ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseLog:
-    """Takes the natural logarithm of each element.
+    """Computes the natural logarithm of each element.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -494,7 +494,7 @@ def element_wise_logical_and(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseLogicalAnd:
-    """Tells for each pair of elements whether both are true.
+    """Returns for each pair of elements whether both are true.
 
     ATensor (input tensor): Left truth values; any number but 0 is true.
     BTensor (input tensor): Right truth values; any number but 0 is true.
@@ -515,7 +515,7 @@ def element_wise_logical_equals(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseLogicalEquals:
-    """Tells for each pair of elements whether they are equal.
+    """Returns for each pair of elements whether they are equal.
 
     ATensor (input tensor): Left values.
     BTensor (input tensor): Right values.
@@ -537,7 +537,7 @@ def element_wise_logical_greater_than(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseLogicalGreaterThan:
-    """Tells for each pair of elements whether the left one is larger.
+    """Returns for each pair of elements whether the left one is larger.
 
     ATensor (input tensor): Left values.
     BTensor (input tensor): Right values.
@@ -559,7 +559,7 @@ def element_wise_logical_less_than(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseLogicalLessThan:
-    """Tells for each pair of elements whether the left one is smaller.
+    """Returns for each pair of elements whether the left one is smaller.
 
     ATensor (input tensor): Left values.
     BTensor (input tensor): Right values.
@@ -599,7 +599,7 @@ def element_wise_logical_or(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseLogicalOr:
-    """Tells for each pair of elements whether at least one is true.
+    """Returns for each pair of elements whether at least one is true.
 
     ATensor (input tensor): Left truth values; any number but 0 is true.
     BTensor (input tensor): Right truth values; any number but 0 is true.
@@ -620,7 +620,7 @@ def element_wise_logical_xor(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseLogicalXor:
-    """Tells for each pair of elements whether exactly one is true.
+    """Returns for each pair of elements whether exactly one is true.
 
     ATensor (input tensor): Left truth values; any number but 0 is true.
     BTensor (input tensor): Right truth values; any number but 0 is true.
@@ -641,7 +641,7 @@ def element_wise_max(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseMax:
-    """Takes the larger element of each pair.
+    """Returns the larger element of each pair.
 
     ATensor (input tensor): Left operands.
     BTensor (input tensor): Right operands.
@@ -662,7 +662,7 @@ def element_wise_mean(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseMean:
-    """Takes the mean of the two elements of each pair.
+    """Computes the mean of the two elements of each pair.
 
     ATensor (input tensor): Left operands.
     BTensor (input tensor): Right operands.
@@ -683,7 +683,7 @@ def element_wise_min(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseMin:
-    """Takes the smaller element of each pair.
+    """Returns the smaller element of each pair.
 
     ATensor (input tensor): Left operands.
     BTensor (input tensor): Right operands.
@@ -726,7 +726,7 @@ def element_wise_pow(
     ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWisePow:
-    """Raises each element to a power of its own.
+    """Raises each element to the power of the corresponding exponent.
 
     InputTensor (input tensor): The bases.
     ExponentTensor (input tensor): For each base, its exponent.
@@ -796,7 +796,7 @@ def element_wise_sin(
     ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseSin:
-    """Takes the sine of each element, in radians.
+    """Computes the sine of each element, in radians.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -817,7 +817,7 @@ def element_wise_sqrt(
     ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseSqrt:
-    """Takes the square root of each element.
+    """Computes the square root of each element.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -859,7 +859,7 @@ def element_wise_tan(
     ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseTan:
-    """Takes the tangent of each element, in radians.
+    """Computes the tangent of each element, in radians.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -936,7 +936,7 @@ def element_wise_dequantize_linear(
     ScaleTensor (input tensor): The scale of each element; strides of 0 share one among many.
     ZeroPointTensor (input tensor, optional): The zero point of each element; 0 if absent, which it may be
         from 6.2 on.
-    OutputTensor (output tensor): The values that the input stands for. "FLOAT32" unless given.
+    OutputTensor (output tensor): The values that the input represents. "FLOAT32" unless given.
     """
     description: ElementWiseDequantizeLinear = _made(
         "ELEMENT_WISE_DEQUANTIZE_LINEAR",
@@ -954,7 +954,7 @@ def activation_elu(
     Alpha: SupportsFloat = 1.0,
     OutputTensor: Output | None = None,
 ) -> ActivationElu:
-    """Keeps x from 0 on and gives Alpha * (exp(x) - 1) below; Alpha is usually 1.0.
+    """Computes x for x >= 0 and Alpha * (exp(x) - 1) otherwise; Alpha is usually 1.0.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -974,7 +974,7 @@ def activation_hardmax(
     *,
     OutputTensor: Output | None = None,
 ) -> ActivationHardmax:
-    """Gives 1 for the first of the largest elements of each row and 0 for all others.
+    """Returns 1 for the first of the largest elements of each row and 0 for all others.
 
     InputTensor (input tensor): Rows of values; at most the last two sizes differ from 1.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -994,7 +994,7 @@ def activation_hard_sigmoid(
     Beta: SupportsFloat = 0.5,
     OutputTensor: Output | None = None,
 ) -> ActivationHardSigmoid:
-    """Gives Alpha * x + Beta, limited to 0 and 1; Alpha is usually 0.2, Beta 0.5.
+    """Computes Alpha * x + Beta, limited to 0 and 1; Alpha is usually 0.2, Beta 0.5.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -1035,7 +1035,7 @@ def activation_leaky_relu(
     Alpha: SupportsFloat = 0.01,
     OutputTensor: Output | None = None,
 ) -> ActivationLeakyRelu:
-    """Keeps x from 0 on and gives Alpha * x below; Alpha is usually 0.01.
+    """Computes x for x >= 0 and Alpha * x otherwise; Alpha is usually 0.01.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -1057,7 +1057,7 @@ def activation_linear(
     Beta: SupportsFloat,
     OutputTensor: Output | None = None,
 ) -> ActivationLinear:
-    """Gives Alpha * x + Beta.
+    """Computes Alpha * x + Beta.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -1079,7 +1079,7 @@ def activation_log_softmax(
     *,
     OutputTensor: Output | None = None,
 ) -> ActivationLogSoftmax:
-    """Gives the natural logarithm of each element's softmax within its row.
+    """Computes the natural logarithm of each element's softmax within its row.
 
     InputTensor (input tensor): Rows of values; at most the last two sizes differ from 1.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -1098,7 +1098,7 @@ def activation_parameterized_relu(
     *,
     OutputTensor: Output | None = None,
 ) -> ActivationParameterizedRelu:
-    """Keeps x from 0 on and gives slope * x below, with a slope for every element.
+    """Computes x for x >= 0 and slope * x otherwise, with a slope for every element.
 
     InputTensor (input tensor): The elements that the function is applied to.
     SlopeTensor (input tensor): The slopes, one for each element of the input.
@@ -1120,7 +1120,7 @@ def activation_parametric_softplus(
     Beta: SupportsFloat,
     OutputTensor: Output | None = None,
 ) -> ActivationParametricSoftplus:
-    """Gives Alpha * ln(1 + exp(Beta * x)).
+    """Computes Alpha * ln(1 + exp(Beta * x)).
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -1142,7 +1142,7 @@ def activation_relu(
     *,
     OutputTensor: Output | None = None,
 ) -> ActivationRelu:
-    """Gives max(0, x).
+    """Computes max(0, x).
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -1162,7 +1162,7 @@ def activation_scaled_elu(
     Gamma: SupportsFloat = 1.0507010221481323,
     OutputTensor: Output | None = None,
 ) -> ActivationScaledElu:
-    """Gives Gamma * x above 0 and Gamma * Alpha * (exp(x) - 1) elsewhere.
+    """Computes Gamma * x above 0 and Gamma * Alpha * (exp(x) - 1) elsewhere.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -1186,7 +1186,7 @@ def activation_scaled_tanh(
     Beta: SupportsFloat = 0.5,
     OutputTensor: Output | None = None,
 ) -> ActivationScaledTanh:
-    """Gives Alpha * tanh(Beta * x); Alpha is usually 1.0, Beta 0.5.
+    """Computes Alpha * tanh(Beta * x); Alpha is usually 1.0, Beta 0.5.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -1208,7 +1208,7 @@ def activation_sigmoid(
     *,
     OutputTensor: Output | None = None,
 ) -> ActivationSigmoid:
-    """Gives 1 / (1 + exp(-x)).
+    """Returns 1 / (1 + exp(-x)).
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -1226,7 +1226,7 @@ def activation_softmax(
     *,
     OutputTensor: Output | None = None,
 ) -> ActivationSoftmax:
-    """Gives each element's exponential divided by the sum of the exponentials of its row.
+    """Computes each element's exponential divided by the sum of the exponentials of its row.
 
     InputTensor (input tensor): Rows of values; at most the last two sizes differ from 1.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -1245,7 +1245,7 @@ def activation_softplus(
     Steepness: SupportsFloat = 1.0,
     OutputTensor: Output | None = None,
 ) -> ActivationSoftplus:
-    """Gives ln(1 + exp(Steepness * x)) / Steepness.
+    """Computes ln(1 + exp(Steepness * x)) / Steepness.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -1265,7 +1265,7 @@ def activation_softsign(
     *,
     OutputTensor: Output | None = None,
 ) -> ActivationSoftsign:
-    """Gives x / (1 + abs(x)).
+    """Computes x / (1 + abs(x)).
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -1283,7 +1283,7 @@ def activation_tanh(
     *,
     OutputTensor: Output | None = None,
 ) -> ActivationTanh:
-    """Gives the hyperbolic tangent of x.
+    """Computes the hyperbolic tangent of x.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -1302,7 +1302,7 @@ def activation_thresholded_relu(
     Alpha: SupportsFloat = 1.0,
     OutputTensor: Output | None = None,
 ) -> ActivationThresholdedRelu:
-    """Keeps x above Alpha and gives 0 elsewhere; Alpha is usually 1.0.
+    """Computes x for x > Alpha and 0 otherwise; Alpha is usually 1.0.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -1346,15 +1346,15 @@ def convolution(
     Direction (CONVOLUTION_DIRECTION): FORWARD, or BACKWARD for the transposed convolution.
     Strides (UINT array): Steps of the filter, in elements; BACKWARD spreads the input by them. 1 unless
         given.
-    Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps. 1
+    Dilations (UINT array): Distances between neighboring filter elements; 1 for a filter without gaps. 1
         unless given.
     StartPadding (UINT array): Zeros before the input; BACKWARD cuts that many from the start of the result. 0
         unless given.
     EndPadding (UINT array): Zeros after the input; BACKWARD cuts that many from the end of the result. 0
         unless given.
     OutputPadding (UINT array): Zeros after the end of the result. 0 unless given.
-    GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels
-        for a depthwise convolution.
+    GroupCount (UINT): Number of channel groups; equal to the number of input channels for a depthwise
+        convolution.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
     description: Convolution = _made(
@@ -1453,12 +1453,12 @@ def average_pooling(
     """Averages the elements under a window that slides over the spatial dimensions.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
-    OutputTensor (output tensor): One average for each place of the window.
+    OutputTensor (output tensor): One average for each window position.
     Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
     WindowSize (UINT array): Sizes of the window, in the order of Strides.
     StartPadding (UINT array): Padding before the first element, in the order of Strides.
     EndPadding (UINT array): Padding after the last element, in the order of Strides.
-    IncludePadding (BOOL): Whether padding elements count in the divisor of the average.
+    IncludePadding (BOOL): Whether padding elements are included in the divisor of the average.
     """
     description: AveragePooling = _made(
         "AVERAGE_POOLING",
@@ -1483,10 +1483,10 @@ def lp_pooling(
     P: SupportsIndex,
     OutputTensor: Output | None = None,
 ) -> LpPooling:
-    """Takes the Lp norm of the elements under a window that slides over the spatial dimensions.
+    """Computes the Lp norm of the elements under a window that slides over the spatial dimensions.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
-    OutputTensor (output tensor): One norm for each place of the window.
+    OutputTensor (output tensor): One norm for each window position.
     Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
     WindowSize (UINT array): Sizes of the window, in the order of Strides.
     StartPadding (UINT array): Padding before the first element, in the order of Strides.
@@ -1515,10 +1515,10 @@ def max_pooling(
     EndPadding: Iterable[SupportsIndex],
     OutputTensor: Output | None = None,
 ) -> MaxPooling:
-    """Takes the largest of the elements under a window that slides over the spatial dimensions.
+    """Computes the largest of the elements under a window that slides over the spatial dimensions.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
-    OutputTensor (output tensor): One maximum for each place of the window.
+    OutputTensor (output tensor): One maximum for each window position.
     Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
     WindowSize (UINT array): Sizes of the window, in the order of Strides.
     StartPadding (UINT array): Padding before the first element, in the order of Strides.
@@ -1667,8 +1667,8 @@ def padding(
     PaddingMode (PADDING_MODE): What the padding holds: a constant, or elements of the input.
     PaddingValue (FLOAT): The constant; other modes ignore it, and integer tensors take it without its
         fraction.
-    StartPadding (UINT array): For each dimension, how many elements come before the input, however many.
-    EndPadding (UINT array): For each dimension, how many elements come after the input, however many.
+    StartPadding (UINT array): Number of elements to add before the input, per dimension.
+    EndPadding (UINT array): Number of elements to add after the input, per dimension.
     """
     description: Padding = _made(
         "PADDING",
@@ -1745,7 +1745,7 @@ def gather(
     IndicesTensor (input tensor): Positions along the axis, in the last IndexDimensions dimensions.
     OutputTensor (output tensor): The input with the axis replaced by the dimensions of the indices.
     Axis (UINT): The input dimension that the indices replace.
-    IndexDimensions (UINT): How many trailing dimensions of IndicesTensor count.
+    IndexDimensions (UINT): Number of trailing dimensions of IndicesTensor that are used.
     """
     description: Gather = _made(
         "GATHER",
@@ -1835,7 +1835,7 @@ def top_k(
     OutputValueTensor (output tensor): The picked elements; K along Axis.
     OutputIndexTensor (output tensor): Their indices along Axis; of equal elements the first comes first.
     Axis (UINT): The axis to pick along.
-    K (UINT): How many elements to pick from each sequence.
+    K (UINT): Number of elements to pick from each sequence.
     """
     description: TopK = _made(
         "TOP_K",
@@ -1936,13 +1936,13 @@ def local_response_normalization(
     Bias: SupportsFloat,
     OutputTensor: Output | None = None,
 ) -> LocalResponseNormalization:
-    """Divides each element by a power of the sum of squares in its neighbourhood.
+    """Divides each element by a power of the sum of squares in its neighborhood.
 
     InputTensor (input tensor): Batches, channels, height and width.
     OutputTensor (output tensor): The results, one for each element of the input.
-    CrossChannel (BOOL): Whether the neighbours of an element lie in other channels, or around it in height
-        and width.
-    LocalSize (UINT): How many elements the neighbourhood has in each dimension that it covers, before it is
+    CrossChannel (BOOL): Whether the neighbors of an element lie in other channels, or around it in height and
+        width.
+    LocalSize (UINT): How many elements the neighborhood has in each dimension that it covers, before it is
         cut at the edges.
     Alpha (FLOAT): Factor of the sum of squares, divided by LocalSize first; 0.0001 is usual.
     Beta (FLOAT): Exponent of the divisor; 0.75 is usual.
@@ -2009,13 +2009,14 @@ def rnn(
     BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, for each direction; 0
         if absent.
     HiddenInitTensor (input tensor, optional): The hidden state before the first step; 0 if absent.
-    SequenceLengthsTensor (input tensor, optional): For each batch, how many steps count; all if absent.
+    SequenceLengthsTensor (input tensor, optional): Valid length of each sequence in the batch; all steps if
+        absent.
     OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction,
         batch, hidden size.
     OutputSingleTensor (output tensor, optional): The hidden state of the last step of each direction.
     ActivationDescs (OPERATOR_DESC array): The activation f; for both directions, that of the forward one
         first.
-    Direction (RECURRENT_NETWORK_DIRECTION): Which way the sequences are read, or both ways.
+    Direction (RECURRENT_NETWORK_DIRECTION): Forward, backward or bidirectional.
     """
     description: Rnn = _made(
         "RNN",
@@ -2062,7 +2063,8 @@ def lstm(
         o, f and c, for each direction; 0 if absent.
     HiddenInitTensor (input tensor, optional): The hidden state before the first step; 0 if absent.
     CellMemInitTensor (input tensor, optional): The cell state before the first step; 0 if absent.
-    SequenceLengthsTensor (input tensor, optional): For each batch, how many steps count; all if absent.
+    SequenceLengthsTensor (input tensor, optional): Valid length of each sequence in the batch; all steps if
+        absent.
     PeepholeTensor (input tensor, optional): Weights of the cell state for the gates i, o and f, for each
         direction; 0 if absent.
     OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction,
@@ -2071,9 +2073,9 @@ def lstm(
     OutputCellSingleTensor (output tensor, optional): The cell state of the last step of each direction.
     ActivationDescs (OPERATOR_DESC array): The activations f, g and h; for both directions, those of the
         forward one first.
-    Direction (RECURRENT_NETWORK_DIRECTION): Which way the sequences are read, or both ways.
-    ClipThreshold (FLOAT): Limit of the magnitude of what the activations get, if UseClipThreshold.
-    UseClipThreshold (BOOL): Whether ClipThreshold counts.
+    Direction (RECURRENT_NETWORK_DIRECTION): Forward, backward or bidirectional.
+    ClipThreshold (FLOAT): Limit of the magnitude of activation inputs, if UseClipThreshold.
+    UseClipThreshold (BOOL): Whether activation inputs are clipped to ClipThreshold.
     CoupleInputForget (BOOL): Whether the forget gate is one minus the input gate.
     """
     description: Lstm = _made(
@@ -2120,13 +2122,14 @@ def gru(
     BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, each for the gates z,
         r and h, for each direction; 0 if absent.
     HiddenInitTensor (input tensor, optional): The hidden state before the first step; 0 if absent.
-    SequenceLengthsTensor (input tensor, optional): For each batch, how many steps count; all if absent.
+    SequenceLengthsTensor (input tensor, optional): Valid length of each sequence in the batch; all steps if
+        absent.
     OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction,
         batch, hidden size.
     OutputSingleTensor (output tensor, optional): The hidden state of the last step of each direction.
     ActivationDescs (OPERATOR_DESC array): The activations f and g; for both directions, those of the forward
         one first.
-    Direction (RECURRENT_NETWORK_DIRECTION): Which way the sequences are read, or both ways.
+    Direction (RECURRENT_NETWORK_DIRECTION): Forward, backward or bidirectional.
     LinearBeforeReset (BOOL): Whether the hidden gate's linear transformation comes before the multiplication
         by the reset gate, instead of after it.
     """
@@ -2152,7 +2155,7 @@ def element_wise_sign(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseSign:
-    """Gives 1 for positive elements, -1 for negative ones and 0 for all others.
+    """Returns 1 for positive elements, -1 for negative ones and 0 for all others.
 
     InputTensor (input tensor): The elements to look at.
     OutputTensor (output tensor): 1, -1 or 0 for each element, in the type of the input.
@@ -2170,7 +2173,7 @@ def element_wise_is_nan(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseIsNan:
-    """Tells for each element whether it is NaN.
+    """Returns for each element whether it is NaN.
 
     InputTensor (input tensor): The values to look at.
     OutputTensor (output tensor): 1 where the input is NaN, and 0 elsewhere. "UINT8" unless given.
@@ -2189,7 +2192,7 @@ def element_wise_erf(
     ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseErf:
-    """Takes the Gauss error function of each element.
+    """Computes the Gauss error function of each element.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -2210,7 +2213,7 @@ def element_wise_sinh(
     ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseSinh:
-    """Takes the hyperbolic sine of each element.
+    """Computes the hyperbolic sine of each element.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -2231,7 +2234,7 @@ def element_wise_cosh(
     ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseCosh:
-    """Takes the hyperbolic cosine of each element.
+    """Computes the hyperbolic cosine of each element.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -2252,7 +2255,7 @@ def element_wise_tanh(
     ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseTanh:
-    """Takes the hyperbolic tangent of each element.
+    """Computes the hyperbolic tangent of each element.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -2273,7 +2276,7 @@ def element_wise_asinh(
     ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseAsinh:
-    """Takes the inverse hyperbolic sine of each element.
+    """Computes the inverse hyperbolic sine of each element.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -2294,7 +2297,7 @@ def element_wise_acosh(
     ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseAcosh:
-    """Takes the inverse hyperbolic cosine of each element.
+    """Computes the inverse hyperbolic cosine of each element.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -2315,7 +2318,7 @@ def element_wise_atanh(
     ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseAtanh:
-    """Takes the inverse hyperbolic tangent of each element.
+    """Computes the inverse hyperbolic tangent of each element.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -2337,7 +2340,7 @@ def element_wise_if(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseIf:
-    """Takes each element from one of two tensors, depending on a condition.
+    """Selects each element from one of two tensors, depending on a condition.
 
     ConditionTensor (input tensor): For each element, where it comes from; ATensor unless 0.
     ATensor (input tensor): The elements for any condition but 0.
@@ -2385,7 +2388,7 @@ def activation_shrink(
     Threshold: SupportsFloat = 0.5,
     OutputTensor: Output | None = None,
 ) -> ActivationShrink:
-    """Moves elements beyond Threshold by Bias towards 0 and gives 0 for all others.
+    """Moves elements beyond Threshold by Bias toward 0 and sets all others to 0.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -2412,11 +2415,11 @@ def max_pooling1(
     OutputTensor: Output | None = None,
     OutputIndicesTensor: Output | None = None,
 ) -> MaxPooling1:
-    """Takes the largest of the elements under a window that slides over the spatial dimensions, and returns
-    its position.
+    """Computes the largest of the elements under a window that slides over the spatial dimensions, and
+    returns its position.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
-    OutputTensor (output tensor): One maximum for each place of the window.
+    OutputTensor (output tensor): One maximum for each window position.
     OutputIndicesTensor (output tensor, optional): Where each maximum is in the input, counted through the
         whole packed tensor; the first of equal ones.
     Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
@@ -2448,7 +2451,8 @@ def max_unpooling(
     InputTensor (input tensor): Maxima, in batches, channels, height and width.
     IndicesTensor (input tensor): Where each maximum goes in the output, counted through the whole packed
         tensor.
-    OutputTensor (output tensor): The maxima at their places, 0 elsewhere; its sizes are the caller's choice.
+    OutputTensor (output tensor): The maxima at their positions, 0 elsewhere; its sizes are the caller's
+        choice.
     """
     description: MaxUnpooling = _made(
         "MAX_UNPOOLING",
@@ -2563,7 +2567,7 @@ def element_wise_bit_shift_left(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseBitShiftLeft:
-    """Shifts the bits of each element towards the highest one.
+    """Shifts the bits of each element toward the highest one.
 
     ATensor (input tensor): Elements to shift.
     BTensor (input tensor): For each element, by how many bits.
@@ -2584,7 +2588,7 @@ def element_wise_bit_shift_right(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseBitShiftRight:
-    """Shifts the bits of each element towards the lowest one.
+    """Shifts the bits of each element toward the lowest one.
 
     ATensor (input tensor): Elements to shift.
     BTensor (input tensor): For each element, by how many bits.
@@ -2609,8 +2613,8 @@ def element_wise_round(
 
     InputTensor (input tensor): The elements to round.
     OutputTensor (output tensor): The whole numbers, in the type of the input.
-    RoundingMode (ROUNDING_MODE): To the nearest with halves to the even one, toward 0, or to the nearest with
-        halves away from 0 (TOWARD_INFINITY).
+    RoundingMode (ROUNDING_MODE): To the nearest with ties to even, toward 0, or to the nearest with ties away
+        from 0 (TOWARD_INFINITY).
     """
     description: ElementWiseRound = _made(
         "ELEMENT_WISE_ROUND",
@@ -2627,12 +2631,12 @@ def element_wise_is_infinity(
     InfinityMode: _enums.IsInfinityMode | str = "EITHER",
     OutputTensor: Output | None = None,
 ) -> ElementWiseIsInfinity:
-    """Tells for each element whether it is infinite, of a given sign or of either.
+    """Returns for each element whether it is infinite, of a given sign or of either.
 
     InputTensor (input tensor): The values to look at.
     OutputTensor (output tensor): 1 where the input is infinite as InfinityMode asks, and 0 elsewhere. "UINT8"
         unless given.
-    InfinityMode (IS_INFINITY_MODE): Which signs of infinity count.
+    InfinityMode (IS_INFINITY_MODE): Which signs of infinity are detected.
     """
     description: ElementWiseIsInfinity = _made(
         "ELEMENT_WISE_IS_INFINITY",
@@ -2649,7 +2653,7 @@ def element_wise_modulus_truncate(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseModulusTruncate:
-    """Takes the remainder of a division that rounds toward 0; it has the sign of the dividend.
+    """Computes the remainder of a division that rounds toward 0; it has the sign of the dividend.
 
     ATensor (input tensor): The dividends.
     BTensor (input tensor): The divisors.
@@ -2670,7 +2674,7 @@ def element_wise_modulus_floor(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseModulusFloor:
-    """Takes the remainder of a division that rounds down; it has the sign of the divisor.
+    """Computes the remainder of a division that rounds down; it has the sign of the divisor.
 
     ATensor (input tensor): The dividends.
     BTensor (input tensor): The divisors.
@@ -2745,7 +2749,7 @@ def cumulative_summation(
     Axis (UINT): The dimension to go along.
     AxisDirection (AXIS_DIRECTION): Whether to go from the first element to the last, INCREASING, or the other
         way, DECREASING.
-    HasExclusiveSum (BOOL): Whether a sum leaves out the element in its own place, so that the first is 0.
+    HasExclusiveSum (BOOL): Whether a sum excludes the current element, so that the first is 0.
     """
     description: CumulativeSummation = _made(
         "CUMULATIVE_SUMMATION",
@@ -2820,8 +2824,8 @@ def gather_nd(
     InputTensor (input tensor): The blocks to pick from.
     IndicesTensor (input tensor): Coordinate tuples; the last dimension runs along one tuple.
     OutputTensor (output tensor): One block for every tuple, right-aligned.
-    InputDimensionCount (UINT): How many trailing dimensions of InputTensor count.
-    IndicesDimensionCount (UINT): How many trailing dimensions of IndicesTensor count.
+    InputDimensionCount (UINT): Number of trailing dimensions of InputTensor that are used.
+    IndicesDimensionCount (UINT): Number of trailing dimensions of IndicesTensor that are used.
     """
     description: GatherNd = _made(
         "GATHER_ND",
@@ -2849,8 +2853,8 @@ def scatter_nd(
     IndicesTensor (input tensor): Coordinate tuples; the last dimension runs along one tuple.
     UpdatesTensor (input tensor): The blocks to write, one for every tuple, right-aligned.
     OutputTensor (output tensor): The input with the updates written over it.
-    InputDimensionCount (UINT): How many trailing dimensions of InputTensor count.
-    IndicesDimensionCount (UINT): How many trailing dimensions of IndicesTensor count.
+    InputDimensionCount (UINT): Number of trailing dimensions of InputTensor that are used.
+    IndicesDimensionCount (UINT): Number of trailing dimensions of IndicesTensor that are used.
     """
     description: ScatterNd = _made(
         "SCATTER_ND",
@@ -2875,11 +2879,11 @@ def max_pooling2(
     OutputTensor: Output | None = None,
     OutputIndicesTensor: Output | None = None,
 ) -> MaxPooling2:
-    """Takes the largest of the elements under a window that slides over the spatial dimensions and may skip
-    elements, and returns its position.
+    """Computes the largest of the elements under a window that slides over the spatial dimensions and may
+    skip elements, and returns its position.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
-    OutputTensor (output tensor): One maximum for each place of the window.
+    OutputTensor (output tensor): One maximum for each window position.
     OutputIndicesTensor (output tensor, optional): Where each maximum is in the input, counted through the
         whole packed tensor; the first of equal ones.
     Strides (UINT array): Steps of the window, depth (in 3-D), height and width. 1 unless given.
@@ -2946,7 +2950,7 @@ def top_k1(
     OutputValueTensor (output tensor): The picked elements; K along Axis.
     OutputIndexTensor (output tensor): Their indices along Axis; of equal elements the first comes first.
     Axis (UINT): The axis to pick along.
-    K (UINT): How many elements to pick from each sequence.
+    K (UINT): Number of elements to pick from each sequence.
     AxisDirection (AXIS_DIRECTION): INCREASING for the smallest, smallest first; DECREASING for the largest,
         largest first.
     """
@@ -2974,7 +2978,7 @@ def depth_to_space1(
     InputTensor (input tensor): Batches, channels, height and width; the channels hold the blocks.
     OutputTensor (output tensor): Batches, channels, height and width, with the blocks spread out.
     BlockSize (UINT): Height and width of a block.
-    Order (DEPTH_SPACE_ORDER): Whether the channel or the place in the block changes fastest along the deep
+    Order (DEPTH_SPACE_ORDER): Whether the channel or the position in the block changes fastest along the deep
         channels.
     """
     description: DepthToSpace1 = _made(
@@ -2999,7 +3003,7 @@ def space_to_depth1(
     InputTensor (input tensor): Batches, channels, height and width; the last two hold the blocks.
     OutputTensor (output tensor): Batches, channels, height and width, with the blocks in the channels.
     BlockSize (UINT): Height and width of a block.
-    Order (DEPTH_SPACE_ORDER): Whether the channel or the place in the block changes fastest along the deep
+    Order (DEPTH_SPACE_ORDER): Whether the channel or the position in the block changes fastest along the deep
         channels.
     """
     description: SpaceToDepth1 = _made(
@@ -3065,9 +3069,9 @@ def resample1(
     InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along
         each dimension.
     Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
-    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the centre of a
+    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the center of a
         pixel. 0.5 unless given.
-    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a
+    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the center of a
         pixel. -0.5 unless given.
     """
     description: Resample1 = _made(
@@ -3090,7 +3094,7 @@ def matrix_multiply_integer(
     *,
     OutputTensor: Output | None = None,
 ) -> MatrixMultiplyInteger:
-    """Multiplies integer matrices less their zero points, one batch and channel after the other.
+    """Multiplies integer matrices after subtracting their zero points, one batch and channel after the other.
 
     ATensor (input tensor): The left matrices, M x K.
     AZeroPointTensor (input tensor, optional): What to subtract from A, one value or one for each row; 0 if
@@ -3166,7 +3170,7 @@ def convolution_integer(
     GroupCount: SupportsIndex = 1,
     OutputTensor: Output | None = None,
 ) -> ConvolutionInteger:
-    """Convolves an integer input with an integer filter, both less their zero points.
+    """Convolves an integer input with an integer filter, after subtracting the zero points of both.
 
     InputTensor (input tensor): Batches, channels, then one or two spatial dimensions.
     InputZeroPointTensor (input tensor, optional): What to subtract from the input, one value; 0 if absent.
@@ -3176,12 +3180,12 @@ def convolution_integer(
         each output channel; 0 if absent.
     OutputTensor (output tensor): The sums of products; its spatial sizes follow from all the members below.
     Strides (UINT array): Steps of the filter, in elements. 1 unless given.
-    Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps. 1
+    Dilations (UINT array): Distances between neighboring filter elements; 1 for a filter without gaps. 1
         unless given.
-    StartPadding (UINT array): Elements before the input that stand for 0. 0 unless given.
-    EndPadding (UINT array): Elements after the input that stand for 0. 0 unless given.
-    GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels
-        for a depthwise convolution.
+    StartPadding (UINT array): Number of zeros to add before the input. 0 unless given.
+    EndPadding (UINT array): Number of zeros to add after the input. 0 unless given.
+    GroupCount (UINT): Number of channel groups; equal to the number of input channels for a depthwise
+        convolution.
     """
     description: ConvolutionInteger = _made(
         "CONVOLUTION_INTEGER",
@@ -3234,12 +3238,12 @@ def quantized_linear_convolution(
         absent.
     OutputTensor (output tensor): The quantized result; its spatial sizes follow from all the members below.
     Strides (UINT array): Steps of the filter, in elements. 1 unless given.
-    Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps. 1
+    Dilations (UINT array): Distances between neighboring filter elements; 1 for a filter without gaps. 1
         unless given.
-    StartPadding (UINT array): Elements before the input that stand for 0. 0 unless given.
-    EndPadding (UINT array): Elements after the input that stand for 0. 0 unless given.
-    GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels
-        for a depthwise convolution.
+    StartPadding (UINT array): Number of zeros to add before the input. 0 unless given.
+    EndPadding (UINT array): Number of zeros to add after the input. 0 unless given.
+    GroupCount (UINT): Number of channel groups; equal to the number of input channels for a depthwise
+        convolution.
     """
     description: QuantizedLinearConvolution = _made(
         "QUANTIZED_LINEAR_CONVOLUTION",
@@ -3351,8 +3355,7 @@ def element_wise_bit_count(
     """Counts the bits that are set in each element.
 
     InputTensor (input tensor): The elements to count in.
-    OutputTensor (output tensor): The numbers of set bits, of an unsigned type of its own. "UINT8" unless
-        given.
+    OutputTensor (output tensor): The number of set bits of each element. "UINT8" unless given.
     """
     description: ElementWiseBitCount = _made(
         "ELEMENT_WISE_BIT_COUNT",
@@ -3368,7 +3371,7 @@ def element_wise_logical_greater_than_or_equal(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseLogicalGreaterThanOrEqual:
-    """Tells for each pair of elements whether the left one is at least the right one.
+    """Returns for each pair of elements whether the left one is at least the right one.
 
     ATensor (input tensor): Left values.
     BTensor (input tensor): Right values.
@@ -3390,7 +3393,7 @@ def element_wise_logical_less_than_or_equal(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseLogicalLessThanOrEqual:
-    """Tells for each pair of elements whether the left one is at most the right one.
+    """Returns for each pair of elements whether the left one is at most the right one.
 
     ATensor (input tensor): Left values.
     BTensor (input tensor): Right values.
@@ -3412,8 +3415,8 @@ def activation_celu(
     Alpha: SupportsFloat = 1.0,
     OutputTensor: Output | None = None,
 ) -> ActivationCelu:
-    """Gives max(0, x) + min(0, Alpha * (exp(x / Alpha) - 1)), ELU with a continuous slope; Alpha is usually
-    1.0.
+    """Computes max(0, x) + min(0, Alpha * (exp(x / Alpha) - 1)), ELU with a continuous slope; Alpha is
+    usually 1.0.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -3465,7 +3468,7 @@ def average_pooling_grad(
     InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass, one
         element a window.
     OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
-    Strides (UINT array): Distance between neighbouring windows in each spatial dimension.
+    Strides (UINT array): Distance between neighboring windows in each spatial dimension.
     WindowSize (UINT array): Size of the window in each spatial dimension.
     StartPadding (UINT array): Elements of padding before each spatial dimension.
     EndPadding (UINT array): Elements of padding after each spatial dimension.
@@ -3503,12 +3506,12 @@ def max_pooling_grad(
         element a window.
     OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass; 0 where
         no window has its maximum.
-    Strides (UINT array): Distance between neighbouring windows in each spatial dimension.
+    Strides (UINT array): Distance between neighboring windows in each spatial dimension.
     WindowSize (UINT array): Elements of the window in each spatial dimension.
     StartPadding (UINT array): Elements of padding before each spatial dimension.
     EndPadding (UINT array): Elements of padding after each spatial dimension.
-    Dilations (UINT array): Distance between neighbouring elements of a window in each spatial dimension; 1
-        for none between.
+    Dilations (UINT array): Distance between neighboring elements of a window in each spatial dimension; 1 for
+        none between.
     """
     description: MaxPoolingGrad = _made(
         "MAX_POOLING_GRAD",
@@ -3587,9 +3590,9 @@ def resample_grad(
     InterpolationMode (INTERPOLATION_MODE): Whether the forward pass took the nearest element or interpolated
         linearly.
     Scales (FLOAT array): Factor from input to output coordinates of the forward pass in each dimension.
-    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centres. 0.5
+    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centers. 0.5
         unless given.
-    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centres. -0.5
+    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centers. -0.5
         unless given.
     """
     description: ResampleGrad = _made(
@@ -3696,7 +3699,8 @@ def argmin(
     OutputTensor (output tensor): Indices of the values chosen, counted over the reduced axes in row-major
         order.
     Axes (UINT array): The dimensions to reduce.
-    AxisDirection (AXIS_DIRECTION): Which of equal values counts: INCREASING the first, DECREASING the last.
+    AxisDirection (AXIS_DIRECTION): Which of equal values is chosen: INCREASING the first, DECREASING the
+        last.
     """
     description: Argmin = _made(
         "ARGMIN",
@@ -3721,7 +3725,8 @@ def argmax(
     OutputTensor (output tensor): Indices of the values chosen, counted over the reduced axes in row-major
         order.
     Axes (UINT array): The dimensions to reduce.
-    AxisDirection (AXIS_DIRECTION): Which of equal values counts: INCREASING the first, DECREASING the last.
+    AxisDirection (AXIS_DIRECTION): Which of equal values is chosen: INCREASING the first, DECREASING the
+        last.
     """
     description: Argmax = _made(
         "ARGMAX",
@@ -3751,7 +3756,7 @@ def roi_align(
 
     InputTensor (input tensor): Batches, channels, height and width.
     ROITensor (input tensor): For each region two opposite corners: x1, y1, x2 and y2.
-    BatchIndicesTensor (input tensor): For each region, the batch it lies in.
+    BatchIndicesTensor (input tensor): The batch index of each region.
     OutputTensor (output tensor): For each region, all channels at the common size.
     ReductionFunction (REDUCE_FUNCTION): What becomes of the samples of one output element, AVERAGE or MAX.
     InterpolationMode (INTERPOLATION_MODE): How a sample between input elements is read.
@@ -3792,8 +3797,8 @@ def gather_nd1(
     InputTensor (input tensor): The blocks to pick from.
     IndicesTensor (input tensor): Coordinate tuples; the last dimension runs along one tuple.
     OutputTensor (output tensor): One block for every tuple, right-aligned.
-    InputDimensionCount (UINT): How many trailing dimensions of InputTensor count.
-    IndicesDimensionCount (UINT): How many trailing dimensions of IndicesTensor count.
+    InputDimensionCount (UINT): Number of trailing dimensions of InputTensor that are used.
+    IndicesDimensionCount (UINT): Number of trailing dimensions of IndicesTensor that are used.
     BatchDimensionCount (UINT): How many of these, the leading ones, are batches that input and indices share.
     """
     description: GatherNd1 = _made(
@@ -3814,7 +3819,7 @@ def element_wise_atan_yx(
     *,
     OutputTensor: Output | None = None,
 ) -> ElementWiseAtanYx:
-    """Takes the angle of each point (x, y) from the x axis, in radians and by quadrant.
+    """Computes the angle of each point (x, y) from the x axis, in radians and by quadrant.
 
     ATensor (input tensor): The y coordinates.
     BTensor (input tensor): The x coordinates.
@@ -3895,9 +3900,9 @@ def local_response_normalization_grad(
     InputTensor (input tensor): The input of the forward pass: batch, channel, height and width.
     InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
     OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
-    CrossChannel (BOOL): Whether the neighbours of an element lie in other channels, or around it in height
-        and width.
-    LocalSize (UINT): How many elements the neighbourhood has in each dimension that it covers, before it is
+    CrossChannel (BOOL): Whether the neighbors of an element lie in other channels, or around it in height and
+        width.
+    LocalSize (UINT): How many elements the neighborhood has in each dimension that it covers, before it is
         cut at the edges.
     Alpha (FLOAT): Factor of the sum of squares; 0.0001 is usual.
     Beta (FLOAT): Exponent of the divisor; 0.75 is usual.
@@ -3932,8 +3937,7 @@ def cumulative_product(
     Axis (UINT): The dimension to go along.
     AxisDirection (AXIS_DIRECTION): Whether to go from the first element to the last, INCREASING, or the other
         way, DECREASING.
-    HasExclusiveProduct (BOOL): Whether a product leaves out the element in its own place, so that the first
-        is 1.
+    HasExclusiveProduct (BOOL): Whether a product excludes the current element, so that the first is 1.
     """
     description: CumulativeProduct = _made(
         "CUMULATIVE_PRODUCT",
@@ -4071,19 +4075,19 @@ def roi_align1(
     AlignRegionsToCorners: bool,
     OutputTensor: Output | None = None,
 ) -> RoiAlign1:
-    """Crops regions of interest and resamples them to one common size, with a choice of pixel centres.
+    """Crops regions of interest and resamples them to one common size, with a choice of pixel centers.
 
     InputTensor (input tensor): Batches, channels, height and width.
     ROITensor (input tensor): For each region two opposite corners: x1, y1, x2 and y2.
-    BatchIndicesTensor (input tensor): For each region, the batch it lies in.
+    BatchIndicesTensor (input tensor): The batch index of each region.
     OutputTensor (output tensor): For each region, all channels at the common size.
     ReductionFunction (REDUCE_FUNCTION): What becomes of the samples of one output element, AVERAGE or MAX.
     InterpolationMode (INTERPOLATION_MODE): How a sample between input elements is read.
     SpatialScaleX (FLOAT): What x coordinates are multiplied by, to become those of the input.
     SpatialScaleY (FLOAT): What y coordinates are multiplied by, to become those of the input.
-    InputPixelOffset (FLOAT): Where in an input pixel its sample lies, most often 0 or 0.5 (the centre).
-    OutputPixelOffset (FLOAT): Where in an output pixel its sample lies, negated; most often 0 or -0.5 (the
-        centre).
+    InputPixelOffset (FLOAT): Position of the sample within an input pixel, most often 0 or 0.5 (the center).
+    OutputPixelOffset (FLOAT): Position of the sample within an output pixel, negated; most often 0 or -0.5
+        (the center).
     OutOfBoundsInputValue (FLOAT): What a sample outside of the input reads.
     MinimumSamplesPerOutput (UINT): The fewest samples of an output element, along x and along y.
     MaximumSamplesPerOutput (UINT): The most samples of an output element, along x and along y.
@@ -4134,7 +4138,7 @@ def roi_align_grad(
     InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass: region,
         channel, height and width.
     ROITensor (input tensor): The regions, each as x1, y1, x2, y2; inverted and empty ones are allowed.
-    BatchIndicesTensor (input tensor): For each region, the batch that it lies in.
+    BatchIndicesTensor (input tensor): The batch index of each region.
     OutputGradientTensor (output tensor, optional): The gradient with respect to the image.
     OutputROIGradientTensor (output tensor, optional): The gradient with respect to the regions.
     ReductionFunction (REDUCE_FUNCTION): Whether the samples of an output element were averaged or the largest
@@ -4142,8 +4146,8 @@ def roi_align_grad(
     InterpolationMode (INTERPOLATION_MODE): Whether samples took the nearest element or interpolated linearly.
     SpatialScaleX (FLOAT): Factor from x coordinates of regions to those of the image.
     SpatialScaleY (FLOAT): Factor from y coordinates of regions to those of the image.
-    InputPixelOffset (FLOAT): Offset of pixel centres in the image; 0.5 or 0 is usual.
-    OutputPixelOffset (FLOAT): Offset of pixel centres in the output of the forward pass; -0.5 or 0 is usual.
+    InputPixelOffset (FLOAT): Offset of pixel centers in the image; 0.5 or 0 is usual.
+    OutputPixelOffset (FLOAT): Offset of pixel centers in the output of the forward pass; -0.5 or 0 is usual.
     MinimumSamplesPerOutput (UINT): The fewest samples an output element had in each dimension.
     MaximumSamplesPerOutput (UINT): The most samples an output element had in each dimension.
     AlignRegionsToCorners (BOOL): Whether samples reached into a region's corners rather than lying evenly
@@ -4333,8 +4337,8 @@ def padding1(
     PaddingMode (PADDING_MODE): What the padding holds: a constant, or elements of the input.
     PaddingValueDataType (TENSOR_DATA_TYPE): The data type of PaddingValue.
     PaddingValue (SCALAR_UNION): The constant; other modes ignore it.
-    StartPadding (UINT array): For each dimension, how many elements come before the input, however many.
-    EndPadding (UINT array): For each dimension, how many elements come after the input, however many.
+    StartPadding (UINT array): Number of elements to add before the input, per dimension.
+    EndPadding (UINT array): Number of elements to add after the input, per dimension.
     """
     description: Padding1 = _made(
         "PADDING1",
@@ -4372,7 +4376,7 @@ def activation_gelu(
     *,
     OutputTensor: Output | None = None,
 ) -> ActivationGelu:
-    """Gives 0.5 * x * (1 + erf(x / sqrt(2))).
+    """Returns 0.5 * x * (1 + erf(x / sqrt(2))).
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -4391,7 +4395,7 @@ def activation_softmax1(
     Axes: Iterable[SupportsIndex],
     OutputTensor: Output | None = None,
 ) -> ActivationSoftmax1:
-    """Gives each element's exponential divided by the sum of the exponentials along the axes.
+    """Computes each element's exponential divided by the sum of the exponentials along the axes.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -4412,7 +4416,7 @@ def activation_log_softmax1(
     Axes: Iterable[SupportsIndex],
     OutputTensor: Output | None = None,
 ) -> ActivationLogSoftmax1:
-    """Gives the natural logarithm of each element's softmax along the axes.
+    """Computes the natural logarithm of each element's softmax along the axes.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -4433,7 +4437,7 @@ def activation_hardmax1(
     Axes: Iterable[SupportsIndex],
     OutputTensor: Output | None = None,
 ) -> ActivationHardmax1:
-    """Gives 1 for the first of the largest elements along the axes and 0 for all others.
+    """Returns 1 for the first of the largest elements along the axes and 0 for all others.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -4464,12 +4468,12 @@ def resample2(
     OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
     InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along
         each dimension.
-    RoundingDirection (AXIS_DIRECTION): Where NEAREST_NEIGHBOR takes a place between two elements: INCREASING
-        up, DECREASING down.
+    RoundingDirection (AXIS_DIRECTION): How NEAREST_NEIGHBOR rounds a coordinate between two elements:
+        INCREASING up, DECREASING down.
     Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
-    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the centre of a
+    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the center of a
         pixel.
-    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a
+    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the center of a
         pixel.
     """
     description: Resample2 = _made(
@@ -4505,9 +4509,9 @@ def resample_grad1(
     RoundingDirection (AXIS_DIRECTION): Which way coordinates are rounded to the nearest element: up
         (INCREASING) or down (DECREASING).
     Scales (FLOAT array): Factor from input to output coordinates of the forward pass in each dimension.
-    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centres when
+    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centers when
         interpolating linearly.
-    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centres.
+    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centers.
     """
     description: ResampleGrad1 = _made(
         "RESAMPLE_GRAD1",
@@ -4589,7 +4593,7 @@ def multihead_attention(
         head, 3, head size.
     BiasTensor (input tensor, optional): What is added to queries, keys and values first, in this order in one
         row.
-    MaskTensor (input tensor, optional): Which keys count; MaskType says in what form.
+    MaskTensor (input tensor, optional): Which keys are used; MaskType says in what form.
     RelativePositionBiasTensor (input tensor, optional): What is added to the scores: batch, head, sequence,
         keys of all calls.
     PastKeyTensor (input tensor, optional): The keys of earlier calls: batch, head, past sequence, head size.
@@ -4600,8 +4604,8 @@ def multihead_attention(
     OutputPresentValueTensor (output tensor, optional): The values of all calls, for the next one.
     Scale (FLOAT): Factor of the scores; usually one over the root of the head size.
     MaskFilterValue (FLOAT): What the scores of masked keys are set to, or have added; usually -10000.
-    HeadCount (UINT): How many heads there are.
-    MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor holds.
+    HeadCount (UINT): Number of heads.
+    MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor contains.
     """
     description: MultiheadAttention = _made(
         "MULTIHEAD_ATTENTION",
@@ -4638,11 +4642,11 @@ def lp_pooling1(
     P: SupportsIndex,
     OutputTensor: Output | None = None,
 ) -> LpPooling1:
-    """Takes the Lp norm of the elements under a window that slides over the spatial dimensions and may skip
-    elements.
+    """Computes the Lp norm of the elements under a window that slides over the spatial dimensions and may
+    skip elements.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
-    OutputTensor (output tensor): One norm for each place of the window.
+    OutputTensor (output tensor): One norm for each window position.
     Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
     WindowSize (UINT array): Sizes of the window, in the order of Strides.
     StartPadding (UINT array): Padding before the first element, in the order of Strides.
@@ -4678,13 +4682,13 @@ def average_pooling1(
     """Averages the elements under a window that slides over the spatial dimensions and may skip elements.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
-    OutputTensor (output tensor): One average for each place of the window.
+    OutputTensor (output tensor): One average for each window position.
     Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
     WindowSize (UINT array): Sizes of the window, in the order of Strides.
     StartPadding (UINT array): Padding before the first element, in the order of Strides.
     EndPadding (UINT array): Padding after the last element, in the order of Strides.
     Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides.
-    IncludePadding (BOOL): Whether padding elements count in the divisor of the average.
+    IncludePadding (BOOL): Whether padding elements are included in the divisor of the average.
     """
     description: AveragePooling1 = _made(
         "AVERAGE_POOLING1",
@@ -4706,7 +4710,7 @@ def activation_swish(
     SigmoidInputScale: SupportsFloat,
     OutputTensor: Output | None = None,
 ) -> ActivationSwish:
-    """Gives x times the sigmoid of SigmoidInputScale * x.
+    """Computes x times the sigmoid of SigmoidInputScale * x.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -4728,7 +4732,7 @@ def activation_hard_swish(
     Beta: SupportsFloat,
     OutputTensor: Output | None = None,
 ) -> ActivationHardSwish:
-    """Gives x times Alpha * x + Beta, the latter limited to 0 and 1; Alpha is usually 1/6, Beta 0.5.
+    """Computes x times Alpha * x + Beta, the latter limited to 0 and 1; Alpha is usually 1/6, Beta 0.5.
 
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
@@ -4770,13 +4774,13 @@ def quantized_linear_average_pooling(
     OutputScaleTensor (input tensor): The scale to give to the output, one value or one for each channel.
     OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value or one for
         each channel; 0 if absent.
-    OutputTensor (output tensor): One quantized average for each place of the window.
+    OutputTensor (output tensor): One quantized average for each window position.
     Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
     WindowSize (UINT array): Sizes of the window, in the order of Strides.
     StartPadding (UINT array): Padding before the first element, in the order of Strides.
     EndPadding (UINT array): Padding after the last element, in the order of Strides.
     Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides.
-    IncludePadding (BOOL): Whether padding elements count in the divisor of the average.
+    IncludePadding (BOOL): Whether padding elements are included in the divisor of the average.
     """
     description: QuantizedLinearAveragePooling = _made(
         "QUANTIZED_LINEAR_AVERAGE_POOLING",
@@ -4807,8 +4811,8 @@ def matrix_multiply_integer_to_float(
     *,
     OutputTensor: Output | None = None,
 ) -> MatrixMultiplyIntegerToFloat:
-    """Multiplies integer matrices less their zero points, scales the products to floating point and adds a
-    bias.
+    """Multiplies integer matrices after subtracting their zero points, scales the products to floating point
+    and adds a bias.
 
     ATensor (input tensor): The left matrices, M x K.
     AScaleTensor (input tensor): The factor of A, one value or one for each row.
@@ -4855,7 +4859,7 @@ def mean_variance_normalization2(
     BiasTensor (input tensor, optional): What is added to the scaled elements; 0 if absent.
     OutputTensor (output tensor): The results, one for each element of the input.
     Axes (UINT array): The dimensions along which mean and variance are taken.
-    UseMean (BOOL): Whether the mean is subtracted; otherwise it counts as 0, in the variance too.
+    UseMean (BOOL): Whether the mean is subtracted; otherwise it is 0, in the variance too.
     UseVariance (BOOL): Whether the elements are divided by the root of the variance.
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0; 0.00001 is usual.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
@@ -4912,21 +4916,21 @@ def multihead_attention1(
         head, 3, head size.
     BiasTensor (input tensor, optional): What is added to queries, keys and values first, in this order in one
         row.
-    MaskTensor (input tensor, optional): Which keys count; MaskType says in what form.
+    MaskTensor (input tensor, optional): Which keys are used; MaskType says in what form.
     RelativePositionBiasTensor (input tensor, optional): What is added to the scores: batch, head, sequence,
         keys of all calls.
     PastKeyTensor (input tensor, optional): The keys of earlier calls: batch, head, past sequence, head size.
     PastValueTensor (input tensor, optional): The values of earlier calls: batch, head, past sequence, value
         head size.
-    PastSequenceLengthsTensor (input tensor, optional): How many keys of earlier calls each batch has.
+    PastSequenceLengthsTensor (input tensor, optional): Number of keys of earlier calls in each batch.
     OutputTensor (output tensor): The weighed values: batch, sequence, heads times value head size.
     OutputPresentKeyTensor (output tensor, optional): The keys of all calls, for the next one.
     OutputPresentValueTensor (output tensor, optional): The values of all calls, for the next one.
     Scale (FLOAT): Factor of the scores; usually one over the root of the head size.
     MaskFilterValue (FLOAT): What the scores of masked keys are set to, or have added; usually -10000.
-    QueryHeadCount (UINT): How many heads the queries have.
-    KeyValueHeadCount (UINT): How many heads keys and values have; each serves as many query heads.
-    MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor holds.
+    QueryHeadCount (UINT): Number of heads of the queries.
+    KeyValueHeadCount (UINT): Number of heads of keys and values; each serves the same number of query heads.
+    MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor contains.
     """
     description: MultiheadAttention1 = _made(
         "MULTIHEAD_ATTENTION1",
@@ -4992,7 +4996,7 @@ def dequantize(
     InputTensor (input tensor): The quantized values.
     QuantizationType (QUANTIZATION_TYPE): Whether there is a scale alone, or a zero point too.
     QuantizationTensors (input tensors): The scales, then the zero points, one for each block of the input.
-    OutputTensor (output tensor): The values that the input stands for.
+    OutputTensor (output tensor): The values that the input represents.
     """
     description: Dequantize = _made(
         "DEQUANTIZE",
@@ -5022,12 +5026,12 @@ def resample3(
     OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
     InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along
         each dimension.
-    RoundingDirection (AXIS_DIRECTION): Where NEAREST_NEIGHBOR takes a place between two elements: INCREASING
-        up, DECREASING down.
+    RoundingDirection (AXIS_DIRECTION): How NEAREST_NEIGHBOR rounds a coordinate between two elements:
+        INCREASING up, DECREASING down.
     Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
-    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the centre of a
+    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the center of a
         pixel.
-    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a
+    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the center of a
         pixel.
     Antialiased (BOOL): Whether LINEAR takes in more input elements where it scales down, so that none is
         passed over.
@@ -5063,7 +5067,7 @@ def fold(
     OutputTensor (output tensor): The image: batches, channels and the spatial dimensions.
     WindowSizes (UINT array): For each spatial dimension, how many elements a window takes.
     Strides (UINT array): For each spatial dimension, the distance from one window to the next.
-    Dilations (UINT array): For each spatial dimension, the distance between neighbours within a window.
+    Dilations (UINT array): For each spatial dimension, the distance between neighbors within a window.
     StartPadding (UINT array): For each spatial dimension, how far windows begin before the image.
     EndPadding (UINT array): For each spatial dimension, how far windows reach past the image.
     """
@@ -5090,14 +5094,14 @@ def unfold(
     EndPadding: Iterable[SupportsIndex],
     OutputTensor: Output | None = None,
 ) -> Unfold:
-    """Copies every position of a sliding window into a column of its own.
+    """Copies every position of a sliding window into its own column.
 
     InputTensor (input tensor): The image: batches, channels and the spatial dimensions.
     OutputTensor (output tensor): The columns: batches, the elements of a window in all channels, and the
         windows.
     WindowSizes (UINT array): For each spatial dimension, how many elements a window takes.
     Strides (UINT array): For each spatial dimension, the distance from one window to the next.
-    Dilations (UINT array): For each spatial dimension, the distance between neighbours within a window.
+    Dilations (UINT array): For each spatial dimension, the distance between neighbors within a window.
     StartPadding (UINT array): For each spatial dimension, how many zeros come before the image.
     EndPadding (UINT array): For each spatial dimension, how many zeros come after the image.
     """

@@ -20,7 +20,7 @@ from .quoting import nearest, shown
 class WindowsRelease:
     """A Windows release: `build` is like 22621.
 
-    `source` is "docs" if the public pages name it, "header" if DirectML.h declares the level for its SDK.
+    `source` is "docs" if the documentation name it, "header" if DirectML.h declares the level for its SDK.
     """
 
     build: int
@@ -965,7 +965,7 @@ GENERAL_RULES: dict[str, GeneralRule] = {
         "DML-OPERATOR-fused-activation-tensors",
         (
             ("", "member"),
-            (" is given; a fused activation has no tensors of its own", ""),
+            (" is given; a fused activation has no tensors", ""),
         ),
         (),
     ),

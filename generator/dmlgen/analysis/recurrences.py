@@ -23,7 +23,7 @@ def recurrence_faults(defines: OutputDefinitions) -> Iterator[tuple[str, ir.Entr
     for group in defines.recurrences:
         for number, tensor in enumerate(group):
             if _step_count(tensor.sizes) != _step_count(group[0].sizes):
-                fault = f"its number of steps may differ from that of {group[0].name}, its neighbour"
+                fault = f"its number of steps may differ from that of {group[0].name}, its neighbor"
                 yield tensor.name, None, fault
             latest = {one.name: -int(place >= number) for place, one in enumerate(group)}
             for read, step in _reads(tensor.value, {"at": 0}):

@@ -1,6 +1,6 @@
 """Evaluates definitions element by element, in plain numbers: slow, but simple enough to be evidently right.
 
-It takes `registry.OutputDefinitions` as they are, so that no recogniser of forms, no printer and no array
+It takes `registry.OutputDefinitions` as they are, so that no recognizer of forms, no printer and no array
 library stands between a spec and its data. Integers are exact. Floats are computed in double precision, sums
 by `math.fsum`; those that decide (`expr/deciding.py`) are rounded to single precision after every operation,
 in the written order, and have no error. An intermediate tensor's entry is computed when it is first read.

@@ -160,7 +160,7 @@ class Proposer:
         return []
 
     def nearby(self, condition: ir.Expr) -> list[Proposal]:
-        """Moves of whatever the condition reads, to neighbouring and to notable values."""
+        """Moves of whatever the condition reads, to neighboring and to notable values."""
         proposals: list[Proposal] = []
         for node in dict.fromkeys(self._read(condition)):
             if isinstance(node, ir.Present):

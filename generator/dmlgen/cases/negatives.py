@@ -181,7 +181,7 @@ def _twin(search: Search, subject: Subject, state: State, base: State) -> State:
 
 
 def distance(one: State, other: State) -> int:
-    """The number of members and tensor fields that differ; the feature level counts as one."""
+    """The number of members and tensor fields that differ; the feature level is one of them."""
     count = int(one.level is not other.level)
     for name, left in one.description.items():
         right = other.description[name]

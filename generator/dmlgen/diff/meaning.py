@@ -90,7 +90,7 @@ def strength(old: Claim, new: Claim) -> Strength:
 class Meaning(Printer):
     """The conditions of one side as claims, and its expressions as texts.
 
-    `renamed` gives the new names of what was renamed. Members that are `given` count as present: if one
+    `renamed` gives the new names of what was renamed. Members that are `given` are treated as present: if one
     becomes optional, rules need not change for descriptions that have it.
     """
 

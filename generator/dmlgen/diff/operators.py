@@ -231,4 +231,4 @@ def _from(level: FeatureLevel | None) -> str:
 
 
 def _erratum(one: Erratum | None) -> str:
-    return "" if one is None else f"says {one.says.plain}; holds: {one.holds.plain} ({one.source})"
+    return "" if one is None else f"{one.sentence}; here: {one.holds.plain} ({one.source})"

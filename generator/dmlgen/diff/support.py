@@ -45,7 +45,7 @@ def _runs(
 ) -> Iterator[tuple[tuple[str, ...], list[str], str]]:
     """What the other side lacks: levels, tensors, and cells in words.
 
-    What several tensors or neighbouring levels have in common is reported once.
+    What several tensors or neighboring levels have in common is reported once.
     """
     runs: dict[tuple[tuple[str, ...], str], list[str]] = {}
     tensors = (name for level, table in tables.items() for name in table if name in others[level])

@@ -80,7 +80,7 @@ def _bounds_locals(each: ir.Each) -> set[str]:
 def is_known(node: ir.Expr) -> bool:
     """Whether a value depends only on the description, so that a host can compute it for a shader.
 
-    The index of the current output, in an array of outputs, counts as known.
+    The index of the current output, in an array of outputs, is treated as known.
     """
     return not varies(node) and free_locals(node).keys() <= {"index"}
 

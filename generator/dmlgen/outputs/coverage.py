@@ -15,7 +15,7 @@ from dmlgen.registry import Operator, Registry
 
 @dataclass(frozen=True)
 class Row:
-    """Counts for one operator. `open` are errata that were decided by judgement alone.
+    """Counts for one operator. `open` are errata that were decided by judgment alone.
 
     `data` are the cases with data, `choices` those whose data depends on choices of this registry.
     """

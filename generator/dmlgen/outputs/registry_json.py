@@ -432,6 +432,7 @@ def _erratum(erratum: Erratum) -> Json:
     return _filled(
         where=erratum.where.plain,
         says=erratum.says.plain,
+        unspecified=erratum.unspecified.plain,
         holds=erratum.holds.plain,
         source=erratum.source,
         stated=_plain(erratum.stated),

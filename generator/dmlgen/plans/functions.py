@@ -516,7 +516,7 @@ class _Translation:
 
     @contextmanager
     def loop(self, target: ast.expr, source: ast.expr, body: Sequence[ast.AST]) -> Iterator[None]:
-        """Translates everything inside once per item of the iterable. C works out the end anew for each."""
+        """Translates everything inside once per item of the iterable. C works out the end again for each."""
         used = {node.id for node in ast.walk(source) if isinstance(node, ast.Name)}
         if any(_changed(body, name) or any(_assignments(node, name) for node in body) for name in used):
             raise self.module.refused(source, "changing a list or a bound that is gone through")

@@ -1,4 +1,4 @@
-"""The `compute` section of a spec that names an algorithm of the catalogue and gives each role a value."""
+"""The `compute` section of a spec that names an algorithm of the catalog and gives each role a value."""
 
 from __future__ import annotations
 

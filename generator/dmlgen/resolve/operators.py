@@ -103,7 +103,11 @@ def _requirement(node: written.Data, tensors: Mapping[str, Member]) -> DataRequi
 def erratum(node: written.Erratum) -> Erratum:
     """One erratum."""
     seen = tuple(place.value for place in node.seen)
-    return Erratum(node.where, node.says, node.holds, node.source, node.stated, seen, node.node.position)
+    if bool(node.says) == bool(node.unspecified):
+        message = "an erratum has either `says` or `unspecified`"
+        raise fault(node.node.position, "erratum", message)
+    texts = (node.where, node.says, node.unspecified, node.holds)
+    return Erratum(*texts, node.source, node.stated, seen, node.node.position)
 
 
 def _members(

@@ -1,12 +1,12 @@
 """Fast ways to compute what definitions say.
 
-A spec defines outputs without saying how to compute them. Each module here recognises one form of
+A spec defines outputs without saying how to compute them. Each module here recognizes one form of
 definitions, and turns it into a schedule that computes it. Where no form fits, the generic reference and the
 generic shader follow the definition literally: slow, but correct.
 
 A module's `recognise` returns a `Schedule`, or None. It is given the definition and, where the form also
 depends on members, rules or tables, what is `described`. A `FastForm` is an alternative to the generic
-shader, for the descriptions that it fits; `FAST_FORMS` lists the modules that recognise one.
+shader, for the descriptions that it fits; `FAST_FORMS` lists the modules that recognize one.
 """
 
 from __future__ import annotations

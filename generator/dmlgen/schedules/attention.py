@@ -37,7 +37,7 @@ class Attention(FastForm):
     `total`, the dot product of the query and a row of `key`, at batch, head, query and key in `at`.
     `key_head` and `value_head` are the batch and the head to read for those of the query in `at`. Each
     `shared` adjacent heads of queries read the same head; 0 if that is not known. `counts` is the mask: which
-    keys take part; None if all do. Without the tensors that it reads, a score is `multiple` times `total`;
+    keys are used; None if all do. Without the tensors that it reads, a score is `multiple` times `total`;
     None if it is anything else.
     """
 

@@ -232,7 +232,7 @@ class Writer:
 
 
 def rebuilt(node: ir.Expr, write: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
-    """The expression with each of its direct parts written anew; it has no loops."""
+    """The expression with each of its direct parts written again; it has no loops."""
     changes: dict[str, Any] = {}
     for name in ir.PARTS[type(node)]:
         value = getattr(node, name)

@@ -106,7 +106,7 @@ def _avoids(node: ir.Expr, apart: int) -> bool:
 
 
 def _is_lanewise(node: ir.Expr, tensor: str) -> bool:
-    """Whether elements of a tensor only take part in arithmetic, sums, minima and maxima."""
+    """Whether elements of a tensor are only used in arithmetic, sums, minima and maxima."""
     if not _reads(node, tensor):
         return True
     match node:

@@ -1,7 +1,7 @@
 """Definitions that fold a sliding window over one tensor, as poolings do.
 
-The window moves over the last dimensions; taps outside of the tensor do not take part. What is folded is a
-function of one element, or an integer element less its zero point, which may depend on the channel. Outputs
+The window moves over the last dimensions; taps outside of the tensor are ignored. What is folded is a
+function of one element, or an integer element minus its zero point, which may depend on the channel. Outputs
 are functions of the result, of the place of the greatest element within the window, of whether there is any
 element at all, and of how many taps lie in a box.
 """

@@ -118,7 +118,7 @@ class Device:
         and in place of Vulkan's errors."""
         if not self.is_usable():  # comes first, since a fork may inherit a lock that is held for ever
             raise GpuUnavailable(
-                f"{self.name} was opened before this process was forked; open it anew with Device.open."
+                f"{self.name} was opened before this process was forked; open it again with Device.open."
             )
         with self.lock:
             try:

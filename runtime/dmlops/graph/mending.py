@@ -126,7 +126,7 @@ def _same_size(graph: Graph, reader: Slot, number: int) -> Iterator[Mended]:
 
 
 def _with_new_outputs(graph: Graph, at: int) -> Graph:
-    """The graph with the outputs of a node inferred anew, where that is possible."""
+    """The graph with the outputs of a node inferred again, where that is possible."""
     desc: Any = graph.nodes[at].desc
     outputs = {one.name: None for one in desc.MEMBERS if one.role == "output" and not one.optional}
     try:

@@ -16,7 +16,7 @@ function words(text) {
     .filter(Boolean);
 }
 
-// Whether two words differ by one letter: changed, missing, added, or two neighbours swapped.
+// Whether two words differ by one letter: changed, missing, added, or two neighbors swapped.
 
 function isNear(a, b) {
   if (Math.abs(a.length - b.length) > 1) return false;
@@ -255,6 +255,7 @@ function startFilter(form) {
   const apply = () => {
     const wanted = words(form.elements.words.value);
     const source = form.elements.source?.value;
+    const kind = form.elements.kind?.value;
     const level = form.elements.level?.value;
     const fresh = form.elements.new?.value;
     let shown = 0;
@@ -266,6 +267,7 @@ function startFilter(form) {
         const visible =
           wanted.every((word) => has.some((one) => one.includes(word))) &&
           (!source || row.dataset.source === source) &&
+          (!kind || row.dataset.kind === kind) &&
           (!level || Number(row.dataset.level) <= Number(level)) &&
           (!fresh || row.dataset.level === fresh);
         row.hidden = !visible;

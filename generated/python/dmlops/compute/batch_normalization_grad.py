@@ -64,7 +64,7 @@ def define(e: Evaluation) -> None:
             entry(r, d) if reduced(d) else entry(at, d) for d in range(desc.InputTensor.DimensionCount)
         )
 
-    def centred(c: Any) -> Any:
+    def centered(c: Any) -> Any:
         return (
             e.double("InputTensor", c)
             - e.double(
@@ -107,7 +107,8 @@ def define(e: Evaluation) -> None:
             np.float64,
             sizes=lambda: kept(),
             value=lambda at: e.sum(
-                lambda r: (e.double("InputGradientTensor", over(at, r)), centred(over(at, r))), box(extent()),
+                lambda r: (e.double("InputGradientTensor", over(at, r)), centered(over(at, r))),
+                box(extent()),
             ),
         ),
     }

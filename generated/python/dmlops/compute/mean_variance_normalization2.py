@@ -67,11 +67,11 @@ def define(e: Evaluation) -> None:
     def count() -> Any:
         return e.as_double(multiplied(extent()))
 
-    def centre(at: Any) -> Any:
+    def center(at: Any) -> Any:
         return e.double("Mean", at) if desc.UseMean else 0.0
 
     def deviation(at: Any, c: Any) -> Any:
-        return e.double("InputTensor", c) - e.double("Centre", at)
+        return e.double("InputTensor", c) - e.double("Center", at)
 
     def spread(at: Any) -> Any:
         return e.double(
@@ -106,10 +106,10 @@ def define(e: Evaluation) -> None:
             sizes=lambda: kept(),
             value=lambda at: e.sum(lambda r: e.double("InputTensor", over(at, r)), box(extent())) / count(),
         ),
-        "Centre": Kept(
+        "Center": Kept(
             np.float64,
             sizes=lambda: kept(),
-            value=lambda at: centre(at),
+            value=lambda at: center(at),
         ),
         "Variance": Kept(
             np.float64,
@@ -123,7 +123,7 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.activated(
             scale(at)
-            * (e.double("InputTensor", at) - e.double("Centre", here(at)))
+            * (e.double("InputTensor", at) - e.double("Center", here(at)))
             / (
                 f.sqrt(e.double("Variance", here(at)) + e.as_double(f.single(desc.Epsilon)))
                 if desc.UseVariance

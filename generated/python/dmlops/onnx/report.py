@@ -25,7 +25,7 @@ MARKS = {
     "undecided": ("open", "33"),
     "level": ("level", "31"),
 }
-"""Word and colour for each status; "level": the requested level is too low."""
+"""Word and color for each status; "level": the requested level is too low."""
 
 
 def status(model: Model, node: Node) -> str:

@@ -75,9 +75,10 @@ class Argmin(Description):
     InputTensor (input tensor): The values to compare.
     OutputTensor (output tensor): Indices of the values chosen, counted over the reduced axes in row-major
         order.
-    AxisCount (UINT): How many axes are reduced.
+    AxisCount (UINT): Number of axes to reduce.
     Axes (UINT array): The dimensions to reduce.
-    AxisDirection (AXIS_DIRECTION): Which of equal values counts: INCREASING the first, DECREASING the last.
+    AxisDirection (AXIS_DIRECTION): Which of equal values is chosen: INCREASING the first, DECREASING the
+        last.
 
     Rules: DML-ARGMIN-same-rank, DML-ARGMIN-axes-range, DML-ARGMIN-output-sizes.
 

@@ -39,13 +39,13 @@ class AveragePooling(Description):
     """Averages the elements under a window that slides over the spatial dimensions.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
-    OutputTensor (output tensor): One average for each place of the window.
-    DimensionCount (UINT): How many spatial dimensions there are, 2 or 3.
+    OutputTensor (output tensor): One average for each window position.
+    DimensionCount (UINT): Number of spatial dimensions, 2 or 3.
     Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
     WindowSize (UINT array): Sizes of the window, in the order of Strides.
     StartPadding (UINT array): Padding before the first element, in the order of Strides.
     EndPadding (UINT array): Padding after the last element, in the order of Strides.
-    IncludePadding (BOOL): Whether padding elements count in the divisor of the average.
+    IncludePadding (BOOL): Whether padding elements are included in the divisor of the average.
 
     Rules: DML-AVERAGE_POOLING-same-rank, DML-AVERAGE_POOLING-dimension-count,
     DML-AVERAGE_POOLING-strides-range, DML-AVERAGE_POOLING-window-size-range,

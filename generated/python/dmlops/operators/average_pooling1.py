@@ -40,14 +40,14 @@ class AveragePooling1(Description):
     """Averages the elements under a window that slides over the spatial dimensions and may skip elements.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
-    OutputTensor (output tensor): One average for each place of the window.
-    DimensionCount (UINT): How many spatial dimensions there are, 2 or 3.
+    OutputTensor (output tensor): One average for each window position.
+    DimensionCount (UINT): Number of spatial dimensions, 2 or 3.
     Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
     WindowSize (UINT array): Sizes of the window, in the order of Strides.
     StartPadding (UINT array): Padding before the first element, in the order of Strides.
     EndPadding (UINT array): Padding after the last element, in the order of Strides.
     Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides.
-    IncludePadding (BOOL): Whether padding elements count in the divisor of the average.
+    IncludePadding (BOOL): Whether padding elements are included in the divisor of the average.
 
     Rules: DML-AVERAGE_POOLING1-same-rank, DML-AVERAGE_POOLING1-dimension-count,
     DML-AVERAGE_POOLING1-strides-range, DML-AVERAGE_POOLING1-window-size-range,

@@ -44,7 +44,7 @@ class AveragePoolingGrad(Description):
         element a window.
     OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
     DimensionCount (UINT): Number of spatial dimensions, those after batch and channel.
-    Strides (UINT array): Distance between neighbouring windows in each spatial dimension.
+    Strides (UINT array): Distance between neighboring windows in each spatial dimension.
     WindowSize (UINT array): Size of the window in each spatial dimension.
     StartPadding (UINT array): Elements of padding before each spatial dimension.
     EndPadding (UINT array): Elements of padding after each spatial dimension.

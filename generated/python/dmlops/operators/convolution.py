@@ -64,14 +64,14 @@ class Convolution(Description):
     Mode (CONVOLUTION_MODE): Whether the filter is applied as it is, CROSS_CORRELATION, or mirrored along each
         spatial dimension, CONVOLUTION; BACKWARD swaps the two.
     Direction (CONVOLUTION_DIRECTION): FORWARD, or BACKWARD for the transposed convolution.
-    DimensionCount (UINT): How many spatial dimensions there are, all but batch and channel.
+    DimensionCount (UINT): Number of spatial dimensions, all but batch and channel.
     Strides (UINT array): Steps of the filter, in elements; BACKWARD spreads the input by them.
-    Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps.
+    Dilations (UINT array): Distances between neighboring filter elements; 1 for a filter without gaps.
     StartPadding (UINT array): Zeros before the input; BACKWARD cuts that many from the start of the result.
     EndPadding (UINT array): Zeros after the input; BACKWARD cuts that many from the end of the result.
     OutputPadding (UINT array): Zeros after the end of the result.
-    GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels
-        for a depthwise convolution.
+    GroupCount (UINT): Number of channel groups; equal to the number of input channels for a depthwise
+        convolution.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
 
     Rules: DML-CONVOLUTION-same-rank, DML-CONVOLUTION-dimension-count, DML-CONVOLUTION-group-count-range,
@@ -519,8 +519,8 @@ class Convolution(Description):
                 Violation(
                     "DML-CONVOLUTION-filter-groups",
                     "FilterTensor.Sizes[0]",
-                    "FilterTensor.Sizes[0] is {}; it must be a multiple of GroupCount, {} (each group has "
-                    "as many filters)",
+                    "FilterTensor.Sizes[0] is {}; it must be a multiple of GroupCount, {} (every group has "
+                    "the same number of filters)",
                     (filter_tensor_sizes[0], group_count),
                     number1,
                     0,

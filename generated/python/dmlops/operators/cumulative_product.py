@@ -73,8 +73,7 @@ class CumulativeProduct(Description):
     Axis (UINT): The dimension to go along.
     AxisDirection (AXIS_DIRECTION): Whether to go from the first element to the last, INCREASING, or the other
         way, DECREASING.
-    HasExclusiveProduct (BOOL): Whether a product leaves out the element in its own place, so that the first
-        is 1.
+    HasExclusiveProduct (BOOL): Whether a product excludes the current element, so that the first is 1.
 
     Rules: DML-CUMULATIVE_PRODUCT-same-rank, DML-CUMULATIVE_PRODUCT-same-type,
     DML-CUMULATIVE_PRODUCT-same-sizes, DML-CUMULATIVE_PRODUCT-axis-range.

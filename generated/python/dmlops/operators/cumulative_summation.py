@@ -73,7 +73,7 @@ class CumulativeSummation(Description):
     Axis (UINT): The dimension to go along.
     AxisDirection (AXIS_DIRECTION): Whether to go from the first element to the last, INCREASING, or the other
         way, DECREASING.
-    HasExclusiveSum (BOOL): Whether a sum leaves out the element in its own place, so that the first is 0.
+    HasExclusiveSum (BOOL): Whether a sum excludes the current element, so that the first is 0.
 
     Rules: DML-CUMULATIVE_SUMMATION-same-rank, DML-CUMULATIVE_SUMMATION-same-type,
     DML-CUMULATIVE_SUMMATION-same-sizes, DML-CUMULATIVE_SUMMATION-axis-range.

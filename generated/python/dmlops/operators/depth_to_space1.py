@@ -67,7 +67,7 @@ class DepthToSpace1(Description):
     InputTensor (input tensor): Batches, channels, height and width; the channels hold the blocks.
     OutputTensor (output tensor): Batches, channels, height and width, with the blocks spread out.
     BlockSize (UINT): Height and width of a block.
-    Order (DEPTH_SPACE_ORDER): Whether the channel or the place in the block changes fastest along the deep
+    Order (DEPTH_SPACE_ORDER): Whether the channel or the position in the block changes fastest along the deep
         channels.
 
     Rules: DML-DEPTH_TO_SPACE1-block-size-range, DML-DEPTH_TO_SPACE1-same-type,

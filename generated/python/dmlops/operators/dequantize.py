@@ -67,7 +67,7 @@ class Dequantize(Description):
     QuantizationType (QUANTIZATION_TYPE): Whether there is a scale alone, or a zero point too.
     QuantizationTensorCount (UINT): 1 for a scale, 2 for a scale and a zero point.
     QuantizationTensors (input tensors): The scales, then the zero points, one for each block of the input.
-    OutputTensor (output tensor): The values that the input stands for.
+    OutputTensor (output tensor): The values that the input represents.
 
     Rules: DML-DEQUANTIZE-same-rank, DML-DEQUANTIZE-quantization-type,
     DML-DEQUANTIZE-quantization-tensor-count, DML-DEQUANTIZE-block-sizes,

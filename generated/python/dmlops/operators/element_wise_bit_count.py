@@ -67,7 +67,7 @@ class ElementWiseBitCount(Description):
     """Counts the bits that are set in each element.
 
     InputTensor (input tensor): The elements to count in.
-    OutputTensor (output tensor): The numbers of set bits, of an unsigned type of its own.
+    OutputTensor (output tensor): The number of set bits of each element.
 
     Rules: DML-ELEMENT_WISE_BIT_COUNT-same-rank, DML-ELEMENT_WISE_BIT_COUNT-same-sizes.
     """

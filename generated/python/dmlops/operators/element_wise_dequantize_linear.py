@@ -97,7 +97,7 @@ class ElementWiseDequantizeLinear(Description):
     ScaleTensor (input tensor): The scale of each element; strides of 0 share one among many.
     ZeroPointTensor (input tensor, optional): The zero point of each element; 0 if absent, which it may be
         from 6.2 on.
-    OutputTensor (output tensor): The values that the input stands for.
+    OutputTensor (output tensor): The values that the input represents.
 
     Rules: DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given,
     DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point,

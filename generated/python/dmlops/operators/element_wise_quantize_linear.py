@@ -345,7 +345,7 @@ class ElementWiseQuantizeLinear(Description):
                     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type",
                     "ScaleTensor.DataType",
                     "ScaleTensor.DataType is {}; it must equal FLOAT32 (INT32 input has FLOAT32 scales, "
-                    "other input scales of its own type)",
+                    "other input has scales of the same type)",
                     (name_of(enums.TensorDataType, scale_tensor_data_type),),
                     name_of(enums.TensorDataType, scale_tensor_data_type),
                     name_of(enums.TensorDataType, TENSOR_DATA_TYPE_FLOAT32),
@@ -360,7 +360,7 @@ class ElementWiseQuantizeLinear(Description):
                     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type",
                     "ScaleTensor.DataType",
                     "ScaleTensor.DataType is {}; it must equal InputTensor.DataType, {} (INT32 input has "
-                    "FLOAT32 scales, other input scales of its own type)",
+                    "FLOAT32 scales, other input has scales of the same type)",
                     (
                         name_of(enums.TensorDataType, scale_tensor_data_type),
                         name_of(enums.TensorDataType, input_tensor_data_type),

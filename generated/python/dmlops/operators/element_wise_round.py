@@ -51,8 +51,8 @@ class ElementWiseRound(Description):
 
     InputTensor (input tensor): The elements to round.
     OutputTensor (output tensor): The whole numbers, in the type of the input.
-    RoundingMode (ROUNDING_MODE): To the nearest with halves to the even one, toward 0, or to the nearest with
-        halves away from 0 (TOWARD_INFINITY).
+    RoundingMode (ROUNDING_MODE): To the nearest with ties to even, toward 0, or to the nearest with ties away
+        from 0 (TOWARD_INFINITY).
 
     Rules: DML-ELEMENT_WISE_ROUND-same-rank, DML-ELEMENT_WISE_ROUND-same-type,
     DML-ELEMENT_WISE_ROUND-same-sizes.

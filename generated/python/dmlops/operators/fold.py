@@ -66,10 +66,10 @@ class Fold(Description):
     InputTensor (input tensor): The columns: batches, the elements of a window in all channels, and the
         windows.
     OutputTensor (output tensor): The image: batches, channels and the spatial dimensions.
-    DimensionCount (UINT): How many spatial dimensions there are.
+    DimensionCount (UINT): Number of spatial dimensions.
     WindowSizes (UINT array): For each spatial dimension, how many elements a window takes.
     Strides (UINT array): For each spatial dimension, the distance from one window to the next.
-    Dilations (UINT array): For each spatial dimension, the distance between neighbours within a window.
+    Dilations (UINT array): For each spatial dimension, the distance between neighbors within a window.
     StartPadding (UINT array): For each spatial dimension, how far windows begin before the image.
     EndPadding (UINT array): For each spatial dimension, how far windows reach past the image.
 

@@ -113,7 +113,7 @@ class Gather(Description):
     IndicesTensor (input tensor): Positions along the axis, in the last IndexDimensions dimensions.
     OutputTensor (output tensor): The input with the axis replaced by the dimensions of the indices.
     Axis (UINT): The input dimension that the indices replace.
-    IndexDimensions (UINT): How many trailing dimensions of IndicesTensor count.
+    IndexDimensions (UINT): Number of trailing dimensions of IndicesTensor that are used.
 
     Rules: DML-GATHER-same-rank, DML-GATHER-axis-range, DML-GATHER-index-dimensions-range,
     DML-GATHER-same-type, DML-GATHER-indices-leading-ones, DML-GATHER-output-rank,
@@ -406,8 +406,8 @@ class Gather(Description):
                 Violation(
                     "DML-GATHER-output-sizes",
                     "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must be {} (the sizes of the input with those of the "
-                    "indices in place of the axis, after leading 1s)",
+                    "OutputTensor.Sizes is {}; it must be {} (the input's sizes with the axis replaced by "
+                    "the indices' sizes, left-padded with 1s)",
                     (output_tensor_sizes, numbers1),
                     output_tensor_sizes,
                     numbers1,

@@ -100,8 +100,8 @@ class GatherNd(Description):
     InputTensor (input tensor): The blocks to pick from.
     IndicesTensor (input tensor): Coordinate tuples; the last dimension runs along one tuple.
     OutputTensor (output tensor): One block for every tuple, right-aligned.
-    InputDimensionCount (UINT): How many trailing dimensions of InputTensor count.
-    IndicesDimensionCount (UINT): How many trailing dimensions of IndicesTensor count.
+    InputDimensionCount (UINT): Number of trailing dimensions of InputTensor that are used.
+    IndicesDimensionCount (UINT): Number of trailing dimensions of IndicesTensor that are used.
 
     Rules: DML-GATHER_ND-same-rank, DML-GATHER_ND-input-dimension-count-range,
     DML-GATHER_ND-indices-dimension-count-range, DML-GATHER_ND-same-type,
@@ -396,7 +396,7 @@ class GatherNd(Description):
                         "DML-GATHER_ND-input-leading-ones",
                         f"InputTensor.Sizes[{d}]",
                         "InputTensor.Sizes[{}] is {}; it must equal 1 (dimensions before the last "
-                        "InputDimensionCount do not count)",
+                        "InputDimensionCount are ignored)",
                         (d, input_tensor_sizes[d]),
                         input_tensor_sizes[d],
                         1,
@@ -411,7 +411,7 @@ class GatherNd(Description):
                         "DML-GATHER_ND-indices-leading-ones",
                         f"IndicesTensor.Sizes[{d}]",
                         "IndicesTensor.Sizes[{}] is {}; it must equal 1 (dimensions before the last "
-                        "IndicesDimensionCount do not count)",
+                        "IndicesDimensionCount are ignored)",
                         (d, indices_tensor_sizes[d]),
                         indices_tensor_sizes[d],
                         1,

@@ -78,8 +78,8 @@ class GatherNd1(Description):
     InputTensor (input tensor): The blocks to pick from.
     IndicesTensor (input tensor): Coordinate tuples; the last dimension runs along one tuple.
     OutputTensor (output tensor): One block for every tuple, right-aligned.
-    InputDimensionCount (UINT): How many trailing dimensions of InputTensor count.
-    IndicesDimensionCount (UINT): How many trailing dimensions of IndicesTensor count.
+    InputDimensionCount (UINT): Number of trailing dimensions of InputTensor that are used.
+    IndicesDimensionCount (UINT): Number of trailing dimensions of IndicesTensor that are used.
     BatchDimensionCount (UINT): How many of these, the leading ones, are batches that input and indices share.
 
     Rules: DML-GATHER_ND1-same-rank, DML-GATHER_ND1-input-dimension-count-range,
@@ -413,7 +413,7 @@ class GatherNd1(Description):
                         "DML-GATHER_ND1-input-leading-ones",
                         f"InputTensor.Sizes[{d}]",
                         "InputTensor.Sizes[{}] is {}; it must equal 1 (dimensions before the last "
-                        "InputDimensionCount do not count)",
+                        "InputDimensionCount are ignored)",
                         (d, input_tensor_sizes[d]),
                         input_tensor_sizes[d],
                         1,
@@ -428,7 +428,7 @@ class GatherNd1(Description):
                         "DML-GATHER_ND1-indices-leading-ones",
                         f"IndicesTensor.Sizes[{d}]",
                         "IndicesTensor.Sizes[{}] is {}; it must equal 1 (dimensions before the last "
-                        "IndicesDimensionCount do not count)",
+                        "IndicesDimensionCount are ignored)",
                         (d, indices_tensor_sizes[d]),
                         indices_tensor_sizes[d],
                         1,

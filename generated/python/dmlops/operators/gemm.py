@@ -460,8 +460,8 @@ class Gemm(Description):
                 Violation(
                     "DML-GEMM-channel-limit",
                     f"ATensor.Sizes[{a_tensor_rank - 3}]",
-                    "ATensor.Sizes[{}] is {}; it should be at most 65535 (DirectML has been seen to refuse "
-                    "more channels)",
+                    "ATensor.Sizes[{}] is {}; it should be at most 65535 (DirectML is known to reject more "
+                    "channels)",
                     (a_tensor_rank - 3, entry(a_tensor_sizes, a_tensor_rank - 3)),
                     entry(a_tensor_sizes, a_tensor_rank - 3),
                     65535,

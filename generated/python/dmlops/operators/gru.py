@@ -56,14 +56,15 @@ class Gru(Description):
     BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, each for the gates z,
         r and h, for each direction; 0 if absent.
     HiddenInitTensor (input tensor, optional): The hidden state before the first step; 0 if absent.
-    SequenceLengthsTensor (input tensor, optional): For each batch, how many steps count; all if absent.
+    SequenceLengthsTensor (input tensor, optional): Valid length of each sequence in the batch; all steps if
+        absent.
     OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction,
         batch, hidden size.
     OutputSingleTensor (output tensor, optional): The hidden state of the last step of each direction.
     ActivationDescCount (UINT): How many activations there are, 2 for each direction.
     ActivationDescs (OPERATOR_DESC array): The activations f and g; for both directions, those of the forward
         one first.
-    Direction (RECURRENT_NETWORK_DIRECTION): Which way the sequences are read, or both ways.
+    Direction (RECURRENT_NETWORK_DIRECTION): Forward, backward or bidirectional.
     LinearBeforeReset (BOOL): Whether the hidden gate's linear transformation comes before the multiplication
         by the reset gate, instead of after it.
 

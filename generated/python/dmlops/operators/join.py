@@ -380,8 +380,8 @@ class Join(Description):
                 Violation(
                     "DML-JOIN-output-sizes",
                     "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must be {} (along Axis, {}, the inputs add up; the other "
-                    "sizes are theirs)",
+                    "OutputTensor.Sizes is {}; it must be {} (the sum of the input sizes along Axis, {}; "
+                    "all other sizes are unchanged)",
                     (output_tensor_sizes, numbers1, axis),
                     output_tensor_sizes,
                     numbers1,

@@ -42,9 +42,9 @@ class LocalResponseNormalizationGrad(Description):
     InputTensor (input tensor): The input of the forward pass: batch, channel, height and width.
     InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
     OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
-    CrossChannel (BOOL): Whether the neighbours of an element lie in other channels, or around it in height
-        and width.
-    LocalSize (UINT): How many elements the neighbourhood has in each dimension that it covers, before it is
+    CrossChannel (BOOL): Whether the neighbors of an element lie in other channels, or around it in height and
+        width.
+    LocalSize (UINT): How many elements the neighborhood has in each dimension that it covers, before it is
         cut at the edges.
     Alpha (FLOAT): Factor of the sum of squares; 0.0001 is usual.
     Beta (FLOAT): Exponent of the divisor; 0.75 is usual.

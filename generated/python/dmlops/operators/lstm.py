@@ -61,7 +61,8 @@ class Lstm(Description):
         o, f and c, for each direction; 0 if absent.
     HiddenInitTensor (input tensor, optional): The hidden state before the first step; 0 if absent.
     CellMemInitTensor (input tensor, optional): The cell state before the first step; 0 if absent.
-    SequenceLengthsTensor (input tensor, optional): For each batch, how many steps count; all if absent.
+    SequenceLengthsTensor (input tensor, optional): Valid length of each sequence in the batch; all steps if
+        absent.
     PeepholeTensor (input tensor, optional): Weights of the cell state for the gates i, o and f, for each
         direction; 0 if absent.
     OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction,
@@ -71,9 +72,9 @@ class Lstm(Description):
     ActivationDescCount (UINT): How many activations there are, 3 for each direction.
     ActivationDescs (OPERATOR_DESC array): The activations f, g and h; for both directions, those of the
         forward one first.
-    Direction (RECURRENT_NETWORK_DIRECTION): Which way the sequences are read, or both ways.
-    ClipThreshold (FLOAT): Limit of the magnitude of what the activations get, if UseClipThreshold.
-    UseClipThreshold (BOOL): Whether ClipThreshold counts.
+    Direction (RECURRENT_NETWORK_DIRECTION): Forward, backward or bidirectional.
+    ClipThreshold (FLOAT): Limit of the magnitude of activation inputs, if UseClipThreshold.
+    UseClipThreshold (BOOL): Whether activation inputs are clipped to ClipThreshold.
     CoupleInputForget (BOOL): Whether the forget gate is one minus the input gate.
 
     Rules: DML-LSTM-activation-desc-count, DML-LSTM-same-type, DML-LSTM-not-owned, DML-LSTM-input-shape,

@@ -59,12 +59,12 @@ class MaxPoolingGrad(Description):
     OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass; 0 where
         no window has its maximum.
     DimensionCount (UINT): Number of spatial dimensions, those after batch and channel.
-    Strides (UINT array): Distance between neighbouring windows in each spatial dimension.
+    Strides (UINT array): Distance between neighboring windows in each spatial dimension.
     WindowSize (UINT array): Elements of the window in each spatial dimension.
     StartPadding (UINT array): Elements of padding before each spatial dimension.
     EndPadding (UINT array): Elements of padding after each spatial dimension.
-    Dilations (UINT array): Distance between neighbouring elements of a window in each spatial dimension; 1
-        for none between.
+    Dilations (UINT array): Distance between neighboring elements of a window in each spatial dimension; 1 for
+        none between.
 
     Rules: DML-MAX_POOLING_GRAD-same-rank, DML-MAX_POOLING_GRAD-dimension-count,
     DML-MAX_POOLING_GRAD-strides-range, DML-MAX_POOLING_GRAD-window-size-range,

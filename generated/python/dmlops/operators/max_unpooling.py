@@ -73,7 +73,8 @@ class MaxUnpooling(Description):
     InputTensor (input tensor): Maxima, in batches, channels, height and width.
     IndicesTensor (input tensor): Where each maximum goes in the output, counted through the whole packed
         tensor.
-    OutputTensor (output tensor): The maxima at their places, 0 elsewhere; its sizes are the caller's choice.
+    OutputTensor (output tensor): The maxima at their positions, 0 elsewhere; its sizes are the caller's
+        choice.
 
     Rules: DML-MAX_UNPOOLING-same-type, DML-MAX_UNPOOLING-indices-sizes.
 

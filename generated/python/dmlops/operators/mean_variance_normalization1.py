@@ -61,7 +61,7 @@ class MeanVarianceNormalization1(Description):
     ScaleTensor (input tensor, optional): Factors of the normalized elements; 1 if absent.
     BiasTensor (input tensor, optional): What is added to the scaled elements; 0 if absent.
     OutputTensor (output tensor): The results, one for each element of the input.
-    AxisCount (UINT): How many axes there are.
+    AxisCount (UINT): Number of axes.
     Axes (UINT array): The dimensions along which mean and variance are taken.
     NormalizeVariance (BOOL): Whether the elements are divided by the root of the variance, or only the mean
         is subtracted.

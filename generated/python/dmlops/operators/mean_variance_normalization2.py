@@ -46,9 +46,9 @@ class MeanVarianceNormalization2(Description):
     ScaleTensor (input tensor, optional): Factors of the normalized elements; 1 if absent.
     BiasTensor (input tensor, optional): What is added to the scaled elements; 0 if absent.
     OutputTensor (output tensor): The results, one for each element of the input.
-    AxisCount (UINT): How many axes there are.
+    AxisCount (UINT): Number of axes.
     Axes (UINT array): The dimensions along which mean and variance are taken.
-    UseMean (BOOL): Whether the mean is subtracted; otherwise it counts as 0, in the variance too.
+    UseMean (BOOL): Whether the mean is subtracted; otherwise it is 0, in the variance too.
     UseVariance (BOOL): Whether the elements are divided by the root of the variance.
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0; 0.00001 is usual.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.

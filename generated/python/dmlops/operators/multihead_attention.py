@@ -95,7 +95,7 @@ class MultiheadAttention(Description):
         head, 3, head size.
     BiasTensor (input tensor, optional): What is added to queries, keys and values first, in this order in one
         row.
-    MaskTensor (input tensor, optional): Which keys count; MaskType says in what form.
+    MaskTensor (input tensor, optional): Which keys are used; MaskType says in what form.
     RelativePositionBiasTensor (input tensor, optional): What is added to the scores: batch, head, sequence,
         keys of all calls.
     PastKeyTensor (input tensor, optional): The keys of earlier calls: batch, head, past sequence, head size.
@@ -106,8 +106,8 @@ class MultiheadAttention(Description):
     OutputPresentValueTensor (output tensor, optional): The values of all calls, for the next one.
     Scale (FLOAT): Factor of the scores; usually one over the root of the head size.
     MaskFilterValue (FLOAT): What the scores of masked keys are set to, or have added; usually -10000.
-    HeadCount (UINT): How many heads there are.
-    MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor holds.
+    HeadCount (UINT): Number of heads.
+    MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor contains.
 
     Rules: DML-MULTIHEAD_ATTENTION-head-count-range, DML-MULTIHEAD_ATTENTION-query-given,
     DML-MULTIHEAD_ATTENTION-key-given, DML-MULTIHEAD_ATTENTION-value-given,
@@ -124,8 +124,8 @@ class MultiheadAttention(Description):
     DML-MULTIHEAD_ATTENTION-present-key-sizes, DML-MULTIHEAD_ATTENTION-present-value-sizes.
 
     A BOOLEAN mask holds 0 where a key is masked and 1 elsewhere. In the other masks, lengths, starts
-    and ends are not negative and at most the sequence length that they speak of; an end is the first
-    place that no longer counts.
+    and ends are not negative and at most the sequence length that they refer to; an end is the first
+    excluded index.
     """
 
     OPERATOR: ClassVar[str] = "MULTIHEAD_ATTENTION"

@@ -96,21 +96,21 @@ class MultiheadAttention1(Description):
         head, 3, head size.
     BiasTensor (input tensor, optional): What is added to queries, keys and values first, in this order in one
         row.
-    MaskTensor (input tensor, optional): Which keys count; MaskType says in what form.
+    MaskTensor (input tensor, optional): Which keys are used; MaskType says in what form.
     RelativePositionBiasTensor (input tensor, optional): What is added to the scores: batch, head, sequence,
         keys of all calls.
     PastKeyTensor (input tensor, optional): The keys of earlier calls: batch, head, past sequence, head size.
     PastValueTensor (input tensor, optional): The values of earlier calls: batch, head, past sequence, value
         head size.
-    PastSequenceLengthsTensor (input tensor, optional): How many keys of earlier calls each batch has.
+    PastSequenceLengthsTensor (input tensor, optional): Number of keys of earlier calls in each batch.
     OutputTensor (output tensor): The weighed values: batch, sequence, heads times value head size.
     OutputPresentKeyTensor (output tensor, optional): The keys of all calls, for the next one.
     OutputPresentValueTensor (output tensor, optional): The values of all calls, for the next one.
     Scale (FLOAT): Factor of the scores; usually one over the root of the head size.
     MaskFilterValue (FLOAT): What the scores of masked keys are set to, or have added; usually -10000.
-    QueryHeadCount (UINT): How many heads the queries have.
-    KeyValueHeadCount (UINT): How many heads keys and values have; each serves as many query heads.
-    MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor holds.
+    QueryHeadCount (UINT): Number of heads of the queries.
+    KeyValueHeadCount (UINT): Number of heads of keys and values; each serves the same number of query heads.
+    MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor contains.
 
     Rules: DML-MULTIHEAD_ATTENTION1-query-head-count-range,
     DML-MULTIHEAD_ATTENTION1-key-value-head-count-range, DML-MULTIHEAD_ATTENTION1-head-groups,
@@ -133,8 +133,8 @@ class MultiheadAttention1(Description):
     DML-MULTIHEAD_ATTENTION1-present-sequence-length.
 
     A BOOLEAN mask holds 0 where a key is masked and 1 elsewhere. In the other masks, lengths, starts
-    and ends are not negative and at most the sequence length that they speak of; an end is the first
-    place that no longer counts.
+    and ends are not negative and at most the sequence length that they refer to; an end is the first
+    excluded index.
 
     A length is not negative and leaves room in the present tensors for the keys of this call.
     """
@@ -727,7 +727,7 @@ class MultiheadAttention1(Description):
                     "DML-MULTIHEAD_ATTENTION1-head-groups",
                     "QueryHeadCount",
                     "QueryHeadCount is {}; it must be a multiple of KeyValueHeadCount, {} (each key and "
-                    "value head serves as many query heads)",
+                    "value head serves the same number of query heads)",
                     (query_head_count, key_value_head_count),
                     number1,
                     0,

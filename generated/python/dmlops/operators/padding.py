@@ -101,9 +101,9 @@ class Padding(Description):
     PaddingMode (PADDING_MODE): What the padding holds: a constant, or elements of the input.
     PaddingValue (FLOAT): The constant; other modes ignore it, and integer tensors take it without its
         fraction.
-    DimensionCount (UINT): How many dimensions the tensors have.
-    StartPadding (UINT array): For each dimension, how many elements come before the input, however many.
-    EndPadding (UINT array): For each dimension, how many elements come after the input, however many.
+    DimensionCount (UINT): Number of dimensions of the tensors.
+    StartPadding (UINT array): Number of elements to add before the input, per dimension.
+    EndPadding (UINT array): Number of elements to add after the input, per dimension.
 
     Rules: DML-PADDING-same-rank, DML-PADDING-same-type, DML-PADDING-dimension-count,
     DML-PADDING-padding-mode-symmetric, DML-PADDING-padding-mode-wrap, DML-PADDING-output-sizes.

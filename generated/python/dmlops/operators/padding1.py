@@ -54,9 +54,9 @@ class Padding1(Description):
     PaddingMode (PADDING_MODE): What the padding holds: a constant, or elements of the input.
     PaddingValueDataType (TENSOR_DATA_TYPE): The data type of PaddingValue.
     PaddingValue (SCALAR_UNION): The constant; other modes ignore it.
-    DimensionCount (UINT): How many dimensions the tensors have.
-    StartPadding (UINT array): For each dimension, how many elements come before the input, however many.
-    EndPadding (UINT array): For each dimension, how many elements come after the input, however many.
+    DimensionCount (UINT): Number of dimensions of the tensors.
+    StartPadding (UINT array): Number of elements to add before the input, per dimension.
+    EndPadding (UINT array): Number of elements to add after the input, per dimension.
 
     Rules: DML-PADDING1-same-rank, DML-PADDING1-same-type, DML-PADDING1-dimension-count,
     DML-PADDING1-padding-mode-wrap, DML-PADDING1-padding-value-type, DML-PADDING1-output-sizes.

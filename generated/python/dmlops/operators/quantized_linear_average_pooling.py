@@ -62,14 +62,14 @@ class QuantizedLinearAveragePooling(Description):
     OutputScaleTensor (input tensor): The scale to give to the output, one value or one for each channel.
     OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value or one for
         each channel; 0 if absent.
-    OutputTensor (output tensor): One quantized average for each place of the window.
-    DimensionCount (UINT): How many spatial dimensions there are, 2 or 3.
+    OutputTensor (output tensor): One quantized average for each window position.
+    DimensionCount (UINT): Number of spatial dimensions, 2 or 3.
     Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
     WindowSize (UINT array): Sizes of the window, in the order of Strides.
     StartPadding (UINT array): Padding before the first element, in the order of Strides.
     EndPadding (UINT array): Padding after the last element, in the order of Strides.
     Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides.
-    IncludePadding (BOOL): Whether padding elements count in the divisor of the average.
+    IncludePadding (BOOL): Whether padding elements are included in the divisor of the average.
 
     Rules: DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank,
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count,

@@ -119,13 +119,13 @@ class QuantizedLinearConvolution(Description):
     OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value; 0 if
         absent.
     OutputTensor (output tensor): The quantized result; its spatial sizes follow from all the members below.
-    DimensionCount (UINT): How many spatial dimensions there are, all but batch and channel.
+    DimensionCount (UINT): Number of spatial dimensions, all but batch and channel.
     Strides (UINT array): Steps of the filter, in elements.
-    Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps.
-    StartPadding (UINT array): Elements before the input that stand for 0.
-    EndPadding (UINT array): Elements after the input that stand for 0.
-    GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels
-        for a depthwise convolution.
+    Dilations (UINT array): Distances between neighboring filter elements; 1 for a filter without gaps.
+    StartPadding (UINT array): Number of zeros to add before the input.
+    EndPadding (UINT array): Number of zeros to add after the input.
+    GroupCount (UINT): Number of channel groups; equal to the number of input channels for a depthwise
+        convolution.
 
     Rules: DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count,
     DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range, DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range,
@@ -683,8 +683,8 @@ class QuantizedLinearConvolution(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups",
                     "FilterTensor.Sizes[0]",
-                    "FilterTensor.Sizes[0] is {}; it must be a multiple of GroupCount, {} (each group has "
-                    "as many filters)",
+                    "FilterTensor.Sizes[0] is {}; it must be a multiple of GroupCount, {} (every group has "
+                    "the same number of filters)",
                     (filter_tensor_sizes[0], group_count),
                     number1,
                     0,
@@ -877,7 +877,9 @@ class QuantizedLinearConvolution(Description):
         ):
             numbers1 = (1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2)))
             hint = (
-                "; a bias lies along dimension 1" if prod(bias_tensor_sizes) == output_channel_count else ""
+                "; a bias has its values along dimension 1"
+                if prod(bias_tensor_sizes) == output_channel_count
+                else ""
             )
             violations.append(
                 Violation(

@@ -54,7 +54,7 @@ class RandomGenerator(Description):
     Rules: DML-RANDOM_GENERATOR-state-sizes, DML-RANDOM_GENERATOR-same-rank, DML-RANDOM_GENERATOR-same-sizes.
 
     The first four elements are a 128-bit counter, lowest word first; it usually starts at 0. The last
-    two are the key, lowest word first; every key has a sequence of its own.
+    two are the key, lowest word first; every key has its own sequence.
 
     The counter is that of InputStateTensor plus a quarter of the number of elements of OutputTensor,
     rounded up. The key stays.

@@ -255,7 +255,7 @@ class Reduce(Description):
     Function (REDUCE_FUNCTION): How a set of values becomes one.
     InputTensor (input tensor): The values to reduce.
     OutputTensor (output tensor): One value for each set, or its index with ARGMIN and ARGMAX.
-    AxisCount (UINT): How many axes are reduced.
+    AxisCount (UINT): Number of axes to reduce.
     Axes (UINT array): The dimensions to reduce.
 
     Rules: DML-REDUCE-same-rank, DML-REDUCE-axes-range, DML-REDUCE-same-type, DML-REDUCE-output-sizes.
@@ -517,8 +517,8 @@ class Reduce(Description):
                 Violation(
                     "DML-REDUCE-same-type",
                     "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {} (only indices have "
-                    "a type of their own)",
+                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {} (only index "
+                    "outputs have their own type)",
                     (
                         name_of(enums.TensorDataType, output_tensor_data_type),
                         name_of(enums.TensorDataType, input_tensor_data_type),

@@ -67,7 +67,7 @@ class Resample(Description):
     OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
     InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along
         each dimension.
-    ScaleCount (UINT): How many dimensions the tensors have.
+    ScaleCount (UINT): Number of dimensions of the tensors.
     Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
 
     Rules: DML-RESAMPLE-same-rank, DML-RESAMPLE-scale-count, DML-RESAMPLE-scales-range,

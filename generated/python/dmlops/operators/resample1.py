@@ -66,11 +66,11 @@ class Resample1(Description):
     OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
     InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along
         each dimension.
-    DimensionCount (UINT): How many dimensions the tensors have.
+    DimensionCount (UINT): Number of dimensions of the tensors.
     Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
-    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the centre of a
+    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the center of a
         pixel.
-    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a
+    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the center of a
         pixel.
 
     Rules: DML-RESAMPLE1-same-rank, DML-RESAMPLE1-dimension-count, DML-RESAMPLE1-scales-range,

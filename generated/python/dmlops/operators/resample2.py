@@ -56,13 +56,13 @@ class Resample2(Description):
     OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
     InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along
         each dimension.
-    RoundingDirection (AXIS_DIRECTION): Where NEAREST_NEIGHBOR takes a place between two elements: INCREASING
-        up, DECREASING down.
-    DimensionCount (UINT): How many dimensions the tensors have.
+    RoundingDirection (AXIS_DIRECTION): How NEAREST_NEIGHBOR rounds a coordinate between two elements:
+        INCREASING up, DECREASING down.
+    DimensionCount (UINT): Number of dimensions of the tensors.
     Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
-    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the centre of a
+    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the center of a
         pixel.
-    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a
+    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the center of a
         pixel.
 
     Rules: DML-RESAMPLE2-same-rank, DML-RESAMPLE2-dimension-count, DML-RESAMPLE2-scales-range,

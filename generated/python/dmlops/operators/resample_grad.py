@@ -57,8 +57,8 @@ class ResampleGrad(Description):
         linearly.
     DimensionCount (UINT): Number of dimensions of the tensors.
     Scales (FLOAT array): Factor from input to output coordinates of the forward pass in each dimension.
-    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centres.
-    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centres.
+    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centers.
+    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centers.
 
     Rules: DML-RESAMPLE_GRAD-same-rank, DML-RESAMPLE_GRAD-dimension-count, DML-RESAMPLE_GRAD-scales-range,
     DML-RESAMPLE_GRAD-same-type.

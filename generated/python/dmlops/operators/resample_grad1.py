@@ -48,9 +48,9 @@ class ResampleGrad1(Description):
         (INCREASING) or down (DECREASING).
     DimensionCount (UINT): Number of dimensions of the tensors.
     Scales (FLOAT array): Factor from input to output coordinates of the forward pass in each dimension.
-    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centres when
+    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centers when
         interpolating linearly.
-    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centres.
+    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centers.
 
     Rules: DML-RESAMPLE_GRAD1-same-rank, DML-RESAMPLE_GRAD1-dimension-count, DML-RESAMPLE_GRAD1-scales-range,
     DML-RESAMPLE_GRAD1-same-type.

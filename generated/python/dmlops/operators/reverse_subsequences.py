@@ -132,8 +132,8 @@ class ReverseSubsequences(Description):
     DML-REVERSE_SUBSEQUENCES-same-type, DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes,
     DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size, DML-REVERSE_SUBSEQUENCES-same-sizes.
 
-    A length is at most the input's size along the axis; a larger one counts as that size. Lengths 0 and
-    1 leave the line as it is.
+    A length is at most the input's size along the axis; a larger one is clamped to it. Lengths 0 and 1
+    leave the line as it is.
     """
 
     OPERATOR: ClassVar[str] = "REVERSE_SUBSEQUENCES"

@@ -56,14 +56,15 @@ class Rnn(Description):
     BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, for each direction; 0
         if absent.
     HiddenInitTensor (input tensor, optional): The hidden state before the first step; 0 if absent.
-    SequenceLengthsTensor (input tensor, optional): For each batch, how many steps count; all if absent.
+    SequenceLengthsTensor (input tensor, optional): Valid length of each sequence in the batch; all steps if
+        absent.
     OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction,
         batch, hidden size.
     OutputSingleTensor (output tensor, optional): The hidden state of the last step of each direction.
     ActivationDescCount (UINT): How many activations there are, 1 for each direction.
     ActivationDescs (OPERATOR_DESC array): The activation f; for both directions, that of the forward one
         first.
-    Direction (RECURRENT_NETWORK_DIRECTION): Which way the sequences are read, or both ways.
+    Direction (RECURRENT_NETWORK_DIRECTION): Forward, backward or bidirectional.
 
     Rules: DML-RNN-activation-desc-count, DML-RNN-same-type, DML-RNN-not-owned, DML-RNN-input-shape,
     DML-RNN-recurrence-shape, DML-RNN-direction-count, DML-RNN-weight-shape, DML-RNN-bias-shape,

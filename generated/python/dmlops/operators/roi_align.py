@@ -68,7 +68,7 @@ class RoiAlign(Description):
 
     InputTensor (input tensor): Batches, channels, height and width.
     ROITensor (input tensor): For each region two opposite corners: x1, y1, x2 and y2.
-    BatchIndicesTensor (input tensor): For each region, the batch it lies in.
+    BatchIndicesTensor (input tensor): The batch index of each region.
     OutputTensor (output tensor): For each region, all channels at the common size.
     ReductionFunction (REDUCE_FUNCTION): What becomes of the samples of one output element, AVERAGE or MAX.
     InterpolationMode (INTERPOLATION_MODE): How a sample between input elements is read.

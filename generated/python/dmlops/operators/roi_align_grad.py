@@ -59,7 +59,7 @@ class RoiAlignGrad(Description):
     InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass: region,
         channel, height and width.
     ROITensor (input tensor): The regions, each as x1, y1, x2, y2; inverted and empty ones are allowed.
-    BatchIndicesTensor (input tensor): For each region, the batch that it lies in.
+    BatchIndicesTensor (input tensor): The batch index of each region.
     OutputGradientTensor (output tensor, optional): The gradient with respect to the image.
     OutputROIGradientTensor (output tensor, optional): The gradient with respect to the regions.
     ReductionFunction (REDUCE_FUNCTION): Whether the samples of an output element were averaged or the largest
@@ -67,8 +67,8 @@ class RoiAlignGrad(Description):
     InterpolationMode (INTERPOLATION_MODE): Whether samples took the nearest element or interpolated linearly.
     SpatialScaleX (FLOAT): Factor from x coordinates of regions to those of the image.
     SpatialScaleY (FLOAT): Factor from y coordinates of regions to those of the image.
-    InputPixelOffset (FLOAT): Offset of pixel centres in the image; 0.5 or 0 is usual.
-    OutputPixelOffset (FLOAT): Offset of pixel centres in the output of the forward pass; -0.5 or 0 is usual.
+    InputPixelOffset (FLOAT): Offset of pixel centers in the image; 0.5 or 0 is usual.
+    OutputPixelOffset (FLOAT): Offset of pixel centers in the output of the forward pass; -0.5 or 0 is usual.
     MinimumSamplesPerOutput (UINT): The fewest samples an output element had in each dimension.
     MaximumSamplesPerOutput (UINT): The most samples an output element had in each dimension.
     AlignRegionsToCorners (BOOL): Whether samples reached into a region's corners rather than lying evenly
@@ -379,7 +379,8 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-input-for-max",
                     "InputTensor",
-                    "InputTensor is absent; it must be given (the image tells which sample was the largest)",
+                    "InputTensor is absent; it must be given (the image determines which sample was the "
+                    "largest)",
                 )
             )
         # DML-ROI_ALIGN_GRAD-maximum-samples-range

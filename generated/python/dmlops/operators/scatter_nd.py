@@ -104,8 +104,8 @@ class ScatterNd(Description):
     IndicesTensor (input tensor): Coordinate tuples; the last dimension runs along one tuple.
     UpdatesTensor (input tensor): The blocks to write, one for every tuple, right-aligned.
     OutputTensor (output tensor): The input with the updates written over it.
-    InputDimensionCount (UINT): How many trailing dimensions of InputTensor count.
-    IndicesDimensionCount (UINT): How many trailing dimensions of IndicesTensor count.
+    InputDimensionCount (UINT): Number of trailing dimensions of InputTensor that are used.
+    IndicesDimensionCount (UINT): Number of trailing dimensions of IndicesTensor that are used.
 
     Rules: DML-SCATTER_ND-same-rank, DML-SCATTER_ND-input-dimension-count-range,
     DML-SCATTER_ND-indices-dimension-count-range, DML-SCATTER_ND-same-type,
@@ -450,7 +450,7 @@ class ScatterNd(Description):
                         "DML-SCATTER_ND-input-leading-ones",
                         f"InputTensor.Sizes[{d}]",
                         "InputTensor.Sizes[{}] is {}; it must equal 1 (dimensions before the last "
-                        "InputDimensionCount do not count)",
+                        "InputDimensionCount are ignored)",
                         (d, input_tensor_sizes[d]),
                         input_tensor_sizes[d],
                         1,
@@ -465,7 +465,7 @@ class ScatterNd(Description):
                         "DML-SCATTER_ND-indices-leading-ones",
                         f"IndicesTensor.Sizes[{d}]",
                         "IndicesTensor.Sizes[{}] is {}; it must equal 1 (dimensions before the last "
-                        "IndicesDimensionCount do not count)",
+                        "IndicesDimensionCount are ignored)",
                         (d, indices_tensor_sizes[d]),
                         indices_tensor_sizes[d],
                         1,
@@ -492,7 +492,8 @@ class ScatterNd(Description):
                     "DML-SCATTER_ND-updates-rank",
                     "IndicesTensor.Sizes",
                     "the sizes of the updates are {}; they must be at most as many as the dimensions of "
-                    "InputTensor, {} (the updates have room for every size that is not indexed away)",
+                    "InputTensor, {} (UpdatesTensor needs a dimension for every input dimension that is not "
+                    "indexed)",
                     (scattered_sizes, input_tensor_rank),
                     len(scattered_sizes),
                     input_tensor_rank,

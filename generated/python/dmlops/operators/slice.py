@@ -98,7 +98,7 @@ class Slice(Description):
 
     InputTensor (input tensor): The tensor to copy from.
     OutputTensor (output tensor): The copied elements.
-    DimensionCount (UINT): How many dimensions the tensors have.
+    DimensionCount (UINT): Number of dimensions of the tensors.
     Offsets (UINT array): For each dimension, the position of the first element.
     Sizes (UINT array): For each dimension, how many elements to copy.
     Strides (UINT array): For each dimension, the distance from one element to the next.

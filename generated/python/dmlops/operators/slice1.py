@@ -83,7 +83,7 @@ class Slice1(Description):
 
     InputTensor (input tensor): The tensor to copy from.
     OutputTensor (output tensor): The copied elements, as many as its sizes ask for.
-    DimensionCount (UINT): How many dimensions the tensors have.
+    DimensionCount (UINT): Number of dimensions of the tensors.
     InputWindowOffsets (UINT array): For each dimension, where the window begins.
     InputWindowSizes (UINT array): For each dimension, the extent of the window.
     InputWindowStrides (INT array): For each dimension, the distance from one element to the next; negative

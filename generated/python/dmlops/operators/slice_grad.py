@@ -315,8 +315,8 @@ class SliceGrad(Description):
                     Violation(
                         "DML-SLICE_GRAD-strides-range",
                         f"InputWindowStrides[{i}]",
-                        "InputWindowStrides[{}] must not be 0 (with 0 one element would go to several "
-                        "places)",
+                        "InputWindowStrides[{}] must not be 0 (with 0 one element would be written several "
+                        "times)",
                         (i,),
                         input_window_strides[i],
                     )

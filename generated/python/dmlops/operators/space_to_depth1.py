@@ -67,7 +67,7 @@ class SpaceToDepth1(Description):
     InputTensor (input tensor): Batches, channels, height and width; the last two hold the blocks.
     OutputTensor (output tensor): Batches, channels, height and width, with the blocks in the channels.
     BlockSize (UINT): Height and width of a block.
-    Order (DEPTH_SPACE_ORDER): Whether the channel or the place in the block changes fastest along the deep
+    Order (DEPTH_SPACE_ORDER): Whether the channel or the position in the block changes fastest along the deep
         channels.
 
     Rules: DML-SPACE_TO_DEPTH1-block-size-range, DML-SPACE_TO_DEPTH1-same-type,

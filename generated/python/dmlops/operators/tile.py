@@ -93,7 +93,7 @@ class Tile(Description):
 
     InputTensor (input tensor): The tile.
     OutputTensor (output tensor): The tiles side by side.
-    RepeatsCount (UINT): How many dimensions the tensors have.
+    RepeatsCount (UINT): Number of dimensions of the tensors.
     Repeats (UINT array): For each dimension, how often the input appears along it.
 
     Rules: DML-TILE-same-rank, DML-TILE-same-type, DML-TILE-repeats-count, DML-TILE-repeats-range,

@@ -114,7 +114,7 @@ class TopK(Description):
     OutputValueTensor (output tensor): The picked elements; K along Axis.
     OutputIndexTensor (output tensor): Their indices along Axis; of equal elements the first comes first.
     Axis (UINT): The axis to pick along.
-    K (UINT): How many elements to pick from each sequence.
+    K (UINT): Number of elements to pick from each sequence.
 
     Rules: DML-TOP_K-same-rank, DML-TOP_K-axis-range, DML-TOP_K-k-positive, DML-TOP_K-same-type,
     DML-TOP_K-k-range, DML-TOP_K-output-value-sizes, DML-TOP_K-output-index-sizes.

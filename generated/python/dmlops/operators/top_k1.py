@@ -103,7 +103,7 @@ class TopK1(Description):
     OutputValueTensor (output tensor): The picked elements; K along Axis.
     OutputIndexTensor (output tensor): Their indices along Axis; of equal elements the first comes first.
     Axis (UINT): The axis to pick along.
-    K (UINT): How many elements to pick from each sequence.
+    K (UINT): Number of elements to pick from each sequence.
     AxisDirection (AXIS_DIRECTION): INCREASING for the smallest, smallest first; DECREASING for the largest,
         largest first.
 

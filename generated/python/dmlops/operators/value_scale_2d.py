@@ -41,7 +41,7 @@ class ValueScale2d(Description):
     InputTensor (input tensor): The images: batch, channel, height, width.
     OutputTensor (output tensor): The scaled images, of the input's sizes.
     Scale (FLOAT): The factor of all values.
-    ChannelCount (UINT): How many channels the images have, 1 or 3.
+    ChannelCount (UINT): Number of channels of the images, 1 or 3.
     Bias (FLOAT array): One value to add for each channel.
 
     Rules: DML-VALUE_SCALE_2D-channel-count-values, DML-VALUE_SCALE_2D-same-type,

@@ -23,7 +23,7 @@ _EXAMPLE = "GATHER_ELEMENTS"  # its cases show how the general rules are broken
 _PYTHON_BASE = ("tensor", "description", "violation", "json_form", "errors")  # exported by the package
 _PYTHON_MODULES = ("registry", "reference", "gpu/__init__", "abi", "explain")
 _SOURCES = {
-    "docs": "Microsoft's public pages",
+    "docs": "Microsoft's documentation",
     "header": "DirectML.h",
     "observed": "what shipping software does",
     "ours": "a decision of this registry",

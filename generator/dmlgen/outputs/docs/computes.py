@@ -69,7 +69,7 @@ def _defines(operator: Operator) -> tuple[Part, ...]:
         text = f"{name}[at] = {printer.print(value)}"
         return _line(name, anchor, note, formulas.entry(name, value), text, links - {name})
 
-    lets: dict[str, Line] = {}  # one for each text, as a function is typed anew for other types
+    lets: dict[str, Line] = {}  # one for each text, as a function is typed again for other types
     anchors: set[str] = set()
     for function in functions:
         parameters = (*tensors.get(function, ()), *(parameter.name for parameter in function.parameters))

@@ -64,7 +64,7 @@ def _declarations(part: str) -> Iterator[Entry]:
 
 
 def _declared(code: str) -> str:
-    """A declaration without function bodies: the first constructor of a class, no specialisations."""
+    """A declaration without function bodies: the first constructor of a class, no specializations."""
     lines: list[str] = []
     for line in code.splitlines():
         if line.startswith("#") or not line.strip():

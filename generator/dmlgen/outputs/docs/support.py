@@ -82,7 +82,7 @@ def changes(registry: Registry, operator: Operator) -> list[Change]:
 
 
 def ranks_text(ranks: Sequence[int]) -> str:
-    """Dimension counts as "4", "1 to 8" or "4, 5, 8"."""
+    """Dimension counts in words: "4", "1 to 8" or "4, 5, 8"."""
     ranks = sorted(ranks)
     if len(ranks) > 1 and ranks == [*range(ranks[0], ranks[-1] + 1)]:
         return f"{ranks[0]}\N{EN DASH}{ranks[-1]}"

@@ -16,12 +16,12 @@ from dmlgen.schedules.rows import Rows
 
 @dataclass(frozen=True)
 class Around:
-    """That a stage has one sum, over the squares of `difference`, an element's from `centre`, a statistic;
+    """That a stage has one sum, over the squares of `difference`, an element's from `center`, a statistic;
     `total` is the sum of the elements.
 
     Over n elements, it is the sum of the squares of their differences from another number m, plus n times the
-    square of m's own difference from the centre, plus twice the product of that and the sum of the elements'
-    differences from m. This holds for any m, so sums over parts of a row need not wait for the centre: they
+    square of m's own difference from the center, plus twice the product of that and the sum of the elements'
+    differences from m. This holds for any m, so sums over parts of a row need not wait for the center: they
     are around the mean of the part, to be small. (Chan, Golub and LeVeque, "Updating Formulae and a Pairwise
     Algorithm for Computing Sample Variances", 1979; there, differences from the mean add up to 0, as they
     would here if it were not rounded.)

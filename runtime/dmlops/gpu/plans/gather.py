@@ -147,7 +147,7 @@ def widened(moved: Moved) -> Moved:
 def striped(moved: Moved) -> Moved:
     """The same movement down strips as wide as a cache line, if indices select the row to read from.
 
-    Row by row, each element of a row may come from another row of the input, and by the time its neighbours
+    Row by row, each element of a row may come from another row of the input, and by the time its neighbors
     in memory are needed, the cache has evicted them. The rows of a strip fit.
     """
     rank = len(moved.loops)

@@ -110,7 +110,7 @@ def side_vector(side: Side, axis: int, lines: int, depth: int, most: int) -> int
 
 
 def merged_last(output: Tensor, row_axis: int) -> int:
-    """How many of the output's last dimensions count as one, since their elements are evenly spaced, as far
+    """How many of the output's last dimensions form one, since their elements are evenly spaced, as far
     apart as those of the last. That of rows does not matter."""
     run, count = output.strides[len(output.strides) - 1], 0
     for place in range(len(output.sizes)):

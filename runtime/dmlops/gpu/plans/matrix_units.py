@@ -137,7 +137,7 @@ def right_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Hal
 
 
 def row_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Row:
-    """The taps that tiles can hold at once. Each row of the output then counts as many columns as keep its
+    """The taps that tiles can hold at once. Each row of the output has so many columns that they keep its
     windows clear of the tensor's next row: the zeros before that row also end this one."""
     window, right = told.factors.window, told.tensors[shader.contracted.right]
     if found.column_axis != NONE or is_divided(window):

@@ -23,7 +23,7 @@ def is_divided(window: Window) -> bool:
 
 
 def has_phases(window: Window, output: Tensor) -> bool:
-    """Whether phases are worth it: neighbours within a phase are also neighbours on the right factor, no
+    """Whether phases are worth it: neighbors within a phase are also neighbors on the right factor, no
     phase is empty, and few phases meet no tap at all."""
     places = times(phase_count(window), most_places(window))
     found = places <= MOST_PLACES * element_count(window.sizes)

@@ -89,7 +89,7 @@ def fits(told: Definition, shader: DefinitionShader) -> bool:
 
 def loops_along(told: Definition, shader: DefinitionShader, axes: Sizes) -> Loops:
     """The dimensions of the rows' tensor, merged; a loop's first and last stride are that tensor's. A tensor
-    has stride 0 where all neighbours are the same element."""
+    has stride 0 where all neighbors are the same element."""
     source = told.tensors[shader.rows.source]
     taking = taking_part(shader.rows)
     loops: Loops = []

@@ -218,7 +218,7 @@ def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) ->
     out.define("ROWS_AHEAD", tile.rows_ahead)
     out.define("TAPS_AHEAD", tile.taps_ahead)
     out.define("SPAN", tile.span)
-    # Where the taps of adjacent outputs lie apart, a thread's columns lie apart instead, so that neighbouring
+    # Where the taps of adjacent outputs lie apart, a thread's columns lie apart instead, so that neighboring
     # threads load adjacent elements.
     is_apart = one.is_sum and tile.columns > 1 and output.bits >= 16 and tensor.sizes[axis] > extent.columns
     is_whole = tensor.sizes[axis] == extent.columns and tensor.bits >= 16 and tile.columns > 1

@@ -42,7 +42,7 @@ NO_SEPARABLE = nothing(Separable)
 SHADER = DefinitionShader(
     kept=[
         Kept("KEPT_MEAN", True, False),
-        Kept("KEPT_CENTRE", True, False),
+        Kept("KEPT_CENTER", True, False),
         Kept("KEPT_VARIANCE", True, False),
     ],
     passes=[

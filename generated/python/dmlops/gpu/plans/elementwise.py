@@ -198,7 +198,7 @@ def other_loop(told: Map, loops: Loops, vector: int) -> int:
 
 
 def patches(other: Loop, inner: Loop, vector: int) -> Loops:
-    """Loops over patches of square blocks, so that neighbouring threads stay close along both dimensions."""
+    """Loops over patches of square blocks, so that neighboring threads stay close along both dimensions."""
     high = gcd(PATCH_HEIGHT, other.size // vector)
     wide = gcd(PATCH_WIDTH, inner.size // vector)
     found: Loops = []

@@ -58,7 +58,7 @@ def padded(entries: Sizes) -> Eight:
 
 
 def reciprocals(divisors: Eight) -> Eight:
-    """What shaders multiply by instead of dividing; divisors below 1 count as 1."""
+    """What shaders multiply by instead of dividing; divisors below 1 are treated as 1."""
     return [(2**32 - 1) // max(divisor, 1) for divisor in divisors]
 
 

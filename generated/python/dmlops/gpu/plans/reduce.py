@@ -112,7 +112,7 @@ class Sharing(NamedTuple):
     """How threads share sets, or parts of them, of `extent` vectors.
 
     `unroll`: vectors that one thread has in flight. `lanes`: the threads that share a set, as many as have
-    `unroll` vectors to load. `threads`: those in a group, few if neighbouring sets need no more, since all of
+    `unroll` vectors to load. `threads`: those in a group, few if neighboring sets need no more, since all of
     them meet at barriers.
     """
 
@@ -133,7 +133,7 @@ def are_across(kept: Loops, reduced: Loops) -> bool:
 
 
 def neighbours(sets: Sets) -> int:
-    """The sets that neighbouring threads work on."""
+    """The sets that neighboring threads work on."""
     is_few = sets.is_reread and not sets.is_single
     most = REDUCTION_REREAD_NEIGHBOURS if is_few else REDUCTION_NEIGHBOURS
     return min(most, power_of_two(sets.number)) if sets.is_across else 1

@@ -120,7 +120,7 @@ def plan_scatter(out: Planning, told: Scatter) -> None:
 
     If updates are few, all elements are copied first, so that only the targets of updates are touched
     besides; if elements are few, one thread group does everything. Runs of elements that are moved together
-    count as one.
+    are treated as one.
     """
     check_span(out, told.input)
     check_span(out, told.indices)

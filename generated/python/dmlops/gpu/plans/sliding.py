@@ -71,7 +71,7 @@ class Line(NamedTuple):
 
 
 class Adjacent(NamedTuple):
-    """The dimension of the output that neighbouring threads follow, and the tensor's that belongs to it. A
+    """The dimension of the output that neighboring threads follow, and the tensor's that belongs to it. A
     thread can take as many `channels`: 1 if these are the window's last dimension."""
 
     axis: int

@@ -49,7 +49,7 @@ def is_of_eights(tensor: Tensor) -> bool:
 
 def suits_sums_units(out: Planning, tensors: Tensors, read: int, columns: int, neighbours: int) -> bool:
     """Whether the device has matrix units, there are columns enough to fill them, they can load all factors,
-    which have bits in `read`, and the `neighbours` that are written are multiples of four."""
+    which have bits in `read`, and the `neighbors` that are written are multiples of four."""
     for place, tensor in enumerate(tensors):
         if read >> place & 1 == 1 and not is_of_eights(tensor):
             return False
@@ -62,7 +62,7 @@ def groups_of(rows: int, columns: int, others: int, tile_rows: int, tile_columns
 
 
 def rows_of_each(tile_rows: int, sums: int) -> int:
-    """How many of a tile's rows belong to one sum: a multiple of 4, since neighbours are stored as halves, in
+    """How many of a tile's rows belong to one sum: a multiple of 4, since neighbors are stored as halves, in
     whole words."""
     return tile_rows // sums // 4 * 4
 

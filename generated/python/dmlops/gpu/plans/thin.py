@@ -3,7 +3,7 @@
 """Contractions of thin matrices: of few rows, or of few columns, which are then treated as rows.
 
 Nearly all traffic is the right factor, each element of which is read once, so memory bandwidth is the limit.
-Threads load it in vectors of 16 bytes, adjacent ones by neighbouring threads. Where vectors run along k,
+Threads load it in vectors of 16 bytes, adjacent ones by neighboring threads. Where vectors run along k,
 these are lanes, which take different products of the same columns; otherwise they are threads with other
 columns. Each thread accumulates its columns in all rows, and lanes are reduced in shared memory.
 """

@@ -19,7 +19,7 @@ ELEMENTWISE_BUSY = 262144  # NVIDIA H200: 1 at 0.89, 16384 at 0.96, 65536 at 0.9
 ELEMENTWISE_FEW = 32768  # NVIDIA H100: 1 at 0.84 to 1.01
 "elements of 32 bits or more up to which a thread computes one, not a vector of them"
 PATCH_HEIGHT = 16  # NVIDIA H200: 4 at 0.98, 8 at 1.00, 32 at 1.00
-"height of a patch, in blocks: neighbouring threads walk patches for locality along both dimensions"
+"height of a patch, in blocks: neighboring threads walk patches for locality along both dimensions"
 PATCH_WIDTH = 4  # NVIDIA H200: 8 at 0.89, 16 at 0.71, 32 at 0.65
 "its width, along the innermost dimension"
 
@@ -30,7 +30,7 @@ GATHER_BITS = 256  # NVIDIA H200: 128 at 0.91, 512 at 0.99
 GATHER_UNROLL = 4  # NVIDIA H200: 1 at 0.86, 2 at 0.98, 8 at 1.00
 "vectors that a thread moves, at most"
 STRIP_BYTES = 128  # NVIDIA H200: 32 at 0.82, 64 at 0.98, 256 at 0.90
-"bytes of the strips that neighbouring threads walk down row by row: a cache line"
+"bytes of the strips that neighboring threads walk down row by row: a cache line"
 TUPLE_VECTOR = 2  # NVIDIA H200: 1 at 0.98, 4 at 0.93
 "elements that a thread writes where each takes a tuple of indices"
 
@@ -73,7 +73,7 @@ REDUCTION_BUSY = 262144  # NVIDIA H200: 131072 at 0.75 to 1.07, no limit at 0.58
 REDUCTION_LONG = 3  # NVIDIA H200: rows that take 4 are 1.25 to 1.7 times as fast split
 "rounds of loads by the largest group that a set takes, at most, if it is not split"
 REDUCTION_SINGLE_LONG = 4  # NVIDIA H200: sets that take 25 are 1.7 times as fast split
-"the same where threads load single elements of neighbouring sets, which are read again"
+"the same where threads load single elements of neighboring sets, which are read again"
 REDUCTION_GROUPS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.91
 "groups that saturate a GPU; with fewer, sets are split into parts"
 REDUCTION_REREAD_GROUPS = 1024  # NVIDIA H200: 512 at 0.83 to 1.03
