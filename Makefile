@@ -52,6 +52,7 @@ bench-gpu: $(READY)         ## benchmarks of the shaders, next to torch if it is
 	@mkdir -p build/bench
 	$(BIN)/python bench/gpu.py build/bench --json build/bench/gpu.json --plot build/bench/gpu.svg
 	$(BIN)/python bench/gpu_session.py build/bench --json build/bench/session.json
+	$(BIN)/python bench/models.py build/bench --json build/bench/models.json
 
 install:                    ## install dmlops.h, shaders, CMake package and pkg-config file into PREFIX, below DESTDIR if given
 	cmake -S . -B build/install

@@ -13,11 +13,13 @@ from xml.etree import ElementTree
 import pytest
 
 from dmlops import gpu
+from dmlops.gpu.graphs.program import program
 from gpu_device import device
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 
+import model_cases  # noqa: E402
 import provenance  # noqa: E402
 import summary  # noqa: E402
 import tune  # noqa: E402
@@ -53,6 +55,32 @@ def test_small_cases_are_measured_and_drawn(tmp_path: Path, device: Any) -> None
     assert all(one["shader"] > 0 for one in found["GB/s"].values())
     bars = ElementTree.parse(plot).getroot().iter("{http://www.w3.org/2000/svg}rect")
     assert len(list(bars)) == 1 + len(found["GB/s"])  # and the ground
+
+
+def test_models_are_measured_and_compared(tmp_path: Path, device: Any) -> None:
+    results, folder = tmp_path / "models.json", tmp_path / "shaders"
+    command = [sys.executable, ROOT / "bench/models.py"]
+    chosen = ["--only", "BERT", "decode", "--types", "float16", "--device", device.name]
+    done = subprocess.run(
+        [*command, *chosen, "--json", results], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads(results.read_text())
+    assert report["device"] == device.name and report["run"]["date"]
+    assert set(report["models"]) == {"BERT layers, float16", "Llama layer, decode, float16"}
+    for one in report["models"].values():
+        assert one["us"] > 0 and 0 < one["off"] < 3e-2
+        assert one["least peak"] <= one["peak"] <= 1.1 * one["least peak"]
+    chosen = ["--only", "decode", "--types", "float16", "--tiny", "--compile-only"]
+    done = subprocess.run([*command, folder, *chosen], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(list(folder.glob("*.spv"))) > 5
+
+
+@pytest.mark.parametrize("name", model_cases.MODELS)
+def test_a_model_takes_little_more_memory_than_its_lifetimes_need(name: str) -> None:
+    arena = program(model_cases.model(name, "float32", True).graph(), 16).arena
+    assert 0 < arena.bound <= arena.size <= 1.1 * arena.bound
 
 
 def test_numbers_are_tuned(tmp_path: Path, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         arena = program.arena
         print(
             f"{len(program.steps)} steps, {len(program.shaders)} shaders; {arena.size} bytes for tensors "
-            f"(at least {arena.bound}), {len(program.weights)} for constants"
+            f"(at least {arena.bound}), {program.weights.size} for constants"
         )
         return 0
     print(f"dmlops: {printable(options.file)}: {printable(reason)}", file=sys.stderr)

@@ -75,7 +75,7 @@ class Compiled:
     def memory(self) -> Memory:
         """The device memory that it takes."""
         arena: Arena = self.program.arena
-        return Memory(arena.size, arena.bound, len(self.program.weights))
+        return Memory(arena.size, arena.bound, self.program.weights.size)
 
     def __call__(self, arrays: Mapping[str, Any] | None = None) -> dict[str, np.ndarray]:
         """The outputs by name. Raises ValueError for arrays that are missing or do not fit, or once it is
@@ -134,12 +134,12 @@ class Compiled:
         self._outputs = dict(zip(found.outputs, outputs, strict=True))
         wanted: dict[str, tuple[int, tuple[int, ...]]] = {
             "arena": (found.arena.size, (near,)),
-            "weights": (len(found.weights), (near,)),
+            "weights": (found.weights.size, (near,)),
             "constants": (len(found.constants), (near | shared, shared)),
             "upload": (uploads, (cached, shared)),
             "download": (downloads, (cached, shared)),
         }
-        needed = found.arena.size + len(found.weights) + len(found.constants)
+        needed = found.arena.size + found.weights.size + len(found.constants)
         if needed > device.memory_size:
             raise OutOfMemory(f"{self._needs()}; {device.name} has {device.memory_size} bytes")
         self._memory: dict[str, Buffer] = {}
@@ -151,11 +151,12 @@ class Compiled:
             self._resources.callback(self._memory[name].close)
         self._upload, self._download = self._memory["upload"], self._memory["download"]
         self._memory["constants"].mapped[: len(found.constants)] = found.constants
-        for start in range(0, len(found.weights), _PIECE):
-            device.upload(self._memory["weights"], found.weights[start : start + _PIECE], start)
+        for start in range(0, found.weights.size, _PIECE):
+            piece = found.weights.read(start, min(_PIECE, found.weights.size - start))
+            device.upload(self._memory["weights"], piece, start)
 
     def _needs(self) -> str:
-        arena, weights = self.program.arena.size, len(self.program.weights)
+        arena, weights = self.program.arena.size, self.program.weights.size
         return f"the graph takes {arena + weights} bytes: {arena} for tensors, {weights} for its constants"
 
     def _record(self, codes: Sequence[bytes], between: Between | None) -> None:

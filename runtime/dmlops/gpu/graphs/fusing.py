@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 from ...computations.map import Map
 from ...compute import computation
+from ...data import operator_data
 from ...description import Description
-from ...registry import OPERATORS, operator
+from ...registry import operator
 from .. import planned
 from ..errors import Unsupported
 from ..plans.capabilities import NO_CAPABILITIES, Capability
@@ -104,23 +105,25 @@ def with_activation(desc: Description) -> tuple[Description, str] | None:
 @cache
 def _like(name: str) -> type[Description] | None:
     """The operator whose members are those of another one and one for an activation, with equal roles."""
-    own = {(member.name, member.role, member.type) for member in operator(name).MEMBERS}
-    for name in OPERATORS:
-        other = operator(name)
-        theirs = {(member.name, member.role, member.type) for member in other.MEMBERS}
-        if own < theirs and [(one, kind_) for one, _, kind_ in theirs - own] == [
-            (holder, ACTIVATION) for holder in _holders(other.OPERATOR)
-        ]:
-            return other
+    own = _members(name)
+    for other in operator_data():
+        if own < _members(other) and [one for one, *_ in _members(other) - own] == _holders(other):
+            return operator(other)
     return None
 
 
 @cache
 def _holders(name: str) -> list[str]:
     """The members of an operator that hold one activation."""
-    return [
-        member.name for member in operator(name).MEMBERS if member.type == ACTIVATION and not member.count
-    ]
+    members = operator_data()[name]["members"]
+    return [one["name"] for one in members if one["type"] == ACTIVATION and "count" not in one]
+
+
+@cache
+def _members(name: str) -> frozenset[tuple[str, str, str]]:
+    """The members of an operator, with roles and types."""
+    members = operator_data()[name]["members"]
+    return frozenset((one["name"], one["role"], one["type"]) for one in members)
 
 
 class _Term(NamedTuple):

@@ -83,7 +83,7 @@ def write(
             (folder / _file(number, target)).write_bytes(code)
             if progress is not None:
                 progress(number + 1, len(found.shaders))
-    (folder / "weights.bin").write_bytes(found.weights)
+    (folder / "weights.bin").write_bytes(found.weights.read(0, found.weights.size))
     (folder / "constants.bin").write_bytes(found.constants)
     (folder / "plan.json").write_text(json.dumps(as_json(found, target), indent=1) + "\n", encoding="utf-8")
 
@@ -125,7 +125,7 @@ def as_json(found: Program, target: compiler.Target) -> dict[str, Any]:
         "format": FORMAT,
         "target": target,
         "arena": found.arena.size,
-        "weights": len(found.weights),
+        "weights": found.weights.size,
         "constants": len(found.constants),
         "inputs": inputs,
         "outputs": outputs,

@@ -87,6 +87,22 @@ class Label(NamedTuple):
     tensors: Mapping[str, Region]
 
 
+class Weights(NamedTuple):
+    """The contents of constants, each with its offset in `size` bytes; they are not copied."""
+
+    pieces: tuple[tuple[int, bytes], ...]
+    size: int
+
+    def read(self, start: int, count: int) -> bytearray:
+        """`count` bytes from `start` on."""
+        found = bytearray(count)
+        for offset, data in self.pieces:
+            first, last = max(offset, start), min(offset + len(data), start + count)
+            if first < last:
+                found[first - start : last - start] = memoryview(data)[first - offset : last - offset]
+        return found
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """Steps over an arena of `arena.size` bytes."""
@@ -97,7 +113,7 @@ class Program:
     shaders: tuple[Shader, ...]
     steps: tuple[Step, ...]
     arena: Arena
-    weights: bytes = field(repr=False)
+    weights: Weights = field(repr=False)
     constants: bytes = field(repr=False)
 
 
@@ -229,13 +245,13 @@ class _Layout:
         inside = [at for at, one in enumerate(self.storages) if one.data is None]
         arena = assign([Lifetime(*_lifetime(self.storages[at])) for at in inside], self.alignment)
         offsets = dict(zip(inside, arena.offsets, strict=True))
-        weights = bytearray()
+        pieces: list[tuple[int, bytes]] = []
+        used = 0
         for at, one in enumerate(self.storages):
             if one.data is not None:
-                offsets[at] = len(weights)
-                weights += one.data + bytes(-len(one.data) % self.alignment)
-                weights += bytes(max(0, offsets[at] + one.size - len(weights)))
-                weights += bytes(-len(weights) % self.alignment)
+                offsets[at] = used
+                pieces.append((used, one.data))
+                used += -(-max(one.size, len(one.data)) // self.alignment) * self.alignment
 
         def region(storage: int, offset: int, size: int) -> Region:
             memory: Memory = "arena" if self.storages[storage].data is None else "weights"
@@ -271,7 +287,7 @@ class _Layout:
             tuple(steps.shaders),
             tuple(steps.steps),
             arena,
-            bytes(weights),
+            Weights(tuple(pieces), used),
             bytes(steps.constants),
         )
 
