@@ -149,8 +149,34 @@ def sessions() -> str:
     return table(("work", "how", "microseconds"), rows)
 
 
+def models() -> str:
+    """Whole models: times in microseconds, memory in MB."""
+    rows = []
+    for name, one in results("nvidia-h200-models")["models"].items():
+        times = [f"{one[column]:,.0f}" for column in ("us", "torch us")]
+        memory = [f"{one[column] / 1e6:.1f}" for column in ("peak", "least peak", "torch peak")]
+        rows.append((name, *times, f"{one['torch us'] / one['us']:.2f}", *memory))
+    head = ("model", "us", "torch us", "speed", "peak MB", "least possible MB", "torch peak MB")
+    return table(head, rows)
+
+
+def models_overall() -> str:
+    """One sentence on whole models."""
+    speeds = {
+        name: one["torch us"] / one["us"] for name, one in results("nvidia-h200-models")["models"].items()
+    }
+    float16 = [speed for name, speed in speeds.items() if is_float16(name)]
+    float32 = [speed for name, speed in speeds.items() if not is_float16(name)]
+    return (
+        f"Whole models run at {geometric_mean(float32):.2f} of torch in float32 (the slowest of "
+        f"{len(float32)} at {min(float32):.2f}) and {geometric_mean(float16):.2f} in float16 "
+        f"({min(float16):.2f})."
+    )
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
-    one.__name__: one for one in (families, kinds, slowest, overall, provenance, sessions)
+    one.__name__: one
+    for one in (families, kinds, slowest, overall, provenance, sessions, models, models_overall)
 }
 
 
