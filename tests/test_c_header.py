@@ -86,7 +86,8 @@ def test_compiles_with_clang_cl_without_a_warning(
             size_t strcspn(const char*, const char*);
             int strcmp(const char*, const char*);
             int strncmp(const char*, const char*, size_t);
-            const char* strchr(const char*, int);""",
+            const char* strchr(const char*, int);
+            char* strpbrk(const char*, const char*);""",
     }
     for name, text in declared.items():
         linkage = '#ifdef __cplusplus\nextern "C" {{\n#endif\n{}\n#ifdef __cplusplus\n}}\n#endif\n'
@@ -365,3 +366,16 @@ def test_c_says_of_the_matrices_what_python_says(runner: Path, registry: Registr
     assert len(texts) > 10_000
     for text, violations, (count, from_c) in zip(texts, expected, run(runner, texts), strict=True):
         assert (count, from_c) == (len(violations), violations[:32]), text
+
+
+def test_members_and_reasons_carry_what_they_mean(header: Path, registry: Registry) -> None:
+    text = header.read_text(encoding="utf-8")
+    for operator in registry.operators:
+        struct = text[text.index(f"typedef struct {operator.c_alias or operator.c_name} {{") :]
+        struct = struct[: struct.index("}")]
+        for member in operator.members:
+            if "/*" not in member.summary.plain and "{" not in member.summary.plain:
+                assert f"{member.name}; /* {member.summary.plain} */" in struct
+    reasons = text[text.index("typedef enum dmlops_reason {") : text.index("} dmlops_reason;")]
+    lines = [line for line in reasons.splitlines() if "DMLOPS_REASON_" in line]
+    assert lines and all(line.endswith(" */") for line in lines)

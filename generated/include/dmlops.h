@@ -140,7 +140,7 @@ DMLOPS_ASSERT(DML_TENSOR_DIMENSION_COUNT_MAX1 == 8);
 
 #if DMLOPS_DECLARED < 0x1000
 typedef enum DML_TENSOR_DATA_TYPE {
-    DML_TENSOR_DATA_TYPE_UNKNOWN = 0,
+    DML_TENSOR_DATA_TYPE_UNKNOWN = 0, /* Never valid. */
     DML_TENSOR_DATA_TYPE_FLOAT32 = 1,
     DML_TENSOR_DATA_TYPE_FLOAT16 = 2,
     DML_TENSOR_DATA_TYPE_UINT32 = 3,
@@ -178,8 +178,8 @@ DMLOPS_ASSERT(sizeof(DML_TENSOR_DATA_TYPE) == 4);
 
 #if DMLOPS_DECLARED < 0x1000
 typedef enum DML_TENSOR_TYPE {
-    DML_TENSOR_TYPE_INVALID = 0,
-    DML_TENSOR_TYPE_BUFFER = 1,
+    DML_TENSOR_TYPE_INVALID = 0, /* Never valid. */
+    DML_TENSOR_TYPE_BUFFER = 1, /* A Direct3D 12 buffer. */
 } DML_TENSOR_TYPE;
 #endif
 #if DMLOPS_DECLARED >= 0x1000
@@ -191,7 +191,7 @@ DMLOPS_ASSERT(sizeof(DML_TENSOR_TYPE) == 4);
 #if DMLOPS_DECLARED < 0x1000
 typedef enum DML_TENSOR_FLAGS {
     DML_TENSOR_FLAG_NONE = 0,
-    DML_TENSOR_FLAG_OWNED_BY_DML = 1,
+    DML_TENSOR_FLAG_OWNED_BY_DML = 1, /* DirectML copies the data when the operator is initialized. */
 } DML_TENSOR_FLAGS;
 #endif
 #if DMLOPS_DECLARED >= 0x1000
@@ -1261,9 +1261,9 @@ DMLOPS_LAYOUT(sizeof(DML_GRAPH_DESC), 72, 40);
 /* Copies each element; the output can have its own layout. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1274,9 +1274,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC), 24, 12);
 /* Computes the magnitude of each element. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_ABS_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_ABS_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1287,9 +1287,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC), 24, 12);
 /* Computes the arccosine of each element, in radians. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_ACOS_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_ACOS_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1300,9 +1300,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC), 24, 12);
 /* Adds the elements of each pair. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_ADD_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Left operands. */
+    const DML_TENSOR_DESC* BTensor; /* Right operands. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each pair. */
 } DML_ELEMENT_WISE_ADD_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, ATensor), 0, 0);
@@ -1313,9 +1313,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC), 24, 12);
 /* Computes the arcsine of each element, in radians. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_ASIN_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_ASIN_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1326,9 +1326,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC), 24, 12);
 /* Computes the arctangent of each element, in radians. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_ATAN_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_ATAN_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1339,9 +1339,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC), 24, 12);
 /* Rounds each element up to a whole number. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_CEIL_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_CEIL_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1352,11 +1352,11 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC), 24, 12);
 /* Limits each element to the range from Min to Max, given as floats. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_CLIP_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
-    FLOAT Min;
-    FLOAT Max;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to limit. */
+    const DML_TENSOR_DESC* OutputTensor; /* The limited elements. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
+    FLOAT Min; /* Lower limit; holds even where it is above Max. Other types than float get it converted, integers cut toward 0. */
+    FLOAT Max; /* Upper limit, converted as Min is. */
 } DML_ELEMENT_WISE_CLIP_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1369,9 +1369,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC), 32, 20);
 /* Computes the cosine of each element, in radians. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_COS_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_COS_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_COS_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1382,9 +1382,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_COS_OPERATOR_DESC), 24, 12);
 /* Divides the left element of each pair by the right one; integer quotients are cut toward 0. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Left operands. */
+    const DML_TENSOR_DESC* BTensor; /* Right operands. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each pair. */
 } DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, ATensor), 0, 0);
@@ -1395,9 +1395,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC), 24, 12);
 /* Raises e to the power of each element. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_EXP_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_EXP_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1408,9 +1408,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC), 24, 12);
 /* Rounds each element down to a whole number. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1421,9 +1421,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC), 24, 12);
 /* Computes the natural logarithm of each element. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOG_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_LOG_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1434,9 +1434,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC), 24, 12);
 /* Returns for each pair of elements whether both are true. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Left truth values; any number but 0 is true. */
+    const DML_TENSOR_DESC* BTensor; /* Right truth values; any number but 0 is true. */
+    const DML_TENSOR_DESC* OutputTensor; /* 1 for true and 0 for false, one element for each pair. */
 } DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, ATensor), 0, 0);
@@ -1447,9 +1447,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC), 24, 12);
 /* Returns for each pair of elements whether they are equal. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Left values. */
+    const DML_TENSOR_DESC* BTensor; /* Right values. */
+    const DML_TENSOR_DESC* OutputTensor; /* 1 where the comparison holds and 0 elsewhere, one element for each pair. */
 } DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, ATensor), 0, 0);
@@ -1460,9 +1460,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC), 24, 12);
 /* Returns for each pair of elements whether the left one is larger. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Left values. */
+    const DML_TENSOR_DESC* BTensor; /* Right values. */
+    const DML_TENSOR_DESC* OutputTensor; /* 1 where the comparison holds and 0 elsewhere, one element for each pair. */
 } DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, ATensor), 0, 0);
@@ -1473,9 +1473,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC), 24, 1
 /* Returns for each pair of elements whether the left one is smaller. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Left values. */
+    const DML_TENSOR_DESC* BTensor; /* Right values. */
+    const DML_TENSOR_DESC* OutputTensor; /* 1 where the comparison holds and 0 elsewhere, one element for each pair. */
 } DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, ATensor), 0, 0);
@@ -1486,8 +1486,8 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC), 24, 12);
 /* Turns true into false and false into true. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* Truth values; any number but 0 is true. */
+    const DML_TENSOR_DESC* OutputTensor; /* 1 where the input is 0, and 0 elsewhere. */
 } DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1497,9 +1497,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC), 16, 8);
 /* Returns for each pair of elements whether at least one is true. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Left truth values; any number but 0 is true. */
+    const DML_TENSOR_DESC* BTensor; /* Right truth values; any number but 0 is true. */
+    const DML_TENSOR_DESC* OutputTensor; /* 1 for true and 0 for false, one element for each pair. */
 } DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, ATensor), 0, 0);
@@ -1510,9 +1510,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC), 24, 12);
 /* Returns for each pair of elements whether exactly one is true. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Left truth values; any number but 0 is true. */
+    const DML_TENSOR_DESC* BTensor; /* Right truth values; any number but 0 is true. */
+    const DML_TENSOR_DESC* OutputTensor; /* 1 for true and 0 for false, one element for each pair. */
 } DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, ATensor), 0, 0);
@@ -1523,9 +1523,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC), 24, 12);
 /* Returns the larger element of each pair. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_MAX_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Left operands. */
+    const DML_TENSOR_DESC* BTensor; /* Right operands. */
+    const DML_TENSOR_DESC* OutputTensor; /* The larger or smaller elements, one for each pair. */
 } DML_ELEMENT_WISE_MAX_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, ATensor), 0, 0);
@@ -1536,9 +1536,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC), 24, 12);
 /* Computes the mean of the two elements of each pair. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_MEAN_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Left operands. */
+    const DML_TENSOR_DESC* BTensor; /* Right operands. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each pair. */
 } DML_ELEMENT_WISE_MEAN_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, ATensor), 0, 0);
@@ -1549,9 +1549,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC), 24, 12);
 /* Returns the smaller element of each pair. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_MIN_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Left operands. */
+    const DML_TENSOR_DESC* BTensor; /* Right operands. */
+    const DML_TENSOR_DESC* OutputTensor; /* The larger or smaller elements, one for each pair. */
 } DML_ELEMENT_WISE_MIN_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, ATensor), 0, 0);
@@ -1562,9 +1562,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC), 24, 12);
 /* Multiplies the elements of each pair. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Left operands. */
+    const DML_TENSOR_DESC* BTensor; /* Right operands. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each pair. */
 } DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, ATensor), 0, 0);
@@ -1575,10 +1575,10 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC), 24, 12);
 /* Raises each element to the power of the corresponding exponent. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_POW_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* ExponentTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The bases. */
+    const DML_TENSOR_DESC* ExponentTensor; /* For each base, its exponent. */
+    const DML_TENSOR_DESC* OutputTensor; /* The powers; exact for integers, and NaN of a negative base with an exponent that is not a whole number. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the bases first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_POW_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_POW_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1590,10 +1590,10 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_POW_OPERATOR_DESC), 32, 16);
 /* Raises all elements to the same power. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
-    FLOAT Exponent;
+    const DML_TENSOR_DESC* InputTensor; /* The bases. */
+    const DML_TENSOR_DESC* OutputTensor; /* The powers; NaN of a negative base with an exponent that is not a whole number. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
+    FLOAT Exponent; /* The exponent of all bases. */
 } DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1605,9 +1605,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC), 32, 16);
 /* Divides 1 by each element. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_RECIP_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_RECIP_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1618,9 +1618,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC), 24, 12);
 /* Computes the sine of each element, in radians. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_SIN_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_SIN_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1631,9 +1631,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC), 24, 12);
 /* Computes the square root of each element. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_SQRT_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_SQRT_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1644,9 +1644,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC), 24, 12);
 /* Subtracts the right element of each pair from the left one. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Left operands. */
+    const DML_TENSOR_DESC* BTensor; /* Right operands. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each pair. */
 } DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, ATensor), 0, 0);
@@ -1657,9 +1657,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC), 24, 12);
 /* Computes the tangent of each element, in radians. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_TAN_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_TAN_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1670,10 +1670,10 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC), 24, 12);
 /* Raises each element that is below Min to Min. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
-    FLOAT Min;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to limit. */
+    const DML_TENSOR_DESC* OutputTensor; /* The limited elements. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
+    FLOAT Min; /* Lower limit. */
 } DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1685,10 +1685,10 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC), 32, 16);
 /* Divides each element by a scale, rounds it, adds a zero point and clamps it to the output's type. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* ScaleTensor;
-    const DML_TENSOR_DESC* ZeroPointTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The values to quantize. */
+    const DML_TENSOR_DESC* ScaleTensor; /* The scale of each element; strides of 0 share one among many. */
+    const DML_TENSOR_DESC* ZeroPointTensor; /* The zero point of each element; 0 if absent, which it may be from 6.2 on. */
+    const DML_TENSOR_DESC* OutputTensor; /* The quantized values. */
 } DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1700,10 +1700,10 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC), 32, 16);
 /* Subtracts a zero point from each element and multiplies by a scale. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* ScaleTensor;
-    const DML_TENSOR_DESC* ZeroPointTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The quantized values. */
+    const DML_TENSOR_DESC* ScaleTensor; /* The scale of each element; strides of 0 share one among many. */
+    const DML_TENSOR_DESC* ZeroPointTensor; /* The zero point of each element; 0 if absent, which it may be from 6.2 on. */
+    const DML_TENSOR_DESC* OutputTensor; /* The values that the input represents. */
 } DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1715,9 +1715,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC), 32, 16);
 /* Computes x for x >= 0 and Alpha * (exp(x) - 1) otherwise; Alpha is usually 1.0. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_ELU_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    FLOAT Alpha;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    FLOAT Alpha; /* The parameter of the function. */
 } DML_ACTIVATION_ELU_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_ELU_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1728,8 +1728,8 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_ELU_OPERATOR_DESC), 24, 12);
 /* Returns 1 for the first of the largest elements of each row and 0 for all others. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_HARDMAX_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* Rows of values; at most the last two sizes differ from 1. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
 } DML_ACTIVATION_HARDMAX_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1739,10 +1739,10 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC), 16, 8);
 /* Computes Alpha * x + Beta, limited to 0 and 1; Alpha is usually 0.2, Beta 0.5. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    FLOAT Alpha;
-    FLOAT Beta;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    FLOAT Alpha; /* The first parameter of the function. */
+    FLOAT Beta; /* The second parameter of the function. */
 } DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1754,8 +1754,8 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC), 24, 16);
 /* Copies every element. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_IDENTITY_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
 } DML_ACTIVATION_IDENTITY_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1765,9 +1765,9 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC), 16, 8);
 /* Computes x for x >= 0 and Alpha * x otherwise; Alpha is usually 0.01. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    FLOAT Alpha;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    FLOAT Alpha; /* The parameter of the function. */
 } DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1778,10 +1778,10 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC), 24, 12);
 /* Computes Alpha * x + Beta. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_LINEAR_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    FLOAT Alpha;
-    FLOAT Beta;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    FLOAT Alpha; /* The first parameter of the function. */
+    FLOAT Beta; /* The second parameter of the function. */
 } DML_ACTIVATION_LINEAR_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1793,8 +1793,8 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_LINEAR_OPERATOR_DESC), 24, 16);
 /* Computes the natural logarithm of each element's softmax within its row. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* Rows of values; at most the last two sizes differ from 1. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
 } DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1804,9 +1804,9 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC), 16, 8);
 /* Computes x for x >= 0 and slope * x otherwise, with a slope for every element. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* SlopeTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* SlopeTensor; /* The slopes, one for each element of the input. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
 } DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1817,10 +1817,10 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC), 24, 12);
 /* Computes Alpha * ln(1 + exp(Beta * x)). */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    FLOAT Alpha;
-    FLOAT Beta;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    FLOAT Alpha; /* The first parameter of the function. */
+    FLOAT Beta; /* The second parameter of the function. */
 } DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1832,8 +1832,8 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC), 24, 16);
 /* Computes max(0, x). */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_RELU_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
 } DML_ACTIVATION_RELU_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_RELU_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1843,10 +1843,10 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_RELU_OPERATOR_DESC), 16, 8);
 /* Computes Gamma * x above 0 and Gamma * Alpha * (exp(x) - 1) elsewhere. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    FLOAT Alpha;
-    FLOAT Gamma;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    FLOAT Alpha; /* Factor of the exponential part, usually 1.6732. */
+    FLOAT Gamma; /* Factor of the whole, usually 1.0507. */
 } DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1858,10 +1858,10 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC), 24, 16);
 /* Computes Alpha * tanh(Beta * x); Alpha is usually 1.0, Beta 0.5. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    FLOAT Alpha;
-    FLOAT Beta;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    FLOAT Alpha; /* The first parameter of the function. */
+    FLOAT Beta; /* The second parameter of the function. */
 } DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1873,8 +1873,8 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC), 24, 16);
 /* Returns 1 / (1 + exp(-x)). */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_SIGMOID_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
 } DML_ACTIVATION_SIGMOID_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1884,8 +1884,8 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC), 16, 8);
 /* Computes each element's exponential divided by the sum of the exponentials of its row. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_SOFTMAX_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* Rows of values; at most the last two sizes differ from 1. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
 } DML_ACTIVATION_SOFTMAX_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1895,9 +1895,9 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC), 16, 8);
 /* Computes ln(1 + exp(Steepness * x)) / Steepness. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    FLOAT Steepness;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    FLOAT Steepness; /* How sharply the function bends at 0, usually 1.0. */
 } DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1908,8 +1908,8 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC), 24, 12);
 /* Computes x / (1 + abs(x)). */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
 } DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1919,8 +1919,8 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC), 16, 8);
 /* Computes the hyperbolic tangent of x. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_TANH_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
 } DML_ACTIVATION_TANH_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_TANH_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1930,9 +1930,9 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_TANH_OPERATOR_DESC), 16, 8);
 /* Computes x for x > Alpha and 0 otherwise; Alpha is usually 1.0. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    FLOAT Alpha;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    FLOAT Alpha; /* The parameter of the function. */
 } DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1943,20 +1943,20 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC), 24, 12);
 /* Convolves the input with a filter, forward or transposed, in groups of channels, and adds a bias. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_CONVOLUTION_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* FilterTensor;
-    const DML_TENSOR_DESC* BiasTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    DML_CONVOLUTION_MODE Mode;
-    DML_CONVOLUTION_DIRECTION Direction;
-    UINT DimensionCount;
-    const UINT* Strides;
-    const UINT* Dilations;
-    const UINT* StartPadding;
-    const UINT* EndPadding;
-    const UINT* OutputPadding;
-    UINT GroupCount;
-    const DML_OPERATOR_DESC* FusedActivation;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, then one to three spatial dimensions. */
+    const DML_TENSOR_DESC* FilterTensor; /* The filters. FORWARD: output channels, input channels of one group, spatial; BACKWARD: input channels, output channels of one group, spatial. */
+    const DML_TENSOR_DESC* BiasTensor; /* One value to add for each output channel. */
+    const DML_TENSOR_DESC* OutputTensor; /* The result; its spatial sizes follow from all the members below, or are the caller's choice. */
+    DML_CONVOLUTION_MODE Mode; /* Whether the filter is applied as it is, CROSS_CORRELATION, or mirrored along each spatial dimension, CONVOLUTION; BACKWARD swaps the two. */
+    DML_CONVOLUTION_DIRECTION Direction; /* FORWARD, or BACKWARD for the transposed convolution. */
+    UINT DimensionCount; /* Number of spatial dimensions, all but batch and channel. */
+    const UINT* Strides; /* Steps of the filter, in elements; BACKWARD spreads the input by them. */
+    const UINT* Dilations; /* Distances between neighboring filter elements; 1 for a filter without gaps. */
+    const UINT* StartPadding; /* Zeros before the input; BACKWARD cuts that many from the start of the result. */
+    const UINT* EndPadding; /* Zeros after the input; BACKWARD cuts that many from the end of the result. */
+    const UINT* OutputPadding; /* Zeros after the end of the result. */
+    UINT GroupCount; /* Number of channel groups; equal to the number of input channels for a depthwise convolution. */
+    const DML_OPERATOR_DESC* FusedActivation; /* An activation to apply to the result. */
 } DML_CONVOLUTION_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 0, 0);
@@ -1978,15 +1978,15 @@ DMLOPS_LAYOUT(sizeof(DML_CONVOLUTION_OPERATOR_DESC), 104, 56);
 /* Multiplies matrices, scales the product and adds a scaled third matrix, one batch and channel after the other. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_GEMM_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* CTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    DML_MATRIX_TRANSFORM TransA;
-    DML_MATRIX_TRANSFORM TransB;
-    FLOAT Alpha;
-    FLOAT Beta;
-    const DML_OPERATOR_DESC* FusedActivation;
+    const DML_TENSOR_DESC* ATensor; /* The left matrices, M x K, or K x M where TransA transposes them. */
+    const DML_TENSOR_DESC* BTensor; /* The right matrices, K x N, or N x K where TransB transposes them. */
+    const DML_TENSOR_DESC* CTensor; /* The matrices to add, M x N; zeros if absent. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, M x N. */
+    DML_MATRIX_TRANSFORM TransA; /* What is done to A's matrices first. */
+    DML_MATRIX_TRANSFORM TransB; /* What is done to B's matrices first. */
+    FLOAT Alpha; /* Factor of the product. */
+    FLOAT Beta; /* Factor of C; of no effect without CTensor. */
+    const DML_OPERATOR_DESC* FusedActivation; /* An activation to apply to the result. */
 } DML_GEMM_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_GEMM_OPERATOR_DESC, ATensor), 0, 0);
@@ -2003,11 +2003,11 @@ DMLOPS_LAYOUT(sizeof(DML_GEMM_OPERATOR_DESC), 56, 36);
 /* Reduces one or more axes to size 1 with a function such as sum, maximum or average. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_REDUCE_OPERATOR_DESC {
-    DML_REDUCE_FUNCTION Function;
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT AxisCount;
-    const UINT* Axes;
+    DML_REDUCE_FUNCTION Function; /* How a set of values becomes one. */
+    const DML_TENSOR_DESC* InputTensor; /* The values to reduce. */
+    const DML_TENSOR_DESC* OutputTensor; /* One value for each set, or its index with ARGMIN and ARGMAX. */
+    UINT AxisCount; /* Number of axes to reduce. */
+    const UINT* Axes; /* The dimensions to reduce. */
 } DML_REDUCE_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_REDUCE_OPERATOR_DESC, Function), 0, 0);
@@ -2020,14 +2020,14 @@ DMLOPS_LAYOUT(sizeof(DML_REDUCE_OPERATOR_DESC), 40, 20);
 /* Averages the elements under a window that slides over the spatial dimensions. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_AVERAGE_POOLING_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT DimensionCount;
-    const UINT* Strides;
-    const UINT* WindowSize;
-    const UINT* StartPadding;
-    const UINT* EndPadding;
-    int32_t IncludePadding;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, then depth (in 5-D), height and width. */
+    const DML_TENSOR_DESC* OutputTensor; /* One average for each window position. */
+    UINT DimensionCount; /* Number of spatial dimensions, 2 or 3. */
+    const UINT* Strides; /* Steps of the window, depth (in 3-D), height and width. */
+    const UINT* WindowSize; /* Sizes of the window, in the order of Strides. */
+    const UINT* StartPadding; /* Padding before the first element, in the order of Strides. */
+    const UINT* EndPadding; /* Padding after the last element, in the order of Strides. */
+    int32_t IncludePadding; /* Whether padding elements are included in the divisor of the average. */
 } DML_AVERAGE_POOLING_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2043,14 +2043,14 @@ DMLOPS_LAYOUT(sizeof(DML_AVERAGE_POOLING_OPERATOR_DESC), 64, 32);
 /* Computes the Lp norm of the elements under a window that slides over the spatial dimensions. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_LP_POOLING_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT DimensionCount;
-    const UINT* Strides;
-    const UINT* WindowSize;
-    const UINT* StartPadding;
-    const UINT* EndPadding;
-    UINT P;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, then depth (in 5-D), height and width. */
+    const DML_TENSOR_DESC* OutputTensor; /* One norm for each window position. */
+    UINT DimensionCount; /* Number of spatial dimensions, 2 or 3. */
+    const UINT* Strides; /* Steps of the window, depth (in 3-D), height and width. */
+    const UINT* WindowSize; /* Sizes of the window, in the order of Strides. */
+    const UINT* StartPadding; /* Padding before the first element, in the order of Strides. */
+    const UINT* EndPadding; /* Padding after the last element, in the order of Strides. */
+    UINT P; /* Order of the norm, most often 1 or 2. */
 } DML_LP_POOLING_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2066,13 +2066,13 @@ DMLOPS_LAYOUT(sizeof(DML_LP_POOLING_OPERATOR_DESC), 64, 32);
 /* Computes the largest of the elements under a window that slides over the spatial dimensions. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_MAX_POOLING_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT DimensionCount;
-    const UINT* Strides;
-    const UINT* WindowSize;
-    const UINT* StartPadding;
-    const UINT* EndPadding;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, then depth (in 5-D), height and width. */
+    const DML_TENSOR_DESC* OutputTensor; /* One maximum for each window position. */
+    UINT DimensionCount; /* Number of spatial dimensions, 2 or 3. */
+    const UINT* Strides; /* Steps of the window, depth (in 3-D), height and width. */
+    const UINT* WindowSize; /* Sizes of the window, in the order of Strides. */
+    const UINT* StartPadding; /* Padding before the first element, in the order of Strides. */
+    const UINT* EndPadding; /* Padding after the last element, in the order of Strides. */
 } DML_MAX_POOLING_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2087,11 +2087,11 @@ DMLOPS_LAYOUT(sizeof(DML_MAX_POOLING_OPERATOR_DESC), 56, 28);
 /* Divides each region of interest into a grid and takes the largest element of every cell. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ROI_POOLING_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* ROITensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    FLOAT SpatialScale;
-    DML_SIZE_2D PooledSize;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, height and width. */
+    const DML_TENSOR_DESC* ROITensor; /* For each region its batch and its corners, x1, y1, x2 and y2, which belong to it. */
+    const DML_TENSOR_DESC* OutputTensor; /* For each region, all channels of its grid. */
+    FLOAT SpatialScale; /* What a region's coordinates are multiplied by, to become those of the input. */
+    DML_SIZE_2D PooledSize; /* Height and width of the grid. */
 } DML_ROI_POOLING_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ROI_POOLING_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2104,12 +2104,12 @@ DMLOPS_LAYOUT(sizeof(DML_ROI_POOLING_OPERATOR_DESC), 40, 24);
 /* Copies evenly spaced elements of a part of the input. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_SLICE_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT DimensionCount;
-    const UINT* Offsets;
-    const UINT* Sizes;
-    const UINT* Strides;
+    const DML_TENSOR_DESC* InputTensor; /* The tensor to copy from. */
+    const DML_TENSOR_DESC* OutputTensor; /* The copied elements. */
+    UINT DimensionCount; /* Number of dimensions of the tensors. */
+    const UINT* Offsets; /* For each dimension, the position of the first element. */
+    const UINT* Sizes; /* For each dimension, how many elements to copy. */
+    const UINT* Strides; /* For each dimension, the distance from one element to the next. */
 } DML_SLICE_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_SLICE_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2123,8 +2123,8 @@ DMLOPS_LAYOUT(sizeof(DML_SLICE_OPERATOR_DESC), 48, 24);
 /* Converts every element to the data type of the output. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_CAST_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to convert. */
+    const DML_TENSOR_DESC* OutputTensor; /* The converted elements, in the data type they are converted to. */
 } DML_CAST_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_CAST_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2134,10 +2134,10 @@ DMLOPS_LAYOUT(sizeof(DML_CAST_OPERATOR_DESC), 16, 8);
 /* Cuts the input into parts along one axis. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_SPLIT_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    UINT OutputCount;
-    const DML_TENSOR_DESC* OutputTensors;
-    UINT Axis;
+    const DML_TENSOR_DESC* InputTensor; /* The tensor to cut. */
+    UINT OutputCount; /* How many parts there are. */
+    const DML_TENSOR_DESC* OutputTensors; /* The parts, in order along the axis. */
+    UINT Axis; /* The dimension that is cut. */
 } DML_SPLIT_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_SPLIT_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2149,10 +2149,10 @@ DMLOPS_LAYOUT(sizeof(DML_SPLIT_OPERATOR_DESC), 32, 16);
 /* Puts tensors one after the other along one axis. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_JOIN_OPERATOR_DESC {
-    UINT InputCount;
-    const DML_TENSOR_DESC* InputTensors;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT Axis;
+    UINT InputCount; /* How many tensors are joined. */
+    const DML_TENSOR_DESC* InputTensors; /* The tensors to join, in order along the axis. */
+    const DML_TENSOR_DESC* OutputTensor; /* The joined tensor. */
+    UINT Axis; /* The dimension along which they are joined. */
 } DML_JOIN_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_JOIN_OPERATOR_DESC, InputCount), 0, 0);
@@ -2164,13 +2164,13 @@ DMLOPS_LAYOUT(sizeof(DML_JOIN_OPERATOR_DESC), 32, 16);
 /* Enlarges the input on all sides, by a constant or by its own elements. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_PADDING_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    DML_PADDING_MODE PaddingMode;
-    FLOAT PaddingValue;
-    UINT DimensionCount;
-    const UINT* StartPadding;
-    const UINT* EndPadding;
+    const DML_TENSOR_DESC* InputTensor; /* The tensor to enlarge. */
+    const DML_TENSOR_DESC* OutputTensor; /* The input with its padding. */
+    DML_PADDING_MODE PaddingMode; /* What the padding holds: a constant, or elements of the input. */
+    FLOAT PaddingValue; /* The constant; other modes ignore it, and integer tensors take it without its fraction. */
+    UINT DimensionCount; /* Number of dimensions of the tensors. */
+    const UINT* StartPadding; /* Number of elements to add before the input, per dimension. */
+    const UINT* EndPadding; /* Number of elements to add after the input, per dimension. */
 } DML_PADDING_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_PADDING_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2185,11 +2185,11 @@ DMLOPS_LAYOUT(sizeof(DML_PADDING_OPERATOR_DESC), 48, 28);
 /* Multiplies all values by one factor and adds a bias of each channel. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_VALUE_SCALE_2D_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    FLOAT Scale;
-    UINT ChannelCount;
-    const FLOAT* Bias;
+    const DML_TENSOR_DESC* InputTensor; /* The images: batch, channel, height, width. */
+    const DML_TENSOR_DESC* OutputTensor; /* The scaled images, of the input's sizes. */
+    FLOAT Scale; /* The factor of all values. */
+    UINT ChannelCount; /* Number of channels of the images, 1 or 3. */
+    const FLOAT* Bias; /* One value to add for each channel. */
 } DML_VALUE_SCALE_2D_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_VALUE_SCALE_2D_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2202,10 +2202,10 @@ DMLOPS_LAYOUT(sizeof(DML_VALUE_SCALE_2D_OPERATOR_DESC), 32, 20);
 /* Enlarges the last two dimensions by whole factors. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_UPSAMPLE_2D_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    DML_SIZE_2D ScaleSize;
-    DML_INTERPOLATION_MODE InterpolationMode;
+    const DML_TENSOR_DESC* InputTensor; /* The images: batch, channel, maybe depth, height, width. */
+    const DML_TENSOR_DESC* OutputTensor; /* The enlarged images. */
+    DML_SIZE_2D ScaleSize; /* The factors of height and width, at least 1. */
+    DML_INTERPOLATION_MODE InterpolationMode; /* The nearest element, or the weighted mean of the four nearest in height and width. */
 } DML_UPSAMPLE_2D_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2217,11 +2217,11 @@ DMLOPS_LAYOUT(sizeof(DML_UPSAMPLE_2D_OPERATOR_DESC), 32, 20);
 /* Picks whole slices of the input along one axis, one slice for every index. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_GATHER_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* IndicesTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT Axis;
-    UINT IndexDimensions;
+    const DML_TENSOR_DESC* InputTensor; /* The slices to pick from. */
+    const DML_TENSOR_DESC* IndicesTensor; /* Positions along the axis, in the last IndexDimensions dimensions. */
+    const DML_TENSOR_DESC* OutputTensor; /* The input with the axis replaced by the dimensions of the indices. */
+    UINT Axis; /* The input dimension that the indices replace. */
+    UINT IndexDimensions; /* Number of trailing dimensions of IndicesTensor that are used. */
 } DML_GATHER_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_GATHER_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2234,9 +2234,9 @@ DMLOPS_LAYOUT(sizeof(DML_GATHER_OPERATOR_DESC), 32, 20);
 /* Gathers square blocks of height and width into channels. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_SPACE_TO_DEPTH_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT BlockSize;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, height and width; the last two hold the blocks. */
+    const DML_TENSOR_DESC* OutputTensor; /* Batches, channels, height and width, with the blocks in the channels. */
+    UINT BlockSize; /* Height and width of a block. */
 } DML_SPACE_TO_DEPTH_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2247,9 +2247,9 @@ DMLOPS_LAYOUT(sizeof(DML_SPACE_TO_DEPTH_OPERATOR_DESC), 24, 12);
 /* Spreads channels out into square blocks of height and width. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_DEPTH_TO_SPACE_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT BlockSize;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, height and width; the channels hold the blocks. */
+    const DML_TENSOR_DESC* OutputTensor; /* Batches, channels, height and width, with the blocks spread out. */
+    UINT BlockSize; /* Height and width of a block. */
 } DML_DEPTH_TO_SPACE_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2260,10 +2260,10 @@ DMLOPS_LAYOUT(sizeof(DML_DEPTH_TO_SPACE_OPERATOR_DESC), 24, 12);
 /* Repeats the whole input along each dimension. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_TILE_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT RepeatsCount;
-    const UINT* Repeats;
+    const DML_TENSOR_DESC* InputTensor; /* The tile. */
+    const DML_TENSOR_DESC* OutputTensor; /* The tiles side by side. */
+    UINT RepeatsCount; /* Number of dimensions of the tensors. */
+    const UINT* Repeats; /* For each dimension, how often the input appears along it. */
 } DML_TILE_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_TILE_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2275,11 +2275,11 @@ DMLOPS_LAYOUT(sizeof(DML_TILE_OPERATOR_DESC), 32, 16);
 /* Picks the K largest elements of each sequence along an axis, with their indices, largest first. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_TOP_K_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputValueTensor;
-    const DML_TENSOR_DESC* OutputIndexTensor;
-    UINT Axis;
-    UINT K;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to pick from. */
+    const DML_TENSOR_DESC* OutputValueTensor; /* The picked elements; K along Axis. */
+    const DML_TENSOR_DESC* OutputIndexTensor; /* Their indices along Axis; of equal elements the first comes first. */
+    UINT Axis; /* The axis to pick along. */
+    UINT K; /* Number of elements to pick from each sequence. */
 } DML_TOP_K_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_TOP_K_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2292,15 +2292,15 @@ DMLOPS_LAYOUT(sizeof(DML_TOP_K_OPERATOR_DESC), 32, 20);
 /* Normalizes the input by means and variances that are given, then scales and shifts it. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_BATCH_NORMALIZATION_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* MeanTensor;
-    const DML_TENSOR_DESC* VarianceTensor;
-    const DML_TENSOR_DESC* ScaleTensor;
-    const DML_TENSOR_DESC* BiasTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    int32_t Spatial;
-    FLOAT Epsilon;
-    const DML_OPERATOR_DESC* FusedActivation;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to normalize. */
+    const DML_TENSOR_DESC* MeanTensor; /* The means to subtract from the elements. */
+    const DML_TENSOR_DESC* VarianceTensor; /* The variances; the elements are then divided by their roots. */
+    const DML_TENSOR_DESC* ScaleTensor; /* Factors of the normalized elements. */
+    const DML_TENSOR_DESC* BiasTensor; /* What is added to the scaled elements. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    int32_t Spatial; /* Whether means and variances may be broadcast along height and width; of no effect from feature level 4.0 on. */
+    FLOAT Epsilon; /* Small number added to the variance to keep it from being 0. */
+    const DML_OPERATOR_DESC* FusedActivation; /* An activation to apply to the result. */
 } DML_BATCH_NORMALIZATION_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2317,14 +2317,14 @@ DMLOPS_LAYOUT(sizeof(DML_BATCH_NORMALIZATION_OPERATOR_DESC), 64, 36);
 /* Normalizes the input by its own mean and variance, over each image or each of its channels, then scales and shifts it. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* ScaleTensor;
-    const DML_TENSOR_DESC* BiasTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    int32_t CrossChannel;
-    int32_t NormalizeVariance;
-    FLOAT Epsilon;
-    const DML_OPERATOR_DESC* FusedActivation;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, height and width. */
+    const DML_TENSOR_DESC* ScaleTensor; /* Factors of the normalized elements; 1 if absent. */
+    const DML_TENSOR_DESC* BiasTensor; /* What is added to the scaled elements; 0 if absent. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    int32_t CrossChannel; /* Whether mean and variance are taken over channels too, or only over height and width. */
+    int32_t NormalizeVariance; /* Whether the elements are divided by the root of the variance, or only the mean is subtracted. */
+    FLOAT Epsilon; /* Small number added to the variance to keep it from being 0; 0.00001 is usual. */
+    const DML_OPERATOR_DESC* FusedActivation; /* An activation to apply to the result. */
 } DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2340,13 +2340,13 @@ DMLOPS_LAYOUT(sizeof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC), 56, 32);
 /* Divides each element by a power of the sum of squares in its neighborhood. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    int32_t CrossChannel;
-    UINT LocalSize;
-    FLOAT Alpha;
-    FLOAT Beta;
-    FLOAT Bias;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, height and width. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    int32_t CrossChannel; /* Whether the neighbors of an element lie in other channels, or around it in height and width. */
+    UINT LocalSize; /* How many elements the neighborhood has in each dimension that it covers, before it is cut at the edges. */
+    FLOAT Alpha; /* Factor of the sum of squares, divided by LocalSize first; 0.0001 is usual. */
+    FLOAT Beta; /* Exponent of the divisor; 0.75 is usual. */
+    FLOAT Bias; /* Added to the sum of squares; 1 is usual. */
 } DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2361,11 +2361,11 @@ DMLOPS_LAYOUT(sizeof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC), 40, 28);
 /* Divides each element by the L1 or L2 norm of the elements along one axis. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_LP_NORMALIZATION_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT Axis;
-    FLOAT Epsilon;
-    UINT P;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to normalize. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    UINT Axis; /* The dimension along which the norm is taken. */
+    FLOAT Epsilon; /* Small number that keeps the divisor from being 0; 0.00001 is usual. */
+    UINT P; /* Order of the norm, 1 or 2. */
 } DML_LP_NORMALIZATION_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_LP_NORMALIZATION_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2378,17 +2378,17 @@ DMLOPS_LAYOUT(sizeof(DML_LP_NORMALIZATION_OPERATOR_DESC), 32, 20);
 /* Runs a layer of simple recurrent units over sequences, in one direction or both. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_RNN_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* WeightTensor;
-    const DML_TENSOR_DESC* RecurrenceTensor;
-    const DML_TENSOR_DESC* BiasTensor;
-    const DML_TENSOR_DESC* HiddenInitTensor;
-    const DML_TENSOR_DESC* SequenceLengthsTensor;
-    const DML_TENSOR_DESC* OutputSequenceTensor;
-    const DML_TENSOR_DESC* OutputSingleTensor;
-    UINT ActivationDescCount;
-    const DML_OPERATOR_DESC* ActivationDescs;
-    DML_RECURRENT_NETWORK_DIRECTION Direction;
+    const DML_TENSOR_DESC* InputTensor; /* The input, step by step: 1, sequence, batch, input size. */
+    const DML_TENSOR_DESC* WeightTensor; /* Weights of the input, for each direction. */
+    const DML_TENSOR_DESC* RecurrenceTensor; /* Weights of the hidden state, for each direction. */
+    const DML_TENSOR_DESC* BiasTensor; /* Biases of the input, then of the hidden state, for each direction; 0 if absent. */
+    const DML_TENSOR_DESC* HiddenInitTensor; /* The hidden state before the first step; 0 if absent. */
+    const DML_TENSOR_DESC* SequenceLengthsTensor; /* Valid length of each sequence in the batch; all steps if absent. */
+    const DML_TENSOR_DESC* OutputSequenceTensor; /* The hidden states of all steps: sequence, direction, batch, hidden size. */
+    const DML_TENSOR_DESC* OutputSingleTensor; /* The hidden state of the last step of each direction. */
+    UINT ActivationDescCount; /* How many activations there are, 1 for each direction. */
+    const DML_OPERATOR_DESC* ActivationDescs; /* The activation f; for both directions, that of the forward one first. */
+    DML_RECURRENT_NETWORK_DIRECTION Direction; /* Forward, backward or bidirectional. */
 } DML_RNN_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_RNN_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2407,23 +2407,23 @@ DMLOPS_LAYOUT(sizeof(DML_RNN_OPERATOR_DESC), 88, 44);
 /* Runs a layer of long short-term memory (LSTM) over sequences, in one direction or both. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_LSTM_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* WeightTensor;
-    const DML_TENSOR_DESC* RecurrenceTensor;
-    const DML_TENSOR_DESC* BiasTensor;
-    const DML_TENSOR_DESC* HiddenInitTensor;
-    const DML_TENSOR_DESC* CellMemInitTensor;
-    const DML_TENSOR_DESC* SequenceLengthsTensor;
-    const DML_TENSOR_DESC* PeepholeTensor;
-    const DML_TENSOR_DESC* OutputSequenceTensor;
-    const DML_TENSOR_DESC* OutputSingleTensor;
-    const DML_TENSOR_DESC* OutputCellSingleTensor;
-    UINT ActivationDescCount;
-    const DML_OPERATOR_DESC* ActivationDescs;
-    DML_RECURRENT_NETWORK_DIRECTION Direction;
-    FLOAT ClipThreshold;
-    int32_t UseClipThreshold;
-    int32_t CoupleInputForget;
+    const DML_TENSOR_DESC* InputTensor; /* The input, step by step: 1, sequence, batch, input size. */
+    const DML_TENSOR_DESC* WeightTensor; /* Weights of the input for the gates i, o, f and c, for each direction. */
+    const DML_TENSOR_DESC* RecurrenceTensor; /* Weights of the hidden state for the gates i, o, f and c, for each direction. */
+    const DML_TENSOR_DESC* BiasTensor; /* Biases of the input, then of the hidden state, each for the gates i, o, f and c, for each direction; 0 if absent. */
+    const DML_TENSOR_DESC* HiddenInitTensor; /* The hidden state before the first step; 0 if absent. */
+    const DML_TENSOR_DESC* CellMemInitTensor; /* The cell state before the first step; 0 if absent. */
+    const DML_TENSOR_DESC* SequenceLengthsTensor; /* Valid length of each sequence in the batch; all steps if absent. */
+    const DML_TENSOR_DESC* PeepholeTensor; /* Weights of the cell state for the gates i, o and f, for each direction; 0 if absent. */
+    const DML_TENSOR_DESC* OutputSequenceTensor; /* The hidden states of all steps: sequence, direction, batch, hidden size. */
+    const DML_TENSOR_DESC* OutputSingleTensor; /* The hidden state of the last step of each direction. */
+    const DML_TENSOR_DESC* OutputCellSingleTensor; /* The cell state of the last step of each direction. */
+    UINT ActivationDescCount; /* How many activations there are, 3 for each direction. */
+    const DML_OPERATOR_DESC* ActivationDescs; /* The activations f, g and h; for both directions, those of the forward one first. */
+    DML_RECURRENT_NETWORK_DIRECTION Direction; /* Forward, backward or bidirectional. */
+    FLOAT ClipThreshold; /* Limit of the magnitude of activation inputs, if UseClipThreshold. */
+    int32_t UseClipThreshold; /* Whether activation inputs are clipped to ClipThreshold. */
+    int32_t CoupleInputForget; /* Whether the forget gate is one minus the input gate. */
 } DML_LSTM_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_LSTM_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2448,18 +2448,18 @@ DMLOPS_LAYOUT(sizeof(DML_LSTM_OPERATOR_DESC), 120, 68);
 /* Runs a layer of gated recurrent units (GRU) over sequences, in one direction or both. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_GRU_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* WeightTensor;
-    const DML_TENSOR_DESC* RecurrenceTensor;
-    const DML_TENSOR_DESC* BiasTensor;
-    const DML_TENSOR_DESC* HiddenInitTensor;
-    const DML_TENSOR_DESC* SequenceLengthsTensor;
-    const DML_TENSOR_DESC* OutputSequenceTensor;
-    const DML_TENSOR_DESC* OutputSingleTensor;
-    UINT ActivationDescCount;
-    const DML_OPERATOR_DESC* ActivationDescs;
-    DML_RECURRENT_NETWORK_DIRECTION Direction;
-    int32_t LinearBeforeReset;
+    const DML_TENSOR_DESC* InputTensor; /* The input, step by step: 1, sequence, batch, input size. */
+    const DML_TENSOR_DESC* WeightTensor; /* Weights of the input for the gates z, r and h, for each direction. */
+    const DML_TENSOR_DESC* RecurrenceTensor; /* Weights of the hidden state for the gates z, r and h, for each direction. */
+    const DML_TENSOR_DESC* BiasTensor; /* Biases of the input, then of the hidden state, each for the gates z, r and h, for each direction; 0 if absent. */
+    const DML_TENSOR_DESC* HiddenInitTensor; /* The hidden state before the first step; 0 if absent. */
+    const DML_TENSOR_DESC* SequenceLengthsTensor; /* Valid length of each sequence in the batch; all steps if absent. */
+    const DML_TENSOR_DESC* OutputSequenceTensor; /* The hidden states of all steps: sequence, direction, batch, hidden size. */
+    const DML_TENSOR_DESC* OutputSingleTensor; /* The hidden state of the last step of each direction. */
+    UINT ActivationDescCount; /* How many activations there are, 2 for each direction. */
+    const DML_OPERATOR_DESC* ActivationDescs; /* The activations f and g; for both directions, those of the forward one first. */
+    DML_RECURRENT_NETWORK_DIRECTION Direction; /* Forward, backward or bidirectional. */
+    int32_t LinearBeforeReset; /* Whether the hidden gate's linear transformation comes before the multiplication by the reset gate, instead of after it. */
 } DML_GRU_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_GRU_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2479,8 +2479,8 @@ DMLOPS_LAYOUT(sizeof(DML_GRU_OPERATOR_DESC), 88, 48);
 /* Returns 1 for positive elements, -1 for negative ones and 0 for all others. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_SIGN_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to look at. */
+    const DML_TENSOR_DESC* OutputTensor; /* 1, -1 or 0 for each element, in the type of the input. */
 } DML_ELEMENT_WISE_SIGN_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2490,8 +2490,8 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC), 16, 8);
 /* Returns for each element whether it is NaN. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The values to look at. */
+    const DML_TENSOR_DESC* OutputTensor; /* 1 where the input is NaN, and 0 elsewhere. */
 } DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2501,9 +2501,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC), 16, 8);
 /* Computes the Gauss error function of each element. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_ERF_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_ERF_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2514,9 +2514,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC), 24, 12);
 /* Computes the hyperbolic sine of each element. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_SINH_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_SINH_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2527,9 +2527,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC), 24, 12);
 /* Computes the hyperbolic cosine of each element. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_COSH_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_COSH_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2540,9 +2540,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC), 24, 12);
 /* Computes the hyperbolic tangent of each element. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_TANH_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_TANH_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2553,9 +2553,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC), 24, 12);
 /* Computes the inverse hyperbolic sine of each element. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_ASINH_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_ASINH_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2566,9 +2566,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC), 24, 12);
 /* Computes the inverse hyperbolic cosine of each element. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2579,9 +2579,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC), 24, 12);
 /* Computes the inverse hyperbolic tangent of each element. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_ATANH_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
 } DML_ELEMENT_WISE_ATANH_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2592,10 +2592,10 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC), 24, 12);
 /* Selects each element from one of two tensors, depending on a condition. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ELEMENT_WISE_IF_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ConditionTensor;
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ConditionTensor; /* For each element, where it comes from; ATensor unless 0. */
+    const DML_TENSOR_DESC* ATensor; /* The elements for any condition but 0. */
+    const DML_TENSOR_DESC* BTensor; /* The elements for the condition 0. */
+    const DML_TENSOR_DESC* OutputTensor; /* The elements taken. */
 } DML_ELEMENT_WISE_IF_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_IF_OPERATOR_DESC, ConditionTensor), 0, 0);
@@ -2607,10 +2607,10 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_IF_OPERATOR_DESC), 32, 16);
 /* Adds the elements of each pair, and may apply an activation to the sums. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_ELEMENT_WISE_ADD1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_OPERATOR_DESC* FusedActivation;
+    const DML_TENSOR_DESC* ATensor; /* Left operands. */
+    const DML_TENSOR_DESC* BTensor; /* Right operands. */
+    const DML_TENSOR_DESC* OutputTensor; /* The sums, one for each pair. */
+    const DML_OPERATOR_DESC* FusedActivation; /* An activation to apply to the sums. */
 } DML_ELEMENT_WISE_ADD1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, ATensor), 0, 0);
@@ -2622,10 +2622,10 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC), 32, 16);
 /* Moves elements beyond Threshold by Bias toward 0 and sets all others to 0. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ACTIVATION_SHRINK_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    FLOAT Bias;
-    FLOAT Threshold;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    FLOAT Bias; /* How far elements are moved, usually 0.0. */
+    FLOAT Threshold; /* Elements up to this magnitude become 0, usually 0.5. */
 } DML_ACTIVATION_SHRINK_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2637,14 +2637,14 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SHRINK_OPERATOR_DESC), 24, 16);
 /* Computes the largest of the elements under a window that slides over the spatial dimensions, and returns its position. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_MAX_POOLING1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_TENSOR_DESC* OutputIndicesTensor;
-    UINT DimensionCount;
-    const UINT* Strides;
-    const UINT* WindowSize;
-    const UINT* StartPadding;
-    const UINT* EndPadding;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, then depth (in 5-D), height and width. */
+    const DML_TENSOR_DESC* OutputTensor; /* One maximum for each window position. */
+    const DML_TENSOR_DESC* OutputIndicesTensor; /* Where each maximum is in the input, counted through the whole packed tensor; the first of equal ones. */
+    UINT DimensionCount; /* Number of spatial dimensions, 2 or 3. */
+    const UINT* Strides; /* Steps of the window, depth (in 3-D), height and width. */
+    const UINT* WindowSize; /* Sizes of the window, in the order of Strides. */
+    const UINT* StartPadding; /* Padding before the first element, in the order of Strides. */
+    const UINT* EndPadding; /* Padding after the last element, in the order of Strides. */
 } DML_MAX_POOLING1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2660,9 +2660,9 @@ DMLOPS_LAYOUT(sizeof(DML_MAX_POOLING1_OPERATOR_DESC), 64, 32);
 /* Puts the maxima of a pooling back where they were found, and 0 elsewhere. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_MAX_UNPOOLING_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* IndicesTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* Maxima, in batches, channels, height and width. */
+    const DML_TENSOR_DESC* IndicesTensor; /* Where each maximum goes in the output, counted through the whole packed tensor. */
+    const DML_TENSOR_DESC* OutputTensor; /* The maxima at their positions, 0 elsewhere; its sizes are the caller's choice. */
 } DML_MAX_UNPOOLING_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_MAX_UNPOOLING_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2673,9 +2673,9 @@ DMLOPS_LAYOUT(sizeof(DML_MAX_UNPOOLING_OPERATOR_DESC), 24, 12);
 /* Writes matrices with one value along a diagonal and 0 elsewhere, one for every index of the leading dimensions. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_DIAGONAL_MATRIX_OPERATOR_DESC {
-    const DML_TENSOR_DESC* OutputTensor;
-    INT Offset;
-    FLOAT Value;
+    const DML_TENSOR_DESC* OutputTensor; /* The matrices, in the last two dimensions; they need not be square. */
+    INT Offset; /* Column of the diagonal in the first row; negative below the main diagonal. */
+    FLOAT Value; /* Value on the diagonal, 1 as a rule; integer types drop its fraction. */
 } DML_DIAGONAL_MATRIX_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_DIAGONAL_MATRIX_OPERATOR_DESC, OutputTensor), 0, 0);
@@ -2686,11 +2686,11 @@ DMLOPS_LAYOUT(sizeof(DML_DIAGONAL_MATRIX_OPERATOR_DESC), 16, 12);
 /* Copies the input and overwrites one element for every index, along one axis. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_SCATTER_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* IndicesTensor;
-    const DML_TENSOR_DESC* UpdatesTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT Axis;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to start from. */
+    const DML_TENSOR_DESC* IndicesTensor; /* For each update, its position in the output along the axis. */
+    const DML_TENSOR_DESC* UpdatesTensor; /* The elements to write, one per index. */
+    const DML_TENSOR_DESC* OutputTensor; /* The input with the updates written over it. */
+    UINT Axis; /* The output dimension that the indices replace. */
 } DML_SCATTER_OPERATOR_DESC;
 #endif
 typedef DML_SCATTER_OPERATOR_DESC DML_SCATTER_ELEMENTS_OPERATOR_DESC;
@@ -2704,10 +2704,10 @@ DMLOPS_LAYOUT(sizeof(DML_SCATTER_ELEMENTS_OPERATOR_DESC), 40, 20);
 /* Writes the on value at the positions that indices give along an axis, and the off value elsewhere. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_ONE_HOT_OPERATOR_DESC {
-    const DML_TENSOR_DESC* IndicesTensor;
-    const DML_TENSOR_DESC* ValuesTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT Axis;
+    const DML_TENSOR_DESC* IndicesTensor; /* For each sequence along Axis, where the on value stands; 1 along Axis. */
+    const DML_TENSOR_DESC* ValuesTensor; /* The off value, then the on value; what follows is not read. */
+    const DML_TENSOR_DESC* OutputTensor; /* The encoded sequences, of any length along Axis. */
+    UINT Axis; /* The axis to encode along. */
 } DML_ONE_HOT_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ONE_HOT_OPERATOR_DESC, IndicesTensor), 0, 0);
@@ -2719,11 +2719,11 @@ DMLOPS_LAYOUT(sizeof(DML_ONE_HOT_OPERATOR_DESC), 32, 16);
 /* Resizes the input along any of its dimensions, by the nearest element or by linear interpolation. */
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_RESAMPLE_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    DML_INTERPOLATION_MODE InterpolationMode;
-    UINT ScaleCount;
-    const FLOAT* Scales;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to resample. */
+    const DML_TENSOR_DESC* OutputTensor; /* The result, of any sizes; what lies past the scaled input repeats its edge. */
+    DML_INTERPOLATION_MODE InterpolationMode; /* The nearest element, or the weighted mean of the two nearest along each dimension. */
+    UINT ScaleCount; /* Number of dimensions of the tensors. */
+    const FLOAT* Scales; /* Factors of the sizes; they need not be the exact ratio of output to input. */
 } DML_RESAMPLE_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_RESAMPLE_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2736,9 +2736,9 @@ DMLOPS_LAYOUT(sizeof(DML_RESAMPLE_OPERATOR_DESC), 32, 20);
 /* Shifts the bits of each element toward the highest one. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Elements to shift. */
+    const DML_TENSOR_DESC* BTensor; /* For each element, by how many bits. */
+    const DML_TENSOR_DESC* OutputTensor; /* The shifted elements, filled up with zero bits. */
 } DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, ATensor), 0, 0);
@@ -2749,9 +2749,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC), 24, 12);
 /* Shifts the bits of each element toward the lowest one. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Elements to shift. */
+    const DML_TENSOR_DESC* BTensor; /* For each element, by how many bits. */
+    const DML_TENSOR_DESC* OutputTensor; /* The shifted elements, filled up with zero bits. */
 } DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, ATensor), 0, 0);
@@ -2762,9 +2762,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC), 24, 12);
 /* Rounds each element to a whole number, in one of three ways. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_ELEMENT_WISE_ROUND_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    DML_ROUNDING_MODE RoundingMode;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to round. */
+    const DML_TENSOR_DESC* OutputTensor; /* The whole numbers, in the type of the input. */
+    DML_ROUNDING_MODE RoundingMode; /* To the nearest with ties to even, toward 0, or to the nearest with ties away from 0 (TOWARD_INFINITY). */
 } DML_ELEMENT_WISE_ROUND_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2775,9 +2775,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC), 24, 12);
 /* Returns for each element whether it is infinite, of a given sign or of either. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    DML_IS_INFINITY_MODE InfinityMode;
+    const DML_TENSOR_DESC* InputTensor; /* The values to look at. */
+    const DML_TENSOR_DESC* OutputTensor; /* 1 where the input is infinite as InfinityMode asks, and 0 elsewhere. */
+    DML_IS_INFINITY_MODE InfinityMode; /* Which signs of infinity are detected. */
 } DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2788,9 +2788,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC), 24, 12);
 /* Computes the remainder of a division that rounds toward 0; it has the sign of the dividend. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* The dividends. */
+    const DML_TENSOR_DESC* BTensor; /* The divisors. */
+    const DML_TENSOR_DESC* OutputTensor; /* The remainders, one for each pair. */
 } DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, ATensor), 0, 0);
@@ -2801,9 +2801,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC), 24, 12);
 /* Computes the remainder of a division that rounds down; it has the sign of the divisor. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* The dividends. */
+    const DML_TENSOR_DESC* BTensor; /* The divisors. */
+    const DML_TENSOR_DESC* OutputTensor; /* The remainders, one for each pair. */
 } DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, ATensor), 0, 0);
@@ -2814,9 +2814,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC), 24, 12);
 /* Writes one value into every element of the output. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_FILL_VALUE_CONSTANT_OPERATOR_DESC {
-    const DML_TENSOR_DESC* OutputTensor;
-    DML_TENSOR_DATA_TYPE ValueDataType;
-    DML_SCALAR_UNION Value;
+    const DML_TENSOR_DESC* OutputTensor; /* The tensor to fill. */
+    DML_TENSOR_DATA_TYPE ValueDataType; /* Data type of Value. */
+    DML_SCALAR_UNION Value; /* The value to fill with. */
 } DML_FILL_VALUE_CONSTANT_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, OutputTensor), 0, 0);
@@ -2827,10 +2827,10 @@ DMLOPS_LAYOUT(sizeof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC), 24, 16);
 /* Fills the output with numbers in even steps, in the order of its elements. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC {
-    const DML_TENSOR_DESC* OutputTensor;
-    DML_TENSOR_DATA_TYPE ValueDataType;
-    DML_SCALAR_UNION ValueStart;
-    DML_SCALAR_UNION ValueDelta;
+    const DML_TENSOR_DESC* OutputTensor; /* The tensor to fill. */
+    DML_TENSOR_DATA_TYPE ValueDataType; /* Data type of ValueStart and ValueDelta. */
+    DML_SCALAR_UNION ValueStart; /* The first element. */
+    DML_SCALAR_UNION ValueDelta; /* The step from one element to the next; in integer types sums wrap around. */
 } DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, OutputTensor), 0, 0);
@@ -2842,11 +2842,11 @@ DMLOPS_LAYOUT(sizeof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC), 32, 24);
 /* Adds along one axis and writes each sum on the way. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_CUMULATIVE_SUMMATION_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT Axis;
-    DML_AXIS_DIRECTION AxisDirection;
-    int32_t HasExclusiveSum;
+    const DML_TENSOR_DESC* InputTensor; /* The summands. */
+    const DML_TENSOR_DESC* OutputTensor; /* The sums of the summands so far. */
+    UINT Axis; /* The dimension to go along. */
+    DML_AXIS_DIRECTION AxisDirection; /* Whether to go from the first element to the last, INCREASING, or the other way, DECREASING. */
+    int32_t HasExclusiveSum; /* Whether a sum excludes the current element, so that the first is 0. */
 } DML_CUMULATIVE_SUMMATION_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2859,10 +2859,10 @@ DMLOPS_LAYOUT(sizeof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC), 32, 20);
 /* Reverses the beginning of every line along one axis, up to the length given for it. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* SequenceLengthsTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT Axis;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to reorder. */
+    const DML_TENSOR_DESC* SequenceLengthsTensor; /* For each line along the axis, how many of its first elements to turn round. */
+    const DML_TENSOR_DESC* OutputTensor; /* The reordered elements. */
+    UINT Axis; /* The dimension along which the lines run. */
 } DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2874,10 +2874,10 @@ DMLOPS_LAYOUT(sizeof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC), 32, 16);
 /* Picks one input element for every index, along one axis. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_GATHER_ELEMENTS_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* IndicesTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT Axis;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to pick from. */
+    const DML_TENSOR_DESC* IndicesTensor; /* For each output element, its position in the input along the axis. */
+    const DML_TENSOR_DESC* OutputTensor; /* The picked elements, one per index. */
+    UINT Axis; /* The input dimension that the indices replace. */
 } DML_GATHER_ELEMENTS_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_GATHER_ELEMENTS_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2889,11 +2889,11 @@ DMLOPS_LAYOUT(sizeof(DML_GATHER_ELEMENTS_OPERATOR_DESC), 32, 16);
 /* Picks blocks of the input by tuples of coordinates. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_GATHER_ND_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* IndicesTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT InputDimensionCount;
-    UINT IndicesDimensionCount;
+    const DML_TENSOR_DESC* InputTensor; /* The blocks to pick from. */
+    const DML_TENSOR_DESC* IndicesTensor; /* Coordinate tuples; the last dimension runs along one tuple. */
+    const DML_TENSOR_DESC* OutputTensor; /* One block for every tuple, right-aligned. */
+    UINT InputDimensionCount; /* Number of trailing dimensions of InputTensor that are used. */
+    UINT IndicesDimensionCount; /* Number of trailing dimensions of IndicesTensor that are used. */
 } DML_GATHER_ND_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2906,12 +2906,12 @@ DMLOPS_LAYOUT(sizeof(DML_GATHER_ND_OPERATOR_DESC), 32, 20);
 /* Copies the input and overwrites blocks of it by tuples of coordinates. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_SCATTER_ND_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* IndicesTensor;
-    const DML_TENSOR_DESC* UpdatesTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT InputDimensionCount;
-    UINT IndicesDimensionCount;
+    const DML_TENSOR_DESC* InputTensor; /* The blocks to start from. */
+    const DML_TENSOR_DESC* IndicesTensor; /* Coordinate tuples; the last dimension runs along one tuple. */
+    const DML_TENSOR_DESC* UpdatesTensor; /* The blocks to write, one for every tuple, right-aligned. */
+    const DML_TENSOR_DESC* OutputTensor; /* The input with the updates written over it. */
+    UINT InputDimensionCount; /* Number of trailing dimensions of InputTensor that are used. */
+    UINT IndicesDimensionCount; /* Number of trailing dimensions of IndicesTensor that are used. */
 } DML_SCATTER_ND_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2925,15 +2925,15 @@ DMLOPS_LAYOUT(sizeof(DML_SCATTER_ND_OPERATOR_DESC), 40, 24);
 /* Computes the largest of the elements under a window that slides over the spatial dimensions and may skip elements, and returns its position. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_MAX_POOLING2_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_TENSOR_DESC* OutputIndicesTensor;
-    UINT DimensionCount;
-    const UINT* Strides;
-    const UINT* WindowSize;
-    const UINT* StartPadding;
-    const UINT* EndPadding;
-    const UINT* Dilations;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, then depth (in 5-D), height and width. */
+    const DML_TENSOR_DESC* OutputTensor; /* One maximum for each window position. */
+    const DML_TENSOR_DESC* OutputIndicesTensor; /* Where each maximum is in the input, counted through the whole packed tensor; the first of equal ones. */
+    UINT DimensionCount; /* Number of spatial dimensions, 2 or 3. */
+    const UINT* Strides; /* Steps of the window, depth (in 3-D), height and width. */
+    const UINT* WindowSize; /* Sizes of the window, in the order of Strides. */
+    const UINT* StartPadding; /* Padding before the first element, in the order of Strides. */
+    const UINT* EndPadding; /* Padding after the last element, in the order of Strides. */
+    const UINT* Dilations; /* Distances between the elements that the window takes, in the order of Strides. */
 } DML_MAX_POOLING2_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2950,12 +2950,12 @@ DMLOPS_LAYOUT(sizeof(DML_MAX_POOLING2_OPERATOR_DESC), 72, 36);
 /* Copies evenly spaced elements of a window of the input, forwards or backwards. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_SLICE1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT DimensionCount;
-    const UINT* InputWindowOffsets;
-    const UINT* InputWindowSizes;
-    const INT* InputWindowStrides;
+    const DML_TENSOR_DESC* InputTensor; /* The tensor to copy from. */
+    const DML_TENSOR_DESC* OutputTensor; /* The copied elements, as many as its sizes ask for. */
+    UINT DimensionCount; /* Number of dimensions of the tensors. */
+    const UINT* InputWindowOffsets; /* For each dimension, where the window begins. */
+    const UINT* InputWindowSizes; /* For each dimension, the extent of the window. */
+    const INT* InputWindowStrides; /* For each dimension, the distance from one element to the next; negative from the window's end backwards. */
 } DML_SLICE1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_SLICE1_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2969,12 +2969,12 @@ DMLOPS_LAYOUT(sizeof(DML_SLICE1_OPERATOR_DESC), 48, 24);
 /* Picks the K largest or smallest elements of each sequence along an axis, with their indices, in order. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_TOP_K1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputValueTensor;
-    const DML_TENSOR_DESC* OutputIndexTensor;
-    UINT Axis;
-    UINT K;
-    DML_AXIS_DIRECTION AxisDirection;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to pick from. */
+    const DML_TENSOR_DESC* OutputValueTensor; /* The picked elements; K along Axis. */
+    const DML_TENSOR_DESC* OutputIndexTensor; /* Their indices along Axis; of equal elements the first comes first. */
+    UINT Axis; /* The axis to pick along. */
+    UINT K; /* Number of elements to pick from each sequence. */
+    DML_AXIS_DIRECTION AxisDirection; /* INCREASING for the smallest, smallest first; DECREASING for the largest, largest first. */
 } DML_TOP_K1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_TOP_K1_OPERATOR_DESC, InputTensor), 0, 0);
@@ -2988,10 +2988,10 @@ DMLOPS_LAYOUT(sizeof(DML_TOP_K1_OPERATOR_DESC), 40, 24);
 /* Spreads channels out into square blocks of height and width, in either order. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_DEPTH_TO_SPACE1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT BlockSize;
-    DML_DEPTH_SPACE_ORDER Order;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, height and width; the channels hold the blocks. */
+    const DML_TENSOR_DESC* OutputTensor; /* Batches, channels, height and width, with the blocks spread out. */
+    UINT BlockSize; /* Height and width of a block. */
+    DML_DEPTH_SPACE_ORDER Order; /* Whether the channel or the position in the block changes fastest along the deep channels. */
 } DML_DEPTH_TO_SPACE1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3003,10 +3003,10 @@ DMLOPS_LAYOUT(sizeof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC), 24, 16);
 /* Gathers square blocks of height and width into channels, in either order. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_SPACE_TO_DEPTH1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT BlockSize;
-    DML_DEPTH_SPACE_ORDER Order;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, height and width; the last two hold the blocks. */
+    const DML_TENSOR_DESC* OutputTensor; /* Batches, channels, height and width, with the blocks in the channels. */
+    UINT BlockSize; /* Height and width of a block. */
+    DML_DEPTH_SPACE_ORDER Order; /* Whether the channel or the position in the block changes fastest along the deep channels. */
 } DML_SPACE_TO_DEPTH1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3018,15 +3018,15 @@ DMLOPS_LAYOUT(sizeof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC), 24, 16);
 /* Normalizes the input by its own mean and variance along axes of choice, then scales and shifts it. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* ScaleTensor;
-    const DML_TENSOR_DESC* BiasTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT AxisCount;
-    const UINT* Axes;
-    int32_t NormalizeVariance;
-    FLOAT Epsilon;
-    const DML_OPERATOR_DESC* FusedActivation;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to normalize. */
+    const DML_TENSOR_DESC* ScaleTensor; /* Factors of the normalized elements; 1 if absent. */
+    const DML_TENSOR_DESC* BiasTensor; /* What is added to the scaled elements; 0 if absent. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    UINT AxisCount; /* Number of axes. */
+    const UINT* Axes; /* The dimensions along which mean and variance are taken. */
+    int32_t NormalizeVariance; /* Whether the elements are divided by the root of the variance, or only the mean is subtracted. */
+    FLOAT Epsilon; /* Small number added to the variance to keep it from being 0; 0.00001 is usual. */
+    const DML_OPERATOR_DESC* FusedActivation; /* An activation to apply to the result. */
 } DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3043,13 +3043,13 @@ DMLOPS_LAYOUT(sizeof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC), 64, 36);
 /* Resizes the input along any of its dimensions, with pixel offsets of the caller's choice. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_RESAMPLE1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    DML_INTERPOLATION_MODE InterpolationMode;
-    UINT DimensionCount;
-    const FLOAT* Scales;
-    const FLOAT* InputPixelOffsets;
-    const FLOAT* OutputPixelOffsets;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to resample. */
+    const DML_TENSOR_DESC* OutputTensor; /* The result, of any sizes; what lies past the scaled input repeats its edge. */
+    DML_INTERPOLATION_MODE InterpolationMode; /* The nearest element, or the weighted mean of the two nearest along each dimension. */
+    UINT DimensionCount; /* Number of dimensions of the tensors. */
+    const FLOAT* Scales; /* Factors of the sizes; they need not be the exact ratio of output to input. */
+    const FLOAT* InputPixelOffsets; /* Added to an input coordinate before scaling; 0.5 for the center of a pixel. */
+    const FLOAT* OutputPixelOffsets; /* Added to an output coordinate after scaling; -0.5 for the center of a pixel. */
 } DML_RESAMPLE1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_RESAMPLE1_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3064,11 +3064,11 @@ DMLOPS_LAYOUT(sizeof(DML_RESAMPLE1_OPERATOR_DESC), 48, 28);
 /* Multiplies integer matrices after subtracting their zero points, one batch and channel after the other. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* AZeroPointTensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* BZeroPointTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* The left matrices, M x K. */
+    const DML_TENSOR_DESC* AZeroPointTensor; /* What to subtract from A, one value or one for each row; 0 if absent. */
+    const DML_TENSOR_DESC* BTensor; /* The right matrices, K x N. */
+    const DML_TENSOR_DESC* BZeroPointTensor; /* What to subtract from B, one value or one for each column; 0 if absent. */
+    const DML_TENSOR_DESC* OutputTensor; /* The products, M x N. */
 } DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 0, 0);
@@ -3081,15 +3081,15 @@ DMLOPS_LAYOUT(sizeof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC), 40, 20);
 /* Multiplies quantized matrices as if they were dequantized first and the products quantized again. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* AScaleTensor;
-    const DML_TENSOR_DESC* AZeroPointTensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* BScaleTensor;
-    const DML_TENSOR_DESC* BZeroPointTensor;
-    const DML_TENSOR_DESC* OutputScaleTensor;
-    const DML_TENSOR_DESC* OutputZeroPointTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* The left matrices, M x K. */
+    const DML_TENSOR_DESC* AScaleTensor; /* The scale of A, one value or one for each row. */
+    const DML_TENSOR_DESC* AZeroPointTensor; /* The zero point of A, one value or one for each row; 0 if absent. */
+    const DML_TENSOR_DESC* BTensor; /* The right matrices, K x N. */
+    const DML_TENSOR_DESC* BScaleTensor; /* The scale of B, one value or one for each column. */
+    const DML_TENSOR_DESC* BZeroPointTensor; /* The zero point of B, one value or one for each column; 0 if absent. */
+    const DML_TENSOR_DESC* OutputScaleTensor; /* The scale to give to the output, one value or one for each row. */
+    const DML_TENSOR_DESC* OutputZeroPointTensor; /* The zero point to give to the output, one value or one for each row; 0 if absent. */
+    const DML_TENSOR_DESC* OutputTensor; /* The quantized products, M x N. */
 } DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 0, 0);
@@ -3106,17 +3106,17 @@ DMLOPS_LAYOUT(sizeof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC), 72, 36
 /* Convolves an integer input with an integer filter, after subtracting the zero points of both. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_CONVOLUTION_INTEGER_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* InputZeroPointTensor;
-    const DML_TENSOR_DESC* FilterTensor;
-    const DML_TENSOR_DESC* FilterZeroPointTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT DimensionCount;
-    const UINT* Strides;
-    const UINT* Dilations;
-    const UINT* StartPadding;
-    const UINT* EndPadding;
-    UINT GroupCount;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, then one or two spatial dimensions. */
+    const DML_TENSOR_DESC* InputZeroPointTensor; /* What to subtract from the input, one value; 0 if absent. */
+    const DML_TENSOR_DESC* FilterTensor; /* The filters: output channels, input channels of one group, spatial dimensions. */
+    const DML_TENSOR_DESC* FilterZeroPointTensor; /* What to subtract from the filter, one value or one for each output channel; 0 if absent. */
+    const DML_TENSOR_DESC* OutputTensor; /* The sums of products; its spatial sizes follow from all the members below. */
+    UINT DimensionCount; /* Number of spatial dimensions, all but batch and channel. */
+    const UINT* Strides; /* Steps of the filter, in elements. */
+    const UINT* Dilations; /* Distances between neighboring filter elements; 1 for a filter without gaps. */
+    const UINT* StartPadding; /* Number of zeros to add before the input. */
+    const UINT* EndPadding; /* Number of zeros to add after the input. */
+    UINT GroupCount; /* Number of channel groups; equal to the number of input channels for a depthwise convolution. */
 } DML_CONVOLUTION_INTEGER_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3135,22 +3135,22 @@ DMLOPS_LAYOUT(sizeof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC), 88, 44);
 /* Convolves quantized data as if it were dequantized first and the result quantized again. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* InputScaleTensor;
-    const DML_TENSOR_DESC* InputZeroPointTensor;
-    const DML_TENSOR_DESC* FilterTensor;
-    const DML_TENSOR_DESC* FilterScaleTensor;
-    const DML_TENSOR_DESC* FilterZeroPointTensor;
-    const DML_TENSOR_DESC* BiasTensor;
-    const DML_TENSOR_DESC* OutputScaleTensor;
-    const DML_TENSOR_DESC* OutputZeroPointTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT DimensionCount;
-    const UINT* Strides;
-    const UINT* Dilations;
-    const UINT* StartPadding;
-    const UINT* EndPadding;
-    UINT GroupCount;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, then one or two spatial dimensions. */
+    const DML_TENSOR_DESC* InputScaleTensor; /* The scale of the input, one value. */
+    const DML_TENSOR_DESC* InputZeroPointTensor; /* The zero point of the input, one value; 0 if absent. */
+    const DML_TENSOR_DESC* FilterTensor; /* The filters: output channels, input channels of one group, spatial dimensions. */
+    const DML_TENSOR_DESC* FilterScaleTensor; /* The scale of the filter, one value or one for each output channel. */
+    const DML_TENSOR_DESC* FilterZeroPointTensor; /* The zero point of the filter, one value or one for each output channel; 0 if absent. */
+    const DML_TENSOR_DESC* BiasTensor; /* What to add, one value for each output channel, scaled as input times filter; 0 if absent. */
+    const DML_TENSOR_DESC* OutputScaleTensor; /* The scale to give to the output, one value. */
+    const DML_TENSOR_DESC* OutputZeroPointTensor; /* The zero point to give to the output, one value; 0 if absent. */
+    const DML_TENSOR_DESC* OutputTensor; /* The quantized result; its spatial sizes follow from all the members below. */
+    UINT DimensionCount; /* Number of spatial dimensions, all but batch and channel. */
+    const UINT* Strides; /* Steps of the filter, in elements. */
+    const UINT* Dilations; /* Distances between neighboring filter elements; 1 for a filter without gaps. */
+    const UINT* StartPadding; /* Number of zeros to add before the input. */
+    const UINT* EndPadding; /* Number of zeros to add after the input. */
+    UINT GroupCount; /* Number of channel groups; equal to the number of input channels for a depthwise convolution. */
 } DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3174,9 +3174,9 @@ DMLOPS_LAYOUT(sizeof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC), 128, 64);
 /* Keeps the bits that are set in both elements of a pair. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Left operands. */
+    const DML_TENSOR_DESC* BTensor; /* Right operands. */
+    const DML_TENSOR_DESC* OutputTensor; /* The combined bits, one element for each pair. */
 } DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, ATensor), 0, 0);
@@ -3187,9 +3187,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC), 24, 12);
 /* Keeps the bits that are set in at least one element of a pair. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Left operands. */
+    const DML_TENSOR_DESC* BTensor; /* Right operands. */
+    const DML_TENSOR_DESC* OutputTensor; /* The combined bits, one element for each pair. */
 } DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, ATensor), 0, 0);
@@ -3200,9 +3200,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC), 24, 12);
 /* Keeps the bits that are set in exactly one element of a pair. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Left operands. */
+    const DML_TENSOR_DESC* BTensor; /* Right operands. */
+    const DML_TENSOR_DESC* OutputTensor; /* The combined bits, one element for each pair. */
 } DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, ATensor), 0, 0);
@@ -3213,8 +3213,8 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC), 24, 12);
 /* Inverts every bit of each element. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to invert. */
+    const DML_TENSOR_DESC* OutputTensor; /* The inverted elements. */
 } DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3224,8 +3224,8 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC), 16, 8);
 /* Counts the bits that are set in each element. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to count in. */
+    const DML_TENSOR_DESC* OutputTensor; /* The number of set bits of each element. */
 } DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3235,9 +3235,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC), 16, 8);
 /* Returns for each pair of elements whether the left one is at least the right one. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Left values. */
+    const DML_TENSOR_DESC* BTensor; /* Right values. */
+    const DML_TENSOR_DESC* OutputTensor; /* 1 where the comparison holds and 0 elsewhere, one element for each pair. */
 } DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, ATensor), 0, 0);
@@ -3248,9 +3248,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DES
 /* Returns for each pair of elements whether the left one is at most the right one. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Left values. */
+    const DML_TENSOR_DESC* BTensor; /* Right values. */
+    const DML_TENSOR_DESC* OutputTensor; /* 1 where the comparison holds and 0 elsewhere, one element for each pair. */
 } DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, ATensor), 0, 0);
@@ -3261,9 +3261,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC),
 /* Computes max(0, x) + min(0, Alpha * (exp(x / Alpha) - 1)), ELU with a continuous slope; Alpha is usually 1.0. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ACTIVATION_CELU_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    FLOAT Alpha;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    FLOAT Alpha; /* The parameter of the function. */
 } DML_ACTIVATION_CELU_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_CELU_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3274,9 +3274,9 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_CELU_OPERATOR_DESC), 24, 12);
 /* Gradient of RELU: passes the incoming gradient on where the input is above 0, and gives 0 elsewhere. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* InputGradientTensor;
-    const DML_TENSOR_DESC* OutputGradientTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The input of the forward pass. */
+    const DML_TENSOR_DESC* InputGradientTensor; /* The gradient with respect to the output of the forward pass. */
+    const DML_TENSOR_DESC* OutputGradientTensor; /* The gradient with respect to the input of the forward pass. */
 } DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3287,14 +3287,14 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC), 24, 12);
 /* Gradient of AVERAGE_POOLING: spreads the gradient of every window evenly over the elements of the window. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputGradientTensor;
-    const DML_TENSOR_DESC* OutputGradientTensor;
-    UINT DimensionCount;
-    const UINT* Strides;
-    const UINT* WindowSize;
-    const UINT* StartPadding;
-    const UINT* EndPadding;
-    int32_t IncludePadding;
+    const DML_TENSOR_DESC* InputGradientTensor; /* The gradient with respect to the output of the forward pass, one element a window. */
+    const DML_TENSOR_DESC* OutputGradientTensor; /* The gradient with respect to the input of the forward pass. */
+    UINT DimensionCount; /* Number of spatial dimensions, those after batch and channel. */
+    const UINT* Strides; /* Distance between neighboring windows in each spatial dimension. */
+    const UINT* WindowSize; /* Size of the window in each spatial dimension. */
+    const UINT* StartPadding; /* Elements of padding before each spatial dimension. */
+    const UINT* EndPadding; /* Elements of padding after each spatial dimension. */
+    int32_t IncludePadding; /* Whether padding counts in the number that a window's sum is divided by. */
 } DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 0, 0);
@@ -3310,15 +3310,15 @@ DMLOPS_LAYOUT(sizeof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC), 64, 32);
 /* Gradient of MAX_POOLING2: adds the gradient of every window to the window's largest element; the first wins a tie. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_MAX_POOLING_GRAD_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* InputGradientTensor;
-    const DML_TENSOR_DESC* OutputGradientTensor;
-    UINT DimensionCount;
-    const UINT* Strides;
-    const UINT* WindowSize;
-    const UINT* StartPadding;
-    const UINT* EndPadding;
-    const UINT* Dilations;
+    const DML_TENSOR_DESC* InputTensor; /* The input of the forward pass. */
+    const DML_TENSOR_DESC* InputGradientTensor; /* The gradient with respect to the output of the forward pass, one element a window. */
+    const DML_TENSOR_DESC* OutputGradientTensor; /* The gradient with respect to the input of the forward pass; 0 where no window has its maximum. */
+    UINT DimensionCount; /* Number of spatial dimensions, those after batch and channel. */
+    const UINT* Strides; /* Distance between neighboring windows in each spatial dimension. */
+    const UINT* WindowSize; /* Elements of the window in each spatial dimension. */
+    const UINT* StartPadding; /* Elements of padding before each spatial dimension. */
+    const UINT* EndPadding; /* Elements of padding after each spatial dimension. */
+    const UINT* Dilations; /* Distance between neighboring elements of a window in each spatial dimension; 1 for none between. */
 } DML_MAX_POOLING_GRAD_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3335,10 +3335,10 @@ DMLOPS_LAYOUT(sizeof(DML_MAX_POOLING_GRAD_OPERATOR_DESC), 72, 36);
 /* Fills the output with evenly distributed pseudo-random bits that depend on the given state alone. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_RANDOM_GENERATOR_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputStateTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_TENSOR_DESC* OutputStateTensor;
-    DML_RANDOM_GENERATOR_TYPE Type;
+    const DML_TENSOR_DESC* InputStateTensor; /* State of the generator: four words of counter, then two of key. */
+    const DML_TENSOR_DESC* OutputTensor; /* The random bits. */
+    const DML_TENSOR_DESC* OutputStateTensor; /* The state with the counter raised, for the next execution. */
+    DML_RANDOM_GENERATOR_TYPE Type; /* Which generator is used. */
 } DML_RANDOM_GENERATOR_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_RANDOM_GENERATOR_OPERATOR_DESC, InputStateTensor), 0, 0);
@@ -3350,9 +3350,9 @@ DMLOPS_LAYOUT(sizeof(DML_RANDOM_GENERATOR_OPERATOR_DESC), 32, 16);
 /* Lists the coordinates of all elements that are not zero, in the order of the elements. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_NONZERO_COORDINATES_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputCountTensor;
-    const DML_TENSOR_DESC* OutputCoordinatesTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to test; a negative zero is zero. */
+    const DML_TENSOR_DESC* OutputCountTensor; /* One element, the number of elements that are not zero. */
+    const DML_TENSOR_DESC* OutputCoordinatesTensor; /* A row for each element of the input; the first ones hold the coordinates, the others are undefined. */
 } DML_NONZERO_COORDINATES_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3363,13 +3363,13 @@ DMLOPS_LAYOUT(sizeof(DML_NONZERO_COORDINATES_OPERATOR_DESC), 24, 12);
 /* Gradient of RESAMPLE1: gives every input element the gradients of the output elements it went into, weighted as they were. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_RESAMPLE_GRAD_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputGradientTensor;
-    const DML_TENSOR_DESC* OutputGradientTensor;
-    DML_INTERPOLATION_MODE InterpolationMode;
-    UINT DimensionCount;
-    const FLOAT* Scales;
-    const FLOAT* InputPixelOffsets;
-    const FLOAT* OutputPixelOffsets;
+    const DML_TENSOR_DESC* InputGradientTensor; /* The gradient with respect to the output of the forward pass. */
+    const DML_TENSOR_DESC* OutputGradientTensor; /* The gradient with respect to the input of the forward pass. */
+    DML_INTERPOLATION_MODE InterpolationMode; /* Whether the forward pass took the nearest element or interpolated linearly. */
+    UINT DimensionCount; /* Number of dimensions of the tensors. */
+    const FLOAT* Scales; /* Factor from input to output coordinates of the forward pass in each dimension. */
+    const FLOAT* InputPixelOffsets; /* Added to input coordinates before scaling; 0.5 for pixel centers. */
+    const FLOAT* OutputPixelOffsets; /* Added to output coordinates after scaling; -0.5 for pixel centers. */
 } DML_RESAMPLE_GRAD_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputGradientTensor), 0, 0);
@@ -3384,12 +3384,12 @@ DMLOPS_LAYOUT(sizeof(DML_RESAMPLE_GRAD_OPERATOR_DESC), 48, 28);
 /* Gradient of SLICE1: puts the incoming gradients where the slice was taken from, and 0 elsewhere. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_SLICE_GRAD_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputGradientTensor;
-    const DML_TENSOR_DESC* OutputGradientTensor;
-    UINT DimensionCount;
-    const UINT* InputWindowOffsets;
-    const UINT* InputWindowSizes;
-    const INT* InputWindowStrides;
+    const DML_TENSOR_DESC* InputGradientTensor; /* The gradient with respect to the slice. */
+    const DML_TENSOR_DESC* OutputGradientTensor; /* The gradient with respect to the tensor that was sliced. */
+    UINT DimensionCount; /* Number of dimensions of the tensors. */
+    const UINT* InputWindowOffsets; /* First element of the window in each dimension of the sliced tensor. */
+    const UINT* InputWindowSizes; /* Elements of the window in each dimension, skipped ones included. */
+    const INT* InputWindowStrides; /* Distance between elements taken in each dimension; a negative one goes from the window's end to its start. */
 } DML_SLICE_GRAD_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_SLICE_GRAD_OPERATOR_DESC, InputGradientTensor), 0, 0);
@@ -3403,18 +3403,18 @@ DMLOPS_LAYOUT(sizeof(DML_SLICE_GRAD_OPERATOR_DESC), 48, 24);
 /* Updates parameters, and the estimates of both moments of their gradient, by one step of the Adam method. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ADAM_OPTIMIZER_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputParametersTensor;
-    const DML_TENSOR_DESC* InputFirstMomentTensor;
-    const DML_TENSOR_DESC* InputSecondMomentTensor;
-    const DML_TENSOR_DESC* GradientTensor;
-    const DML_TENSOR_DESC* TrainingStepTensor;
-    const DML_TENSOR_DESC* OutputParametersTensor;
-    const DML_TENSOR_DESC* OutputFirstMomentTensor;
-    const DML_TENSOR_DESC* OutputSecondMomentTensor;
-    FLOAT LearningRate;
-    FLOAT Beta1;
-    FLOAT Beta2;
-    FLOAT Epsilon;
+    const DML_TENSOR_DESC* InputParametersTensor; /* The parameters before the step. */
+    const DML_TENSOR_DESC* InputFirstMomentTensor; /* Running mean of the gradient, from the step before; 0 at first. */
+    const DML_TENSOR_DESC* InputSecondMomentTensor; /* Running mean of the squared gradient, from the step before; 0 at first. */
+    const DML_TENSOR_DESC* GradientTensor; /* The gradient with respect to each parameter. */
+    const DML_TENSOR_DESC* TrainingStepTensor; /* The number of this step, a single element; no output may share its buffer. */
+    const DML_TENSOR_DESC* OutputParametersTensor; /* The parameters after the step. */
+    const DML_TENSOR_DESC* OutputFirstMomentTensor; /* The running mean of the gradient after the step. */
+    const DML_TENSOR_DESC* OutputSecondMomentTensor; /* The running mean of the squared gradient after the step. */
+    FLOAT LearningRate; /* How far a step moves the parameters. */
+    FLOAT Beta1; /* Decay rate of the first moment, between 0 and 1; 0.9 is usual. */
+    FLOAT Beta2; /* Decay rate of the second moment, between 0 and 1; 0.999 is usual. */
+    FLOAT Epsilon; /* Small number that keeps the divisor from being 0; 1e-8 is usual. */
 } DML_ADAM_OPTIMIZER_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ADAM_OPTIMIZER_OPERATOR_DESC, InputParametersTensor), 0, 0);
@@ -3434,11 +3434,11 @@ DMLOPS_LAYOUT(sizeof(DML_ADAM_OPTIMIZER_OPERATOR_DESC), 80, 48);
 /* Finds the index of the smallest value along one or more axes. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ARGMIN_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT AxisCount;
-    const UINT* Axes;
-    DML_AXIS_DIRECTION AxisDirection;
+    const DML_TENSOR_DESC* InputTensor; /* The values to compare. */
+    const DML_TENSOR_DESC* OutputTensor; /* Indices of the values chosen, counted over the reduced axes in row-major order. */
+    UINT AxisCount; /* Number of axes to reduce. */
+    const UINT* Axes; /* The dimensions to reduce. */
+    DML_AXIS_DIRECTION AxisDirection; /* Which of equal values is chosen: INCREASING the first, DECREASING the last. */
 } DML_ARGMIN_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ARGMIN_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3451,11 +3451,11 @@ DMLOPS_LAYOUT(sizeof(DML_ARGMIN_OPERATOR_DESC), 40, 20);
 /* Finds the index of the largest value along one or more axes. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ARGMAX_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT AxisCount;
-    const UINT* Axes;
-    DML_AXIS_DIRECTION AxisDirection;
+    const DML_TENSOR_DESC* InputTensor; /* The values to compare. */
+    const DML_TENSOR_DESC* OutputTensor; /* Indices of the values chosen, counted over the reduced axes in row-major order. */
+    UINT AxisCount; /* Number of axes to reduce. */
+    const UINT* Axes; /* The dimensions to reduce. */
+    DML_AXIS_DIRECTION AxisDirection; /* Which of equal values is chosen: INCREASING the first, DECREASING the last. */
 } DML_ARGMAX_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ARGMAX_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3468,17 +3468,17 @@ DMLOPS_LAYOUT(sizeof(DML_ARGMAX_OPERATOR_DESC), 40, 20);
 /* Crops regions of interest and resamples them to one common size. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_ROI_ALIGN_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* ROITensor;
-    const DML_TENSOR_DESC* BatchIndicesTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    DML_REDUCE_FUNCTION ReductionFunction;
-    DML_INTERPOLATION_MODE InterpolationMode;
-    FLOAT SpatialScaleX;
-    FLOAT SpatialScaleY;
-    FLOAT OutOfBoundsInputValue;
-    UINT MinimumSamplesPerOutput;
-    UINT MaximumSamplesPerOutput;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, height and width. */
+    const DML_TENSOR_DESC* ROITensor; /* For each region two opposite corners: x1, y1, x2 and y2. */
+    const DML_TENSOR_DESC* BatchIndicesTensor; /* The batch index of each region. */
+    const DML_TENSOR_DESC* OutputTensor; /* For each region, all channels at the common size. */
+    DML_REDUCE_FUNCTION ReductionFunction; /* What becomes of the samples of one output element, AVERAGE or MAX. */
+    DML_INTERPOLATION_MODE InterpolationMode; /* How a sample between input elements is read. */
+    FLOAT SpatialScaleX; /* What x coordinates are multiplied by, to become those of the input. */
+    FLOAT SpatialScaleY; /* What y coordinates are multiplied by, to become those of the input. */
+    FLOAT OutOfBoundsInputValue; /* What a sample outside of the input reads. */
+    UINT MinimumSamplesPerOutput; /* The fewest samples of an output element, along x and along y. */
+    UINT MaximumSamplesPerOutput; /* The most samples of an output element, along x and along y. */
 } DML_ROI_ALIGN_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ROI_ALIGN_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3497,12 +3497,12 @@ DMLOPS_LAYOUT(sizeof(DML_ROI_ALIGN_OPERATOR_DESC), 64, 44);
 /* Picks blocks of the input by tuples of coordinates, batch by batch. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_GATHER_ND1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* IndicesTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT InputDimensionCount;
-    UINT IndicesDimensionCount;
-    UINT BatchDimensionCount;
+    const DML_TENSOR_DESC* InputTensor; /* The blocks to pick from. */
+    const DML_TENSOR_DESC* IndicesTensor; /* Coordinate tuples; the last dimension runs along one tuple. */
+    const DML_TENSOR_DESC* OutputTensor; /* One block for every tuple, right-aligned. */
+    UINT InputDimensionCount; /* Number of trailing dimensions of InputTensor that are used. */
+    UINT IndicesDimensionCount; /* Number of trailing dimensions of IndicesTensor that are used. */
+    UINT BatchDimensionCount; /* How many of these, the leading ones, are batches that input and indices share. */
 } DML_GATHER_ND1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3516,9 +3516,9 @@ DMLOPS_LAYOUT(sizeof(DML_GATHER_ND1_OPERATOR_DESC), 40, 24);
 /* Computes the angle of each point (x, y) from the x axis, in radians and by quadrant. */
 #if DMLOPS_DECLARED < 0x3100
 typedef struct DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* The y coordinates. */
+    const DML_TENSOR_DESC* BTensor; /* The x coordinates. */
+    const DML_TENSOR_DESC* OutputTensor; /* The angles, from -pi to pi. */
 } DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, ATensor), 0, 0);
@@ -3529,11 +3529,11 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC), 24, 12);
 /* Gradient of ELEMENT_WISE_CLIP: passes the incoming gradient on where the input lies between Min and Max, and gives 0 elsewhere. */
 #if DMLOPS_DECLARED < 0x3100
 typedef struct DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* InputGradientTensor;
-    const DML_TENSOR_DESC* OutputGradientTensor;
-    FLOAT Min;
-    FLOAT Max;
+    const DML_TENSOR_DESC* InputTensor; /* The input of the forward pass. */
+    const DML_TENSOR_DESC* InputGradientTensor; /* The gradient with respect to the output of the forward pass. */
+    const DML_TENSOR_DESC* OutputGradientTensor; /* The gradient with respect to the input of the forward pass; may share the buffer of InputTensor. */
+    FLOAT Min; /* Inputs at or below it have gradient 0. */
+    FLOAT Max; /* Inputs at or above it have gradient 0. */
 } DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3546,9 +3546,9 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC), 32, 20);
 /* Squares the difference of the elements of each pair. */
 #if DMLOPS_DECLARED < 0x3100
 typedef struct DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* Left operands. */
+    const DML_TENSOR_DESC* BTensor; /* Right operands. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each pair. */
 } DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, ATensor), 0, 0);
@@ -3559,14 +3559,14 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC), 24, 12);
 /* Gradient of LOCAL_RESPONSE_NORMALIZATION with respect to its input. */
 #if DMLOPS_DECLARED < 0x3100
 typedef struct DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* InputGradientTensor;
-    const DML_TENSOR_DESC* OutputGradientTensor;
-    int32_t CrossChannel;
-    UINT LocalSize;
-    FLOAT Alpha;
-    FLOAT Beta;
-    FLOAT Bias;
+    const DML_TENSOR_DESC* InputTensor; /* The input of the forward pass: batch, channel, height and width. */
+    const DML_TENSOR_DESC* InputGradientTensor; /* The gradient with respect to the output of the forward pass. */
+    const DML_TENSOR_DESC* OutputGradientTensor; /* The gradient with respect to the input of the forward pass. */
+    int32_t CrossChannel; /* Whether the neighbors of an element lie in other channels, or around it in height and width. */
+    UINT LocalSize; /* How many elements the neighborhood has in each dimension that it covers, before it is cut at the edges. */
+    FLOAT Alpha; /* Factor of the sum of squares; 0.0001 is usual. */
+    FLOAT Beta; /* Exponent of the divisor; 0.75 is usual. */
+    FLOAT Bias; /* Added to the sum of squares; 1 is usual. */
 } DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3582,11 +3582,11 @@ DMLOPS_LAYOUT(sizeof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC), 48, 3
 /* Multiplies along one axis and writes each product on the way. */
 #if DMLOPS_DECLARED < 0x3100
 typedef struct DML_CUMULATIVE_PRODUCT_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT Axis;
-    DML_AXIS_DIRECTION AxisDirection;
-    int32_t HasExclusiveProduct;
+    const DML_TENSOR_DESC* InputTensor; /* The factors. */
+    const DML_TENSOR_DESC* OutputTensor; /* The products of the factors so far. */
+    UINT Axis; /* The dimension to go along. */
+    DML_AXIS_DIRECTION AxisDirection; /* Whether to go from the first element to the last, INCREASING, or the other way, DECREASING. */
+    int32_t HasExclusiveProduct; /* Whether a product excludes the current element, so that the first is 1. */
 } DML_CUMULATIVE_PRODUCT_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3599,15 +3599,15 @@ DMLOPS_LAYOUT(sizeof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC), 32, 20);
 /* Gradients of BATCH_NORMALIZATION with respect to input, scale and bias, with mean and variance held fixed. */
 #if DMLOPS_DECLARED < 0x3100
 typedef struct DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* InputGradientTensor;
-    const DML_TENSOR_DESC* MeanTensor;
-    const DML_TENSOR_DESC* VarianceTensor;
-    const DML_TENSOR_DESC* ScaleTensor;
-    const DML_TENSOR_DESC* OutputGradientTensor;
-    const DML_TENSOR_DESC* OutputScaleGradientTensor;
-    const DML_TENSOR_DESC* OutputBiasGradientTensor;
-    FLOAT Epsilon;
+    const DML_TENSOR_DESC* InputTensor; /* The input of the forward pass. */
+    const DML_TENSOR_DESC* InputGradientTensor; /* The gradient with respect to the output of the forward pass. */
+    const DML_TENSOR_DESC* MeanTensor; /* The mean of the forward pass. */
+    const DML_TENSOR_DESC* VarianceTensor; /* The variance of the forward pass. */
+    const DML_TENSOR_DESC* ScaleTensor; /* The scale of the forward pass. */
+    const DML_TENSOR_DESC* OutputGradientTensor; /* The gradient with respect to the input. */
+    const DML_TENSOR_DESC* OutputScaleGradientTensor; /* The gradient with respect to the scale, summed over the dimensions where MeanTensor has size 1. */
+    const DML_TENSOR_DESC* OutputBiasGradientTensor; /* The gradient with respect to the bias, summed over the dimensions where MeanTensor has size 1. */
+    FLOAT Epsilon; /* Small number added to the variance to keep it from being 0. */
 } DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3624,15 +3624,15 @@ DMLOPS_LAYOUT(sizeof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC), 72, 36);
 /* Adds two quantized tensors element by element as if they were dequantized first and the sum quantized again. */
 #if DMLOPS_DECLARED < 0x4000
 typedef struct DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* AScaleTensor;
-    const DML_TENSOR_DESC* AZeroPointTensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* BScaleTensor;
-    const DML_TENSOR_DESC* BZeroPointTensor;
-    const DML_TENSOR_DESC* OutputScaleTensor;
-    const DML_TENSOR_DESC* OutputZeroPointTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* The left operand. */
+    const DML_TENSOR_DESC* AScaleTensor; /* The scale of A, one value. */
+    const DML_TENSOR_DESC* AZeroPointTensor; /* The zero point of A, one value; 0 if absent. */
+    const DML_TENSOR_DESC* BTensor; /* The right operand. */
+    const DML_TENSOR_DESC* BScaleTensor; /* The scale of B, one value. */
+    const DML_TENSOR_DESC* BZeroPointTensor; /* The zero point of B, one value; 0 if absent. */
+    const DML_TENSOR_DESC* OutputScaleTensor; /* The scale to give to the output, one value. */
+    const DML_TENSOR_DESC* OutputZeroPointTensor; /* The zero point to give to the output, one value; 0 if absent. */
+    const DML_TENSOR_DESC* OutputTensor; /* The quantized sums. */
 } DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, ATensor), 0, 0);
@@ -3649,10 +3649,10 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC), 72, 3
 /* Finds the scale and the zero point that cover all values of the input, and quantizes the input with them. */
 #if DMLOPS_DECLARED < 0x4000
 typedef struct DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_TENSOR_DESC* OutputScaleTensor;
-    const DML_TENSOR_DESC* OutputZeroPointTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The values to quantize. */
+    const DML_TENSOR_DESC* OutputTensor; /* The quantized values. */
+    const DML_TENSOR_DESC* OutputScaleTensor; /* The scale that was found, one value. */
+    const DML_TENSOR_DESC* OutputZeroPointTensor; /* The zero point that was found, one value. */
 } DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3664,20 +3664,20 @@ DMLOPS_LAYOUT(sizeof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC), 32, 16);
 /* Crops regions of interest and resamples them to one common size, with a choice of pixel centers. */
 #if DMLOPS_DECLARED < 0x4000
 typedef struct DML_ROI_ALIGN1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* ROITensor;
-    const DML_TENSOR_DESC* BatchIndicesTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    DML_REDUCE_FUNCTION ReductionFunction;
-    DML_INTERPOLATION_MODE InterpolationMode;
-    FLOAT SpatialScaleX;
-    FLOAT SpatialScaleY;
-    FLOAT InputPixelOffset;
-    FLOAT OutputPixelOffset;
-    FLOAT OutOfBoundsInputValue;
-    UINT MinimumSamplesPerOutput;
-    UINT MaximumSamplesPerOutput;
-    int32_t AlignRegionsToCorners;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, height and width. */
+    const DML_TENSOR_DESC* ROITensor; /* For each region two opposite corners: x1, y1, x2 and y2. */
+    const DML_TENSOR_DESC* BatchIndicesTensor; /* The batch index of each region. */
+    const DML_TENSOR_DESC* OutputTensor; /* For each region, all channels at the common size. */
+    DML_REDUCE_FUNCTION ReductionFunction; /* What becomes of the samples of one output element, AVERAGE or MAX. */
+    DML_INTERPOLATION_MODE InterpolationMode; /* How a sample between input elements is read. */
+    FLOAT SpatialScaleX; /* What x coordinates are multiplied by, to become those of the input. */
+    FLOAT SpatialScaleY; /* What y coordinates are multiplied by, to become those of the input. */
+    FLOAT InputPixelOffset; /* Position of the sample within an input pixel, most often 0 or 0.5 (the center). */
+    FLOAT OutputPixelOffset; /* Position of the sample within an output pixel, negated; most often 0 or -0.5 (the center). */
+    FLOAT OutOfBoundsInputValue; /* What a sample outside of the input reads. */
+    UINT MinimumSamplesPerOutput; /* The fewest samples of an output element, along x and along y. */
+    UINT MaximumSamplesPerOutput; /* The most samples of an output element, along x and along y. */
+    int32_t AlignRegionsToCorners; /* Whether the outermost samples lie on the corners of the region, instead of evenly within. */
 } DML_ROI_ALIGN1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3699,21 +3699,21 @@ DMLOPS_LAYOUT(sizeof(DML_ROI_ALIGN1_OPERATOR_DESC), 72, 56);
 /* Gradients of ROI_ALIGN and ROI_ALIGN1 with respect to the image, the regions, or both. */
 #if DMLOPS_DECLARED < 0x4100
 typedef struct DML_ROI_ALIGN_GRAD_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* InputGradientTensor;
-    const DML_TENSOR_DESC* ROITensor;
-    const DML_TENSOR_DESC* BatchIndicesTensor;
-    const DML_TENSOR_DESC* OutputGradientTensor;
-    const DML_TENSOR_DESC* OutputROIGradientTensor;
-    DML_REDUCE_FUNCTION ReductionFunction;
-    DML_INTERPOLATION_MODE InterpolationMode;
-    FLOAT SpatialScaleX;
-    FLOAT SpatialScaleY;
-    FLOAT InputPixelOffset;
-    FLOAT OutputPixelOffset;
-    UINT MinimumSamplesPerOutput;
-    UINT MaximumSamplesPerOutput;
-    int32_t AlignRegionsToCorners;
+    const DML_TENSOR_DESC* InputTensor; /* The image of the forward pass: batch, channel, height and width. */
+    const DML_TENSOR_DESC* InputGradientTensor; /* The gradient with respect to the output of the forward pass: region, channel, height and width. */
+    const DML_TENSOR_DESC* ROITensor; /* The regions, each as x1, y1, x2, y2; inverted and empty ones are allowed. */
+    const DML_TENSOR_DESC* BatchIndicesTensor; /* The batch index of each region. */
+    const DML_TENSOR_DESC* OutputGradientTensor; /* The gradient with respect to the image. */
+    const DML_TENSOR_DESC* OutputROIGradientTensor; /* The gradient with respect to the regions. */
+    DML_REDUCE_FUNCTION ReductionFunction; /* Whether the samples of an output element were averaged or the largest was taken. */
+    DML_INTERPOLATION_MODE InterpolationMode; /* Whether samples took the nearest element or interpolated linearly. */
+    FLOAT SpatialScaleX; /* Factor from x coordinates of regions to those of the image. */
+    FLOAT SpatialScaleY; /* Factor from y coordinates of regions to those of the image. */
+    FLOAT InputPixelOffset; /* Offset of pixel centers in the image; 0.5 or 0 is usual. */
+    FLOAT OutputPixelOffset; /* Offset of pixel centers in the output of the forward pass; -0.5 or 0 is usual. */
+    UINT MinimumSamplesPerOutput; /* The fewest samples an output element had in each dimension. */
+    UINT MaximumSamplesPerOutput; /* The most samples an output element had in each dimension. */
+    int32_t AlignRegionsToCorners; /* Whether samples reached into a region's corners rather than lying evenly within. */
 } DML_ROI_ALIGN_GRAD_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3736,15 +3736,15 @@ DMLOPS_LAYOUT(sizeof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC), 88, 60);
 /* Normalizes the input by its own means and variances, which it also returns, then scales and shifts it and may add another tensor. */
 #if DMLOPS_DECLARED < 0x4100
 typedef struct DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* ScaleTensor;
-    const DML_TENSOR_DESC* BiasTensor;
-    const DML_TENSOR_DESC* FusedAddTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_TENSOR_DESC* OutputMeanTensor;
-    const DML_TENSOR_DESC* OutputVarianceTensor;
-    FLOAT Epsilon;
-    const DML_OPERATOR_DESC* FusedActivation;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to normalize. */
+    const DML_TENSOR_DESC* ScaleTensor; /* Factors of the normalized elements; mean and variance are taken along the dimensions where it has size 1. */
+    const DML_TENSOR_DESC* BiasTensor; /* What is added to the scaled elements. */
+    const DML_TENSOR_DESC* FusedAddTensor; /* What is added to the result before the activation; nothing if absent. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    const DML_TENSOR_DESC* OutputMeanTensor; /* The means of the input. */
+    const DML_TENSOR_DESC* OutputVarianceTensor; /* The variances of the input. */
+    FLOAT Epsilon; /* Small number added to the variance to keep it from being 0. */
+    const DML_OPERATOR_DESC* FusedActivation; /* An activation to apply to the result. */
 } DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3761,15 +3761,15 @@ DMLOPS_LAYOUT(sizeof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC), 72, 36);
 /* Gradients of BATCH_NORMALIZATION_TRAINING with respect to input, scale and bias, through mean and variance as well. */
 #if DMLOPS_DECLARED < 0x4100
 typedef struct DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* InputGradientTensor;
-    const DML_TENSOR_DESC* MeanTensor;
-    const DML_TENSOR_DESC* VarianceTensor;
-    const DML_TENSOR_DESC* ScaleTensor;
-    const DML_TENSOR_DESC* OutputGradientTensor;
-    const DML_TENSOR_DESC* OutputScaleGradientTensor;
-    const DML_TENSOR_DESC* OutputBiasGradientTensor;
-    FLOAT Epsilon;
+    const DML_TENSOR_DESC* InputTensor; /* The input of the forward pass. */
+    const DML_TENSOR_DESC* InputGradientTensor; /* The gradient with respect to the output of the forward pass. */
+    const DML_TENSOR_DESC* MeanTensor; /* The mean that the forward pass computed. */
+    const DML_TENSOR_DESC* VarianceTensor; /* The variance that the forward pass computed. */
+    const DML_TENSOR_DESC* ScaleTensor; /* The scale of the forward pass. */
+    const DML_TENSOR_DESC* OutputGradientTensor; /* The gradient with respect to the input. */
+    const DML_TENSOR_DESC* OutputScaleGradientTensor; /* The gradient with respect to the scale, summed over the dimensions where MeanTensor has size 1. */
+    const DML_TENSOR_DESC* OutputBiasGradientTensor; /* The gradient with respect to the bias, summed over the dimensions where MeanTensor has size 1. */
+    FLOAT Epsilon; /* Small number added to the variance to keep it from being 0. */
 } DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3786,12 +3786,12 @@ DMLOPS_LAYOUT(sizeof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC), 72, 3
 /* Limits each element to the range from Min to Max, given in the tensor's own type. */
 #if DMLOPS_DECLARED < 0x5000
 typedef struct DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_SCALE_BIAS* ScaleBias;
-    DML_TENSOR_DATA_TYPE MinMaxDataType;
-    DML_SCALAR_UNION Min;
-    DML_SCALAR_UNION Max;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to limit. */
+    const DML_TENSOR_DESC* OutputTensor; /* The limited elements. */
+    const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
+    DML_TENSOR_DATA_TYPE MinMaxDataType; /* The type of Min and Max. */
+    DML_SCALAR_UNION Min; /* Lower limit; holds even where it is above Max. */
+    DML_SCALAR_UNION Max; /* Upper limit. */
 } DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3805,12 +3805,12 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC), 48, 32);
 /* Gradient of ELEMENT_WISE_CLIP1: passes the incoming gradient on where the input lies between Min and Max, and gives 0 elsewhere. */
 #if DMLOPS_DECLARED < 0x5000
 typedef struct DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* InputGradientTensor;
-    const DML_TENSOR_DESC* OutputGradientTensor;
-    DML_TENSOR_DATA_TYPE MinMaxDataType;
-    DML_SCALAR_UNION Min;
-    DML_SCALAR_UNION Max;
+    const DML_TENSOR_DESC* InputTensor; /* The input of the forward pass. */
+    const DML_TENSOR_DESC* InputGradientTensor; /* The gradient with respect to the output of the forward pass. */
+    const DML_TENSOR_DESC* OutputGradientTensor; /* The gradient with respect to the input of the forward pass; may share the buffer of InputTensor. */
+    DML_TENSOR_DATA_TYPE MinMaxDataType; /* Data type of Min and Max. */
+    DML_SCALAR_UNION Min; /* Inputs at or below it have gradient 0. */
+    DML_SCALAR_UNION Max; /* Inputs at or above it have gradient 0. */
 } DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3824,14 +3824,14 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC), 48, 32);
 /* Enlarges the input on all sides, by a constant of its data type or by its own elements. */
 #if DMLOPS_DECLARED < 0x5000
 typedef struct DML_PADDING1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    DML_PADDING_MODE PaddingMode;
-    DML_TENSOR_DATA_TYPE PaddingValueDataType;
-    DML_SCALAR_UNION PaddingValue;
-    UINT DimensionCount;
-    const UINT* StartPadding;
-    const UINT* EndPadding;
+    const DML_TENSOR_DESC* InputTensor; /* The tensor to enlarge. */
+    const DML_TENSOR_DESC* OutputTensor; /* The input with its padding. */
+    DML_PADDING_MODE PaddingMode; /* What the padding holds: a constant, or elements of the input. */
+    DML_TENSOR_DATA_TYPE PaddingValueDataType; /* The data type of PaddingValue. */
+    DML_SCALAR_UNION PaddingValue; /* The constant; other modes ignore it. */
+    UINT DimensionCount; /* Number of dimensions of the tensors. */
+    const UINT* StartPadding; /* Number of elements to add before the input, per dimension. */
+    const UINT* EndPadding; /* Number of elements to add after the input, per dimension. */
 } DML_PADDING1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_PADDING1_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3847,8 +3847,8 @@ DMLOPS_LAYOUT(sizeof(DML_PADDING1_OPERATOR_DESC), 56, 40);
 /* Changes the sign of each element. */
 #if DMLOPS_DECLARED < 0x5000
 typedef struct DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to negate. */
+    const DML_TENSOR_DESC* OutputTensor; /* The negated elements. */
 } DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3858,8 +3858,8 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC), 16, 8);
 /* Returns 0.5 * x * (1 + erf(x / sqrt(2))). */
 #if DMLOPS_DECLARED < 0x5100
 typedef struct DML_ACTIVATION_GELU_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
 } DML_ACTIVATION_GELU_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_GELU_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3869,10 +3869,10 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_GELU_OPERATOR_DESC), 16, 8);
 /* Computes each element's exponential divided by the sum of the exponentials along the axes. */
 #if DMLOPS_DECLARED < 0x5100
 typedef struct DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT AxisCount;
-    const UINT* Axes;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    UINT AxisCount; /* Number of axes. */
+    const UINT* Axes; /* The dimensions whose elements belong together. */
 } DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3884,10 +3884,10 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC), 32, 16);
 /* Computes the natural logarithm of each element's softmax along the axes. */
 #if DMLOPS_DECLARED < 0x5100
 typedef struct DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT AxisCount;
-    const UINT* Axes;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    UINT AxisCount; /* Number of axes. */
+    const UINT* Axes; /* The dimensions whose elements belong together. */
 } DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3899,10 +3899,10 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC), 32, 16);
 /* Returns 1 for the first of the largest elements along the axes and 0 for all others. */
 #if DMLOPS_DECLARED < 0x5100
 typedef struct DML_ACTIVATION_HARDMAX1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT AxisCount;
-    const UINT* Axes;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    UINT AxisCount; /* Number of axes. */
+    const UINT* Axes; /* The dimensions whose elements belong together. */
 } DML_ACTIVATION_HARDMAX1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3914,14 +3914,14 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC), 32, 16);
 /* Resizes the input along any of its dimensions, with pixel offsets and rounding of the caller's choice. */
 #if DMLOPS_DECLARED < 0x5100
 typedef struct DML_RESAMPLE2_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    DML_INTERPOLATION_MODE InterpolationMode;
-    DML_AXIS_DIRECTION RoundingDirection;
-    UINT DimensionCount;
-    const FLOAT* Scales;
-    const FLOAT* InputPixelOffsets;
-    const FLOAT* OutputPixelOffsets;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to resample. */
+    const DML_TENSOR_DESC* OutputTensor; /* The result, of any sizes; what lies past the scaled input repeats its edge. */
+    DML_INTERPOLATION_MODE InterpolationMode; /* The nearest element, or the weighted mean of the two nearest along each dimension. */
+    DML_AXIS_DIRECTION RoundingDirection; /* How NEAREST_NEIGHBOR rounds a coordinate between two elements: INCREASING up, DECREASING down. */
+    UINT DimensionCount; /* Number of dimensions of the tensors. */
+    const FLOAT* Scales; /* Factors of the sizes; they need not be the exact ratio of output to input. */
+    const FLOAT* InputPixelOffsets; /* Added to an input coordinate before scaling; 0.5 for the center of a pixel. */
+    const FLOAT* OutputPixelOffsets; /* Added to an output coordinate after scaling; -0.5 for the center of a pixel. */
 } DML_RESAMPLE2_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_RESAMPLE2_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3937,14 +3937,14 @@ DMLOPS_LAYOUT(sizeof(DML_RESAMPLE2_OPERATOR_DESC), 56, 32);
 /* Gradient of RESAMPLE2: gives every input element the gradients of the output elements it went into, weighted as they were. */
 #if DMLOPS_DECLARED < 0x5100
 typedef struct DML_RESAMPLE_GRAD1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputGradientTensor;
-    const DML_TENSOR_DESC* OutputGradientTensor;
-    DML_INTERPOLATION_MODE InterpolationMode;
-    DML_AXIS_DIRECTION RoundingDirection;
-    UINT DimensionCount;
-    const FLOAT* Scales;
-    const FLOAT* InputPixelOffsets;
-    const FLOAT* OutputPixelOffsets;
+    const DML_TENSOR_DESC* InputGradientTensor; /* The gradient with respect to the output of the forward pass. */
+    const DML_TENSOR_DESC* OutputGradientTensor; /* The gradient with respect to the input of the forward pass. */
+    DML_INTERPOLATION_MODE InterpolationMode; /* Whether the forward pass took the nearest element or interpolated linearly. */
+    DML_AXIS_DIRECTION RoundingDirection; /* Which way coordinates are rounded to the nearest element: up (INCREASING) or down (DECREASING). */
+    UINT DimensionCount; /* Number of dimensions of the tensors. */
+    const FLOAT* Scales; /* Factor from input to output coordinates of the forward pass in each dimension. */
+    const FLOAT* InputPixelOffsets; /* Added to input coordinates before scaling; 0.5 for pixel centers when interpolating linearly. */
+    const FLOAT* OutputPixelOffsets; /* Added to output coordinates after scaling; -0.5 for pixel centers. */
 } DML_RESAMPLE_GRAD1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputGradientTensor), 0, 0);
@@ -3960,12 +3960,12 @@ DMLOPS_LAYOUT(sizeof(DML_RESAMPLE_GRAD1_OPERATOR_DESC), 56, 32);
 /* Writes one value into a band of diagonals, or outside of it, and the input or 0 elsewhere. */
 #if DMLOPS_DECLARED < 0x5100
 typedef struct DML_DIAGONAL_MATRIX1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    DML_TENSOR_DATA_TYPE ValueDataType;
-    DML_SCALAR_UNION Value;
-    INT DiagonalFillBegin;
-    INT DiagonalFillEnd;
+    const DML_TENSOR_DESC* InputTensor; /* What is written where Value is not; 0 when absent. */
+    const DML_TENSOR_DESC* OutputTensor; /* The matrices, in the last two dimensions; they need not be square. */
+    DML_TENSOR_DATA_TYPE ValueDataType; /* Data type of Value. */
+    DML_SCALAR_UNION Value; /* The value to fill with. */
+    INT DiagonalFillBegin; /* First diagonal of the band, by its column in the first row; negative below the main diagonal. */
+    INT DiagonalFillEnd; /* The diagonal after the band; below DiagonalFillBegin, all but the diagonals from it up to there are filled. */
 } DML_DIAGONAL_MATRIX1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3979,24 +3979,24 @@ DMLOPS_LAYOUT(sizeof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC), 40, 32);
 /* Multi-head attention, which weighs values by how well queries match keys; keys and values can be appended to those of earlier calls. */
 #if DMLOPS_DECLARED < 0x6100
 typedef struct DML_MULTIHEAD_ATTENTION_OPERATOR_DESC {
-    const DML_TENSOR_DESC* QueryTensor;
-    const DML_TENSOR_DESC* KeyTensor;
-    const DML_TENSOR_DESC* ValueTensor;
-    const DML_TENSOR_DESC* StackedQueryKeyTensor;
-    const DML_TENSOR_DESC* StackedKeyValueTensor;
-    const DML_TENSOR_DESC* StackedQueryKeyValueTensor;
-    const DML_TENSOR_DESC* BiasTensor;
-    const DML_TENSOR_DESC* MaskTensor;
-    const DML_TENSOR_DESC* RelativePositionBiasTensor;
-    const DML_TENSOR_DESC* PastKeyTensor;
-    const DML_TENSOR_DESC* PastValueTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_TENSOR_DESC* OutputPresentKeyTensor;
-    const DML_TENSOR_DESC* OutputPresentValueTensor;
-    FLOAT Scale;
-    FLOAT MaskFilterValue;
-    UINT HeadCount;
-    DML_MULTIHEAD_ATTENTION_MASK_TYPE MaskType;
+    const DML_TENSOR_DESC* QueryTensor; /* The queries: batch, sequence, heads times head size. */
+    const DML_TENSOR_DESC* KeyTensor; /* The keys: batch, key sequence, heads times head size. */
+    const DML_TENSOR_DESC* ValueTensor; /* The values: batch, key sequence, heads times value head size. */
+    const DML_TENSOR_DESC* StackedQueryKeyTensor; /* Queries and keys in one: batch, sequence, head, 2, head size. */
+    const DML_TENSOR_DESC* StackedKeyValueTensor; /* Keys and values in one: batch, key sequence, head, 2, head size. */
+    const DML_TENSOR_DESC* StackedQueryKeyValueTensor; /* Queries, keys and values in one: batch, sequence, head, 3, head size. */
+    const DML_TENSOR_DESC* BiasTensor; /* What is added to queries, keys and values first, in this order in one row. */
+    const DML_TENSOR_DESC* MaskTensor; /* Which keys are used; MaskType says in what form. */
+    const DML_TENSOR_DESC* RelativePositionBiasTensor; /* What is added to the scores: batch, head, sequence, keys of all calls. */
+    const DML_TENSOR_DESC* PastKeyTensor; /* The keys of earlier calls: batch, head, past sequence, head size. */
+    const DML_TENSOR_DESC* PastValueTensor; /* The values of earlier calls: batch, head, past sequence, value head size. */
+    const DML_TENSOR_DESC* OutputTensor; /* The weighed values: batch, sequence, heads times value head size. */
+    const DML_TENSOR_DESC* OutputPresentKeyTensor; /* The keys of all calls, for the next one. */
+    const DML_TENSOR_DESC* OutputPresentValueTensor; /* The values of all calls, for the next one. */
+    FLOAT Scale; /* Factor of the scores; usually one over the root of the head size. */
+    FLOAT MaskFilterValue; /* What the scores of masked keys are set to, or have added; usually -10000. */
+    UINT HeadCount; /* Number of heads. */
+    DML_MULTIHEAD_ATTENTION_MASK_TYPE MaskType; /* What MaskTensor contains. */
 } DML_MULTIHEAD_ATTENTION_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 0, 0);
@@ -4022,15 +4022,15 @@ DMLOPS_LAYOUT(sizeof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC), 128, 72);
 /* Computes the Lp norm of the elements under a window that slides over the spatial dimensions and may skip elements. */
 #if DMLOPS_DECLARED < 0x6200
 typedef struct DML_LP_POOLING1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT DimensionCount;
-    const UINT* Strides;
-    const UINT* WindowSize;
-    const UINT* StartPadding;
-    const UINT* EndPadding;
-    const UINT* Dilations;
-    UINT P;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, then depth (in 5-D), height and width. */
+    const DML_TENSOR_DESC* OutputTensor; /* One norm for each window position. */
+    UINT DimensionCount; /* Number of spatial dimensions, 2 or 3. */
+    const UINT* Strides; /* Steps of the window, depth (in 3-D), height and width. */
+    const UINT* WindowSize; /* Sizes of the window, in the order of Strides. */
+    const UINT* StartPadding; /* Padding before the first element, in the order of Strides. */
+    const UINT* EndPadding; /* Padding after the last element, in the order of Strides. */
+    const UINT* Dilations; /* Distances between the elements that the window takes, in the order of Strides. */
+    UINT P; /* Order of the norm, most often 1 or 2. */
 } DML_LP_POOLING1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 0, 0);
@@ -4047,15 +4047,15 @@ DMLOPS_LAYOUT(sizeof(DML_LP_POOLING1_OPERATOR_DESC), 72, 36);
 /* Averages the elements under a window that slides over the spatial dimensions and may skip elements. */
 #if DMLOPS_DECLARED < 0x6200
 typedef struct DML_AVERAGE_POOLING1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT DimensionCount;
-    const UINT* Strides;
-    const UINT* WindowSize;
-    const UINT* StartPadding;
-    const UINT* EndPadding;
-    const UINT* Dilations;
-    int32_t IncludePadding;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, then depth (in 5-D), height and width. */
+    const DML_TENSOR_DESC* OutputTensor; /* One average for each window position. */
+    UINT DimensionCount; /* Number of spatial dimensions, 2 or 3. */
+    const UINT* Strides; /* Steps of the window, depth (in 3-D), height and width. */
+    const UINT* WindowSize; /* Sizes of the window, in the order of Strides. */
+    const UINT* StartPadding; /* Padding before the first element, in the order of Strides. */
+    const UINT* EndPadding; /* Padding after the last element, in the order of Strides. */
+    const UINT* Dilations; /* Distances between the elements that the window takes, in the order of Strides. */
+    int32_t IncludePadding; /* Whether padding elements are included in the divisor of the average. */
 } DML_AVERAGE_POOLING1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 0, 0);
@@ -4072,9 +4072,9 @@ DMLOPS_LAYOUT(sizeof(DML_AVERAGE_POOLING1_OPERATOR_DESC), 72, 36);
 /* Computes x times the sigmoid of SigmoidInputScale * x. */
 #if DMLOPS_DECLARED < 0x6200
 typedef struct DML_ACTIVATION_SWISH_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    FLOAT SigmoidInputScale;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    FLOAT SigmoidInputScale; /* Factor inside the sigmoid, usually 1.0. */
 } DML_ACTIVATION_SWISH_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_SWISH_OPERATOR_DESC, InputTensor), 0, 0);
@@ -4085,10 +4085,10 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_SWISH_OPERATOR_DESC), 24, 12);
 /* Computes x times Alpha * x + Beta, the latter limited to 0 and 1; Alpha is usually 1/6, Beta 0.5. */
 #if DMLOPS_DECLARED < 0x6200
 typedef struct DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    FLOAT Alpha;
-    FLOAT Beta;
+    const DML_TENSOR_DESC* InputTensor; /* The elements that the function is applied to. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    FLOAT Alpha; /* The first parameter of the function. */
+    FLOAT Beta; /* The second parameter of the function. */
 } DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, InputTensor), 0, 0);
@@ -4100,19 +4100,19 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC), 24, 16);
 /* Averages quantized elements under a sliding window as if they were dequantized first and the averages quantized again. */
 #if DMLOPS_DECLARED < 0x6200
 typedef struct DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* InputScaleTensor;
-    const DML_TENSOR_DESC* InputZeroPointTensor;
-    const DML_TENSOR_DESC* OutputScaleTensor;
-    const DML_TENSOR_DESC* OutputZeroPointTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT DimensionCount;
-    const UINT* Strides;
-    const UINT* WindowSize;
-    const UINT* StartPadding;
-    const UINT* EndPadding;
-    const UINT* Dilations;
-    int32_t IncludePadding;
+    const DML_TENSOR_DESC* InputTensor; /* Batches, channels, then depth (in 5-D), height and width. */
+    const DML_TENSOR_DESC* InputScaleTensor; /* The scale of the input, one value or one for each channel. */
+    const DML_TENSOR_DESC* InputZeroPointTensor; /* The zero point of the input, one value or one for each channel; 0 if absent. */
+    const DML_TENSOR_DESC* OutputScaleTensor; /* The scale to give to the output, one value or one for each channel. */
+    const DML_TENSOR_DESC* OutputZeroPointTensor; /* The zero point to give to the output, one value or one for each channel; 0 if absent. */
+    const DML_TENSOR_DESC* OutputTensor; /* One quantized average for each window position. */
+    UINT DimensionCount; /* Number of spatial dimensions, 2 or 3. */
+    const UINT* Strides; /* Steps of the window, depth (in 3-D), height and width. */
+    const UINT* WindowSize; /* Sizes of the window, in the order of Strides. */
+    const UINT* StartPadding; /* Padding before the first element, in the order of Strides. */
+    const UINT* EndPadding; /* Padding after the last element, in the order of Strides. */
+    const UINT* Dilations; /* Distances between the elements that the window takes, in the order of Strides. */
+    int32_t IncludePadding; /* Whether padding elements are included in the divisor of the average. */
 } DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 0, 0);
@@ -4133,14 +4133,14 @@ DMLOPS_LAYOUT(sizeof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC), 104, 5
 /* Multiplies integer matrices after subtracting their zero points, scales the products to floating point and adds a bias. */
 #if DMLOPS_DECLARED < 0x6200
 typedef struct DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC {
-    const DML_TENSOR_DESC* ATensor;
-    const DML_TENSOR_DESC* AScaleTensor;
-    const DML_TENSOR_DESC* AZeroPointTensor;
-    const DML_TENSOR_DESC* BTensor;
-    const DML_TENSOR_DESC* BScaleTensor;
-    const DML_TENSOR_DESC* BZeroPointTensor;
-    const DML_TENSOR_DESC* BiasTensor;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* ATensor; /* The left matrices, M x K. */
+    const DML_TENSOR_DESC* AScaleTensor; /* The factor of A, one value or one for each row. */
+    const DML_TENSOR_DESC* AZeroPointTensor; /* What to subtract from A, one value or one for each row; 0 if absent. */
+    const DML_TENSOR_DESC* BTensor; /* The right matrices, K x N. */
+    const DML_TENSOR_DESC* BScaleTensor; /* The factor of B, one value or one for each column. */
+    const DML_TENSOR_DESC* BZeroPointTensor; /* What to subtract from B, one value or one for each column; 0 if absent. */
+    const DML_TENSOR_DESC* BiasTensor; /* What to add to the products, M x N; 0 if absent. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, M x N. */
 } DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 0, 0);
@@ -4156,16 +4156,16 @@ DMLOPS_LAYOUT(sizeof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC), 64, 32
 /* Normalizes the input by its own mean, its variance or both along axes of choice, then scales and shifts it. */
 #if DMLOPS_DECLARED < 0x6300
 typedef struct DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* ScaleTensor;
-    const DML_TENSOR_DESC* BiasTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT AxisCount;
-    const UINT* Axes;
-    int32_t UseMean;
-    int32_t UseVariance;
-    FLOAT Epsilon;
-    const DML_OPERATOR_DESC* FusedActivation;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to normalize. */
+    const DML_TENSOR_DESC* ScaleTensor; /* Factors of the normalized elements; 1 if absent. */
+    const DML_TENSOR_DESC* BiasTensor; /* What is added to the scaled elements; 0 if absent. */
+    const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
+    UINT AxisCount; /* Number of axes. */
+    const UINT* Axes; /* The dimensions along which mean and variance are taken. */
+    int32_t UseMean; /* Whether the mean is subtracted; otherwise it is 0, in the variance too. */
+    int32_t UseVariance; /* Whether the elements are divided by the root of the variance. */
+    FLOAT Epsilon; /* Small number added to the variance to keep it from being 0; 0.00001 is usual. */
+    const DML_OPERATOR_DESC* FusedActivation; /* An activation to apply to the result. */
 } DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, InputTensor), 0, 0);
@@ -4183,26 +4183,26 @@ DMLOPS_LAYOUT(sizeof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC), 72, 40);
 /* Multi-head attention in which several query heads can share a key and value head; keys and values can be appended to those of earlier calls. */
 #if DMLOPS_DECLARED < 0x6300
 typedef struct DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* QueryTensor;
-    const DML_TENSOR_DESC* KeyTensor;
-    const DML_TENSOR_DESC* ValueTensor;
-    const DML_TENSOR_DESC* StackedQueryKeyTensor;
-    const DML_TENSOR_DESC* StackedKeyValueTensor;
-    const DML_TENSOR_DESC* StackedQueryKeyValueTensor;
-    const DML_TENSOR_DESC* BiasTensor;
-    const DML_TENSOR_DESC* MaskTensor;
-    const DML_TENSOR_DESC* RelativePositionBiasTensor;
-    const DML_TENSOR_DESC* PastKeyTensor;
-    const DML_TENSOR_DESC* PastValueTensor;
-    const DML_TENSOR_DESC* PastSequenceLengthsTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    const DML_TENSOR_DESC* OutputPresentKeyTensor;
-    const DML_TENSOR_DESC* OutputPresentValueTensor;
-    FLOAT Scale;
-    FLOAT MaskFilterValue;
-    UINT QueryHeadCount;
-    UINT KeyValueHeadCount;
-    DML_MULTIHEAD_ATTENTION_MASK_TYPE MaskType;
+    const DML_TENSOR_DESC* QueryTensor; /* The queries: batch, sequence, heads times head size. */
+    const DML_TENSOR_DESC* KeyTensor; /* The keys: batch, key sequence, heads times head size. */
+    const DML_TENSOR_DESC* ValueTensor; /* The values: batch, key sequence, heads times value head size. */
+    const DML_TENSOR_DESC* StackedQueryKeyTensor; /* Queries and keys in one: batch, sequence, head, 2, head size. */
+    const DML_TENSOR_DESC* StackedKeyValueTensor; /* Keys and values in one: batch, key sequence, head, 2, head size. */
+    const DML_TENSOR_DESC* StackedQueryKeyValueTensor; /* Queries, keys and values in one: batch, sequence, head, 3, head size. */
+    const DML_TENSOR_DESC* BiasTensor; /* What is added to queries, keys and values first, in this order in one row. */
+    const DML_TENSOR_DESC* MaskTensor; /* Which keys are used; MaskType says in what form. */
+    const DML_TENSOR_DESC* RelativePositionBiasTensor; /* What is added to the scores: batch, head, sequence, keys of all calls. */
+    const DML_TENSOR_DESC* PastKeyTensor; /* The keys of earlier calls: batch, head, past sequence, head size. */
+    const DML_TENSOR_DESC* PastValueTensor; /* The values of earlier calls: batch, head, past sequence, value head size. */
+    const DML_TENSOR_DESC* PastSequenceLengthsTensor; /* Number of keys of earlier calls in each batch. */
+    const DML_TENSOR_DESC* OutputTensor; /* The weighed values: batch, sequence, heads times value head size. */
+    const DML_TENSOR_DESC* OutputPresentKeyTensor; /* The keys of all calls, for the next one. */
+    const DML_TENSOR_DESC* OutputPresentValueTensor; /* The values of all calls, for the next one. */
+    FLOAT Scale; /* Factor of the scores; usually one over the root of the head size. */
+    FLOAT MaskFilterValue; /* What the scores of masked keys are set to, or have added; usually -10000. */
+    UINT QueryHeadCount; /* Number of heads of the queries. */
+    UINT KeyValueHeadCount; /* Number of heads of keys and values; each serves the same number of query heads. */
+    DML_MULTIHEAD_ATTENTION_MASK_TYPE MaskType; /* What MaskTensor contains. */
 } DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 0, 0);
@@ -4230,11 +4230,11 @@ DMLOPS_LAYOUT(sizeof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC), 144, 80);
 /* Divides by a scale, rounds and adds a zero point, element by element, with one scale for each block of elements. */
 #if DMLOPS_DECLARED < 0x6300
 typedef struct DML_QUANTIZE_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    DML_QUANTIZATION_TYPE QuantizationType;
-    UINT QuantizationTensorCount;
-    const DML_TENSOR_DESC* QuantizationTensors;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The values to quantize. */
+    DML_QUANTIZATION_TYPE QuantizationType; /* Whether there is a scale alone, or a zero point too. */
+    UINT QuantizationTensorCount; /* 1 for a scale, 2 for a scale and a zero point. */
+    const DML_TENSOR_DESC* QuantizationTensors; /* The scales, then the zero points, one for each block of the input. */
+    const DML_TENSOR_DESC* OutputTensor; /* The quantized values, clamped to the range of their type. */
 } DML_QUANTIZE_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_QUANTIZE_OPERATOR_DESC, InputTensor), 0, 0);
@@ -4247,11 +4247,11 @@ DMLOPS_LAYOUT(sizeof(DML_QUANTIZE_OPERATOR_DESC), 32, 20);
 /* Subtracts a zero point and multiplies by a scale, element by element, with one scale for each block of elements. */
 #if DMLOPS_DECLARED < 0x6300
 typedef struct DML_DEQUANTIZE_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    DML_QUANTIZATION_TYPE QuantizationType;
-    UINT QuantizationTensorCount;
-    const DML_TENSOR_DESC* QuantizationTensors;
-    const DML_TENSOR_DESC* OutputTensor;
+    const DML_TENSOR_DESC* InputTensor; /* The quantized values. */
+    DML_QUANTIZATION_TYPE QuantizationType; /* Whether there is a scale alone, or a zero point too. */
+    UINT QuantizationTensorCount; /* 1 for a scale, 2 for a scale and a zero point. */
+    const DML_TENSOR_DESC* QuantizationTensors; /* The scales, then the zero points, one for each block of the input. */
+    const DML_TENSOR_DESC* OutputTensor; /* The values that the input represents. */
 } DML_DEQUANTIZE_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_DEQUANTIZE_OPERATOR_DESC, InputTensor), 0, 0);
@@ -4264,15 +4264,15 @@ DMLOPS_LAYOUT(sizeof(DML_DEQUANTIZE_OPERATOR_DESC), 32, 20);
 /* Resizes the input along any of its dimensions, with offsets, rounding and antialiasing of the caller's choice. */
 #if DMLOPS_DECLARED < 0x6400
 typedef struct DML_RESAMPLE3_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    DML_INTERPOLATION_MODE InterpolationMode;
-    DML_AXIS_DIRECTION RoundingDirection;
-    UINT DimensionCount;
-    const FLOAT* Scales;
-    const FLOAT* InputPixelOffsets;
-    const FLOAT* OutputPixelOffsets;
-    int32_t Antialiased;
+    const DML_TENSOR_DESC* InputTensor; /* The elements to resample. */
+    const DML_TENSOR_DESC* OutputTensor; /* The result, of any sizes; what lies past the scaled input repeats its edge. */
+    DML_INTERPOLATION_MODE InterpolationMode; /* The nearest element, or the weighted mean of the two nearest along each dimension. */
+    DML_AXIS_DIRECTION RoundingDirection; /* How NEAREST_NEIGHBOR rounds a coordinate between two elements: INCREASING up, DECREASING down. */
+    UINT DimensionCount; /* Number of dimensions of the tensors. */
+    const FLOAT* Scales; /* Factors of the sizes; they need not be the exact ratio of output to input. */
+    const FLOAT* InputPixelOffsets; /* Added to an input coordinate before scaling; 0.5 for the center of a pixel. */
+    const FLOAT* OutputPixelOffsets; /* Added to an output coordinate after scaling; -0.5 for the center of a pixel. */
+    int32_t Antialiased; /* Whether LINEAR takes in more input elements where it scales down, so that none is passed over. */
 } DML_RESAMPLE3_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_RESAMPLE3_OPERATOR_DESC, InputTensor), 0, 0);
@@ -4289,14 +4289,14 @@ DMLOPS_LAYOUT(sizeof(DML_RESAMPLE3_OPERATOR_DESC), 64, 36);
 /* Puts columns back to the positions of a sliding window and adds up where windows overlap. */
 #if DMLOPS_DECLARED < 0x6400
 typedef struct DML_FOLD_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT DimensionCount;
-    const UINT* WindowSizes;
-    const UINT* Strides;
-    const UINT* Dilations;
-    const UINT* StartPadding;
-    const UINT* EndPadding;
+    const DML_TENSOR_DESC* InputTensor; /* The columns: batches, the elements of a window in all channels, and the windows. */
+    const DML_TENSOR_DESC* OutputTensor; /* The image: batches, channels and the spatial dimensions. */
+    UINT DimensionCount; /* Number of spatial dimensions. */
+    const UINT* WindowSizes; /* For each spatial dimension, how many elements a window takes. */
+    const UINT* Strides; /* For each spatial dimension, the distance from one window to the next. */
+    const UINT* Dilations; /* For each spatial dimension, the distance between neighbors within a window. */
+    const UINT* StartPadding; /* For each spatial dimension, how far windows begin before the image. */
+    const UINT* EndPadding; /* For each spatial dimension, how far windows reach past the image. */
 } DML_FOLD_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_FOLD_OPERATOR_DESC, InputTensor), 0, 0);
@@ -4312,14 +4312,14 @@ DMLOPS_LAYOUT(sizeof(DML_FOLD_OPERATOR_DESC), 64, 32);
 /* Copies every position of a sliding window into its own column. */
 #if DMLOPS_DECLARED < 0x6400
 typedef struct DML_UNFOLD_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor;
-    const DML_TENSOR_DESC* OutputTensor;
-    UINT DimensionCount;
-    const UINT* WindowSizes;
-    const UINT* Strides;
-    const UINT* Dilations;
-    const UINT* StartPadding;
-    const UINT* EndPadding;
+    const DML_TENSOR_DESC* InputTensor; /* The image: batches, channels and the spatial dimensions. */
+    const DML_TENSOR_DESC* OutputTensor; /* The columns: batches, the elements of a window in all channels, and the windows. */
+    UINT DimensionCount; /* Number of spatial dimensions. */
+    const UINT* WindowSizes; /* For each spatial dimension, how many elements a window takes. */
+    const UINT* Strides; /* For each spatial dimension, the distance from one window to the next. */
+    const UINT* Dilations; /* For each spatial dimension, the distance between neighbors within a window. */
+    const UINT* StartPadding; /* For each spatial dimension, how many zeros come before the image. */
+    const UINT* EndPadding; /* For each spatial dimension, how many zeros come after the image. */
 } DML_UNFOLD_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_UNFOLD_OPERATOR_DESC, InputTensor), 0, 0);
@@ -4637,25 +4637,25 @@ typedef struct dmlops_dispatch {
 
 /* Why there is no plan. */
 typedef enum dmlops_reason {
-    DMLOPS_REASON_NONE = 0,
-    DMLOPS_REASON_INVALID = 1,
-    DMLOPS_REASON_NO_SHADER = 2,
-    DMLOPS_REASON_TOO_LARGE = 3,
-    DMLOPS_REASON_BEYOND = 4,
-    DMLOPS_REASON_MANY_THREADS = 5,
-    DMLOPS_REASON_MANY_DISPATCHES = 6,
-    DMLOPS_REASON_LARGE_SETS = 7,
-    DMLOPS_REASON_LARGE_SCRATCH = 8,
-    DMLOPS_REASON_LARGE_NUMBER = 9,
-    DMLOPS_REASON_LONG_LIST = 10,
-    DMLOPS_REASON_RANKS = 11,
-    DMLOPS_REASON_INDICES = 12,
-    DMLOPS_REASON_ACTIVATION = 13,
-    DMLOPS_REASON_ROOM = 14,
-    DMLOPS_REASON_MANY_ELEMENTS = 15,
-    DMLOPS_REASON_LACKS_16_BIT = 17,
-    DMLOPS_REASON_LACKS_64_BIT = 18,
-    DMLOPS_REASON_LACKS_DOUBLES = 19
+    DMLOPS_REASON_NONE = 0, /* there is a plan */
+    DMLOPS_REASON_INVALID = 1, /* the operator is not valid at the newest feature level */
+    DMLOPS_REASON_NO_SHADER = 2, /* the operator has no shader yet */
+    DMLOPS_REASON_TOO_LARGE = 3, /* a tensor spans n elements; shaders address fewer than 2**32, and fewer than 2**31 along a dimension */
+    DMLOPS_REASON_BEYOND = 4, /* the operator would reach element n of a tensor, beyond its end */
+    DMLOPS_REASON_MANY_THREADS = 5, /* a dispatch of the operator would count to n; shaders count in 32 bits */
+    DMLOPS_REASON_MANY_DISPATCHES = 6, /* the operator needs n dispatches; plans have no more than 2**18 */
+    DMLOPS_REASON_LARGE_SETS = 7, /* sets of n elements are reduced; shaders count below 2**31 */
+    DMLOPS_REASON_LARGE_SCRATCH = 8, /* the operator needs n bytes of scratch, more than its shader can address */
+    DMLOPS_REASON_LARGE_NUMBER = 9, /* n is beyond the 31 bits in which shaders count */
+    DMLOPS_REASON_LONG_LIST = 10, /* a list of n numbers; shaders take 8 */
+    DMLOPS_REASON_RANKS = 11, /* the operator has tensors of different dimension counts */
+    DMLOPS_REASON_INDICES = 12, /* the operator moves elements in a way that its shader cannot follow */
+    DMLOPS_REASON_ACTIVATION = 13, /* the operator with an activation fused has no shader yet */
+    DMLOPS_REASON_ROOM = 14, /* the operator needs a larger plan than there is room for */
+    DMLOPS_REASON_MANY_ELEMENTS = 15, /* the operator computes a tensor of n elements; shaders count to 2**31 */
+    DMLOPS_REASON_LACKS_16_BIT = 17, /* the operator needs 16-bit types for these data types; the device lacks them */
+    DMLOPS_REASON_LACKS_64_BIT = 18, /* the operator needs 64-bit integers in shaders; the device lacks them */
+    DMLOPS_REASON_LACKS_DOUBLES = 19 /* the operator needs doubles for these data types; the device lacks them */
 } dmlops_reason;
 
 /* Optional device capabilities, as bits. Plans that use them are faster but require more of the compiler; see

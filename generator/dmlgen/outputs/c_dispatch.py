@@ -116,10 +116,11 @@ class OperatorPart:
 
 @dataclass(frozen=True)
 class ReasonView:
-    """A reason why there is no plan: its name, number, and the format and arguments of its text."""
+    """A reason why there is no plan: its name, number, meaning, and the format and arguments of its text."""
 
     name: str
     value: int
+    meaning: str
     format: str
     arguments: tuple[str, ...]
 
@@ -207,7 +208,10 @@ def _reasons(plans: Plans) -> Iterator[ReasonView]:
             field, brace, rest = part.partition("}")
             format_ += conversions[field] + rest if brace else part
             given += [arguments[field]] if brace else []
-        yield ReasonView(name, value, format_, tuple(given))
+        meaning = plans.reasons.texts[name].format(
+            operator="the operator", member="a tensor", activation="an activation", number="n"
+        )
+        yield ReasonView(name, value, meaning, format_, tuple(given))
 
 
 def _defines(shader: ShaderView) -> int:

@@ -25,6 +25,7 @@ class FieldView:
     type: str
     length: int | None
     offsets: tuple[int, ...]
+    summary: Text
     alone: str = ""
 
 
@@ -92,6 +93,7 @@ def struct_view(registry: Registry, struct: Struct | Operator) -> StructView:
                 c_type(registry, member),
                 member.length,
                 tuple(one.offsets[i] for one in layouts),
+                member.summary,
                 _alone(registry, member),
             )
             for i, member in enumerate(struct.members)
