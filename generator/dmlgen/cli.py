@@ -256,15 +256,15 @@ def _schema(options: argparse.Namespace) -> int:
 
 
 def _lint(options: argparse.Namespace) -> int:
+    from dmlgen.generate import registry_of
     from dmlgen.lint import lint, list_identifiers
-    from dmlgen.resolve import load_registry
 
     if options.fix or options.retire:
-        registry, path = load_registry(options.specs), options.specs / "identifiers.yaml"
+        registry, path = registry_of(options.specs), options.specs / "identifiers.yaml"
         list_identifiers(registry, path, options.retire)
     findings: list[Finding] = []
     try:
-        findings = lint(load_registry(options.specs))
+        findings = lint(registry_of(options.specs))
     except SpecError as error:
         findings = list(error.findings)
     _report(findings, options.format, sys.stdout)
@@ -272,10 +272,10 @@ def _lint(options: argparse.Namespace) -> int:
 
 
 def _new(options: argparse.Namespace) -> int:
+    from dmlgen.generate import registry_of
     from dmlgen.new import new_operator
-    from dmlgen.resolve import load_registry
 
-    registry = load_registry(options.specs)
+    registry = registry_of(options.specs)
     given = options.operator, options.family, options.like, options.header
     path, why = new_operator(registry, options.specs, *given)
     print(f"{path} ({why}); `dmlgen lint` lists what is still missing")
@@ -283,10 +283,10 @@ def _new(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    from dmlgen.resolve import load_registry
+    from dmlgen.generate import registry_of
     from dmlgen.show import describe
 
-    registry = load_registry(options.specs)
+    registry = registry_of(options.specs)
     name = operator_name(options.operator)
     if name not in registry.operator:
         print(f"dmlgen: {unknown_operator(name, registry.operator)}", file=sys.stderr)
@@ -298,14 +298,14 @@ def _show(options: argparse.Namespace) -> int:
 def _audit(options: argparse.Namespace) -> int:
     from dmlaudit import audit, is_clean
     from dmlaudit.report import render as report
-    from dmlgen.resolve import load_registry
+    from dmlgen.generate import registry_of
 
     if missing := [page for page in options.pages if not page.is_file()]:
         _report(
             [Finding(Position(missing[0].as_posix()), "missing", "there is no such file")], "text", sys.stderr
         )
         return 2
-    results = audit(load_registry(options.specs), options.pages)
+    results = audit(registry_of(options.specs), options.pages)
     sys.stdout.write(report(results, options.format))
     return 0 if is_clean(results) else 1
 

@@ -38,7 +38,7 @@ def generate(specs: Path, out: Path, check: bool, schedules: bool = True) -> int
     progress = Progress()
     cache = Cache(cache_folder())
     inputs = digests(specs) | {"schedules": str(schedules)}
-    memory = Memory(cache, inputs["generator"], str(specs.resolve()))
+    memory = _memory(cache, specs, inputs)
     last = _LastRun.of(cache, out)
     if last.inputs == inputs and writer.is_unchanged(out, last.files):
         print(_matching(len(last.files) - 1, specs, progress))
@@ -64,6 +64,21 @@ def generate(specs: Path, out: Path, check: bool, schedules: bool = True) -> int
     else:
         print(_matching(len(outputs), specs, progress))
     return 0
+
+
+def _memory(cache: Cache, specs: Path, inputs: Mapping[str, str]) -> Memory:
+    return Memory(cache, inputs["generator"], str(specs.resolve()))
+
+
+def registry_of(specs: Path, memory: Memory | None = None) -> Registry:
+    """The registry, with what earlier runs resolved of it. Raises SpecError."""
+    from dmlgen.resolve import load_registry
+
+    gc.disable()  # a registry lives until the end of the process
+    registry = load_registry(specs, memory or _memory(Cache(cache_folder()), specs, digests(specs)))
+    gc.freeze()
+    gc.enable()
+    return registry
 
 
 def document(specs: Path, out: Path) -> int:
@@ -223,13 +238,9 @@ def _outputs(
 def _checked(specs: Path, progress: Progress, memory: Memory | None = None) -> Registry | None:
     """The registry; None if the specs have errors, which are then printed."""
     from dmlgen.lint import lint
-    from dmlgen.resolve import load_registry
 
     progress.say("reading the specs")
-    gc.disable()  # a registry lives until the end of the process
-    registry = load_registry(specs, memory)
-    gc.freeze()
-    gc.enable()
+    registry = registry_of(specs, memory)
     findings = lint(registry)
     if any(finding.severity == "error" for finding in findings):
         sys.stderr.write(render(findings, "text"))
