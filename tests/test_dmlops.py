@@ -29,7 +29,6 @@ from dmlops import (
     TensorFlags,
 )
 from dmlops.enums import feature_level
-from dmlops.tensor_rules import check_structure, check_values, is_sound
 
 FLOAT32, UINT32 = TensorDataType.FLOAT32, TensorDataType.UINT32
 NEWEST = max(FeatureLevel)
@@ -338,21 +337,6 @@ def test_import_loads_no_operator_and_no_numpy() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
-
-
-@settings(max_examples=400, deadline=None)
-@given(TENSORS.filter(lambda tensor: tensor is not None), st.booleans())
-def test_the_quick_test_agrees_with_the_rules_one_by_one(tensor: TensorDesc, is_input: bool) -> None:
-    integers = [*tensor.Sizes, *(tensor.Strides or ()), tensor.GuaranteedBaseOffsetAlignment]
-    fits = (
-        all(0 <= number < 1 << 32 for number in integers)
-        and 0 <= (tensor.TotalTensorSizeInBytes or 0) < 1 << 64
-    )
-    violations: list[Any] = []
-    check_structure(tensor, "T", is_input, violations)
-    if fits and not violations:
-        check_values(tensor, "T", is_input, violations)
-    assert is_sound(tensor, is_input) == (fits and not violations)
 
 
 def public(value: object) -> Iterator[tuple[str, object]]:

@@ -25,15 +25,14 @@ def _words(text: str) -> frozenset[str]:
 # with the modules.
 PYTHON_NAMES = _words(
     """
-    above absolute accepted acos acosh activated activation_parameter activation_type align annotations
-    as_float asin asinh atan atan2 atanh below bit_count bit_not both case ceil check_structure
-    check_values cls computation convert cos cosh dataclass desc difference divide divide_exactly either
-    element entry enums erf every exp expm1 feature_level final floor fused_advice fused_violations
-    given greatest hint infer inferred inferred_if_given is_infinity is_nan is_sound judgement larger
-    least load log log1p made maximum mean minimum modulus_floor modulus_truncate name_of new one opened
-    opposite own_advice part path power_of_two prod quantize quotient remainder replace replaced
-    round_away round_even saturate scaled self settle sign sin single sinh some sound sqrt structs tan
-    tanh tensor tensor_at trunc uniforms valid validate violations well_typed where wrap
+    above absolute acos acosh activated activation_parameter activation_type align annotations as_float
+    asin asinh atan atan2 atanh below bit_count bit_not both case ceil check_structure check_values cls
+    computation convert cos cosh created dataclass desc difference divide divide_exactly either element
+    entry enums erf every exp expm1 final floor given greatest hint in_any_case inferred
+    inferred_if_given is_infinity is_nan larger least load log log1p maximum mean minimum
+    modulus_floor modulus_truncate name_of opposite part path power_of_two prod quantize quotient
+    remainder replace replaced report round_away round_even saturate scaled self sign sin single sinh
+    some sqrt structs tables tan tanh tensor tensor_at trunc uniforms violations where wrap
     """
 )
 # Classes in an operator's module, where its members are parameters with exactly their own names.

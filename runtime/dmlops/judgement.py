@@ -1,7 +1,4 @@
-"""The rules that apply to every operator, checked against its tables and members.
-
-Operators test a description quickly and come here only if something is wrong, to find out what.
-"""
+"""Validation: the rules on every operator, and the order in which they and its own are checked."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from .description import Description, Tables
 from .enums import ENUMS, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
@@ -18,45 +15,37 @@ from .member import Member
 from .registry import GENERAL_RULES, INTEGERS, NEGATIVE_HINT, RANK_HINT, STRUCTS
 from .tensor import TensorDesc
 from .tensor_rules import READS, check_structure, check_values
+from .value import READABLE, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, set_state
 from .violation import Violation, filled
-
-Accepted = dict[LevelLike, tuple[frozenset[int], ...]]
 
 _INDEX, _LAST_INDEX = re.compile(r"\[\d+\]"), re.compile(r"\[\d+\]$")
 _MOST_LISTED, _FIRST_LISTED = 8, 6  # as in dmlops.h
 _FIELDS = frozenset(field.name for field in STRUCTS["DML_BUFFER_TENSOR_DESC"])
 
 
-def accepted_by_level(support: Tables) -> Accepted:
-    """For each level, and for its name: the dimension counts and data types of every tensor in turn."""
-    accepted: Accepted = {}
-    for level, table in support.items():
-        sets = [frozenset(one) for row in table.values() for one in (row.ranks, row.types)]
-        accepted[level] = accepted[str(level)] = tuple(sets)
-    return accepted
+def validate(desc: Description, level: LevelLike) -> list[Violation]:
+    """The rules that a description breaks at a feature level; ValueError if the level does not exist.
 
-
-def accepted_in_case(desc: Description) -> Accepted:
-    """The same, if it depends on the description's members."""
-    key = desc.OPERATOR, () if desc._state else desc.case()
-    if key not in _accepted:
-        _accepted[key] = accepted_by_level(desc.support())
-    return _accepted[key]
-
-
-_accepted: dict[tuple[str, tuple[bool, ...]], Accepted] = {}
-
-
-def before(desc: Description, level: LevelLike) -> list[Violation]:
-    """The violation for a level before the operator's first; ValueError if the level does not exist.
-
-    A level given as a number with a point is judged by its name.
+    The first stage that finds something is the last.
     """
-    known = feature_level(level)
-    if known >= desc.SINCE:
-        return desc.validate(known)
-    values = {"operator": desc.OPERATOR, "since": desc.SINCE, "level": known}
-    return [_violation("since", "Type", values)]
+    level = feature_level(level)
+    if level < desc.SINCE:
+        shown = {"operator": desc.OPERATOR, "since": desc.SINCE, "level": level}
+        return [_violation("since", "Type", shown)]
+    violations = [] if desc._state & READABLE else structure(desc, level)
+    if violations:
+        return violations
+    given, support = tensors(desc), desc.support()
+    dimension_counts(given, support, level, violations)
+    desc.check_counts(level, violations)
+    if not violations:
+        desc.check_arrays(level, violations)
+    if not violations:
+        values(given, support, level, violations)
+        desc.check_values(level, violations)
+    if violations:
+        return reliable(desc, violations)
+    return fused(desc, level) if desc.FUSABLE else violations
 
 
 def wrong_types(desc: Description) -> list[Violation]:
@@ -68,16 +57,26 @@ def wrong_types(desc: Description) -> list[Violation]:
     return violations
 
 
-def structure(desc: Description, level: LevelLike) -> list[Violation]:
-    """Absent members, values that do not fit their type, and tensors that cannot be read."""
-    if desc._state:
+def structure(desc: Description, level: FeatureLevel) -> list[Violation]:
+    """Absent members, values that do not fit their type, and tensors that cannot be read.
+
+    A description is immutable, so it remembers that nothing of this is wrong, whatever the level.
+    """
+    if desc._state & WRONG_TYPE:
         return wrong_types(desc)
     violations = list(_members(desc, desc.MEMBERS))
-    for path, activation in _activations(desc):
+    activations = list(_activations(desc))
+    for path, activation in activations:
         violations += _activation(desc, path, activation, level)
     for path, member, tensor in tensors(desc):
-        check_structure(tensor, path, member.role == "input", violations)
+        if not tensor._state & _SOUND[member.role]:
+            check_structure(tensor, path, member.role == "input", violations)
+    if not violations and not activations:
+        set_state(desc, desc._state | READABLE)
     return reliable(desc, violations)
+
+
+_SOUND = {"input": SOUND_INPUT, "output": SOUND_OUTPUT}
 
 
 def _members(desc: Description, members: Sequence[Member], path: str = "") -> Iterator[Violation]:
@@ -87,9 +86,11 @@ def _members(desc: Description, members: Sequence[Member], path: str = "") -> It
             where = f"{path}{member.name}"
             yield _violation("required", where, {"member": where, "operator": desc.OPERATOR})
     for member in members:
-        yield from _values_fit(desc, member, f"{path}{member.name}")
+        if getattr(desc, member.name) is not None:
+            yield from _values_fit(desc, member, path)
     for member in members:
-        yield from _array_length(desc, member, path)
+        if member.count:
+            yield from _array_length(desc, member, path)
 
 
 def why_invalid(inferred: Description) -> list[Violation]:
@@ -142,44 +143,49 @@ def _read_path(member: str) -> str:
     return f"{owner}.{field}" if field in _FIELDS else owner
 
 
-def dimension_counts(desc: Description, level: LevelLike, violations: list[Violation]) -> None:
+def dimension_counts(given: Given, support: Tables, level: FeatureLevel, violations: list[Violation]) -> None:
     """Dimension counts that the level's support table does not list."""
-    level, support = feature_level(level), desc.support()
+    table = support[level]
     refused: set[int] = set()  # one mistake often affects all tensors, and is reported once
-    for path, member, tensor in tensors(desc):
-        accepted = {one: table[member.name].ranks for one, table in support.items()}
-        value = tensor.DimensionCount
-        if value not in accepted[level] and value not in refused:
+    for path, member, tensor in given:
+        value, choices = len(tensor.Sizes), table[member.name].ranks
+        if value not in choices and value not in refused:
             refused.add(value)
             path = f"{path}.DimensionCount"
-            shown = {"member": path, "value": value, "level": level, "choices": ranks_text(accepted[level])}
+            shown = {"member": path, "value": value, "level": level, "choices": ranks_text(choices)}
+            accepted = {one: rows[member.name].ranks for one, rows in support.items()}
             violations.append(_unsupported("dimension-count", shown, accepted))
 
 
-def values(desc: Description, level: LevelLike, violations: list[Violation]) -> None:
-    """Data types that the level's support table does not list, and the rules on the values in tensors."""
-    level, support = feature_level(level), desc.support()
-    for path, member, tensor in tensors(desc):
-        accepted = {one: table[member.name].types for one, table in support.items()}
-        if tensor.DataType not in accepted[level]:
-            choices = _listed([one.name for one in accepted[level]])
-            shown = {
-                "member": f"{path}.DataType",
-                "value": tensor.DataType,
-                "level": level,
-                "choices": choices,
-            }
+def values(given: Given, support: Tables, level: FeatureLevel, violations: list[Violation]) -> None:
+    """Data types that the level's support table does not list, and the rules on the values in tensors.
+
+    A tensor is immutable, so it remembers that it breaks no rule on tensors, as an input or as an output.
+    """
+    table = support[level]
+    for path, member, tensor in given:
+        value, types = tensor.DataType, table[member.name].types
+        if value not in types:
+            choices = _listed([one.name for one in types])
+            shown = {"member": f"{path}.DataType", "value": value, "level": level, "choices": choices}
+            accepted = {one: rows[member.name].types for one, rows in support.items()}
             violations.append(_unsupported("data-type", shown, accepted))
-        check_values(tensor, path, member.role == "input", violations)
+        sound = _SOUND[member.role]
+        if not tensor._state & sound:
+            before = len(violations)
+            check_values(tensor, path, member.role == "input", violations)
+            if len(violations) == before:
+                set_state(tensor, tensor._state | sound)
 
 
-def fused(desc: Description, level: LevelLike) -> list[Violation]:
+def fused(desc: Description, level: FeatureLevel) -> list[Violation]:
     """The rules of its own that a fused activation breaks, in a description that is valid without it."""
-    return [
-        violation
-        for path, activation in _activations(desc)
-        for violation in _inside(path, _applied(activation, desc).fused_violations(level))
-    ]
+    found: list[Violation] = []
+    for path, activation in _activations(desc):
+        violations: list[Violation] = []
+        _applied(activation, desc).check_fused(level, violations)
+        found += _inside(path, violations)
+    return found
 
 
 def _applied(activation: Any, desc: Description) -> Description:
@@ -192,20 +198,39 @@ def _applied(activation: Any, desc: Description) -> Description:
 
 def advice(desc: Description, level: LevelLike) -> list[Violation]:
     """The advice that a valid description draws: its own, then that of its fused activations."""
+    level = feature_level(level)
     if desc.validate(level):
         return []
     found = reliable(desc, desc.own_advice(level))
     for path, activation in _activations(desc):
-        found += _inside(path, _applied(activation, desc).fused_advice(level))
+        violations: list[Violation] = []
+        _applied(activation, desc).advise_fused(level, violations)
+        found += _inside(path, violations)
     return found
 
 
-def tensors(desc: Description) -> Iterator[tuple[str, Member, TensorDesc]]:
+Given: TypeAlias = list[tuple[str, Member, TensorDesc]]
+
+
+def tensors(desc: Description) -> Given:
     """The tensors that are given, with their paths, in struct order."""
-    for member in desc.MEMBERS:
-        if member.type == "tensor":
-            for path, tensor in _entries(desc, member):
-                yield path, member, tensor
+    found: Given = []
+    for member in desc.TENSORS:
+        value = getattr(desc, member.name)
+        if value is not None and not member.count:
+            found.append((member.name, member, value))
+        elif value is not None:
+            found += ((f"{member.name}[{position}]", member, one) for position, one in enumerate(value))
+    return found
+
+
+def tensor_violations(tensor: TensorDesc, path: str, is_input: bool) -> list[Violation]:
+    """What is wrong with a tensor on its own, whose members have the right types."""
+    violations = _fields_fit(tensor, path)
+    for check in () if violations else (check_structure, check_values):
+        if not violations:
+            check(tensor, path, is_input, violations)
+    return violations
 
 
 def holds(typed_by: TensorDesc | int | None, value: float) -> bool:
@@ -236,36 +261,48 @@ def _entries(desc: Description, member: Member) -> Iterator[tuple[str, Any]]:
 
 
 def _values_fit(desc: Description, member: Member, path: str) -> Iterator[Violation]:
-    """Whether a member's numbers fit their type."""
+    """Whether the numbers of a member that is given fit their type; `path` is that of `desc`."""
     value = getattr(desc, member.name)
-    if value is None:
-        return
-    if member.type == "tensor":
+    if member.type in INTEGERS:
+        yield from _integer_range(member, path, value, NEGATIVE_HINT if member.name in desc.AXES else "")
+    elif member.type == "tensor":
         for where, tensor in _entries(desc, member):
-            for field in STRUCTS["DML_BUFFER_TENSOR_DESC"]:
-                yield from _integer_range(field, f"{where}.{field.name}", getattr(tensor, field.name))
+            if not tensor._state & _SOUND[member.role]:
+                yield from _fields_fit(tensor, where)
     elif member.typed_by:
         typed_by = getattr(desc, member.typed_by)
         if not holds(typed_by, value):
             type_ = typed_by.DataType if isinstance(typed_by, TensorDesc) else typed_by
             least, most = _bounds(type_) or (0, 0)
-            shown = {"member": path, "value": value, "least": least, "most": most, "type": type_.name}
-            yield _violation("scalar-range", path, shown)
+            where = f"{path}{member.name}"
+            shown = {"member": where, "value": value, "least": least, "most": most, "type": type_.name}
+            yield _violation("scalar-range", where, shown)
     elif member.type in ENUMS:
-        yield from _enum_value(member, path, value)
+        yield from _enum_value(member, f"{path}{member.name}", value)
     elif f"DML_{member.type}" in STRUCTS and member.type != ACTIVATION:
         for field in STRUCTS[f"DML_{member.type}"]:
-            yield from _integer_range(field, f"{path}.{field.name}", getattr(value, field.name))
-    else:
-        yield from _integer_range(member, path, value, NEGATIVE_HINT if member.name in desc.AXES else "")
+            yield from _integer_range(field, f"{path}{member.name}.", getattr(value, field.name))
+
+
+def _fields_fit(tensor: TensorDesc, path: str) -> list[Violation]:
+    """Whether the numbers of a tensor fit their types."""
+    found: list[Violation] = []
+    for field in _NUMBERS:
+        value = getattr(tensor, field.name)
+        if value:  # 0 fits every type
+            found += _integer_range(field, f"{path}.", value)
+    return found
+
+
+_NUMBERS = tuple(field for field in STRUCTS["DML_BUFFER_TENSOR_DESC"] if field.type in INTEGERS)
 
 
 def _array_length(desc: Description, member: Member, path: str) -> Iterator[Violation]:
-    value = getattr(desc, member.name)
-    if member.count and value is not None and len(value) != getattr(desc, member.count):
-        count = getattr(desc, member.count)
+    value, counted_by = getattr(desc, member.name), member.count or ""
+    count = getattr(desc, counted_by)
+    if value is not None and len(value) != count:
         shown = {"member": path + member.name, "value": len(value), "count": count}
-        found = _violation("array-length", path + member.name, {**shown, "choices": path + member.count})
+        found = _violation("array-length", path + member.name, {**shown, "choices": path + counted_by})
         yield replace(found, expected=count)
 
 
@@ -276,7 +313,7 @@ def _activations(desc: Description) -> Iterator[tuple[str, Description]]:
 
 
 def _activation(
-    desc: Description, path: str, activation: Description, level: LevelLike
+    desc: Description, path: str, activation: Description, level: FeatureLevel
 ) -> Iterator[Violation]:
     """Whether the operator and the level accept a fused activation, which has no tensors of its own."""
     since = desc.FUSABLE.get(activation.OPERATOR)
@@ -284,9 +321,9 @@ def _activation(
         shown = {"member": path, "value": activation.OPERATOR, "operator": desc.OPERATOR}
         yield _violation("fused-activation", path, {**shown, "choices": _listed(list(desc.FUSABLE))})
         return
-    if feature_level(level) < since:
+    if level < since:
         pair = f"{activation.OPERATOR} in {desc.OPERATOR}"
-        levels = {"since": since, "level": feature_level(level)}
+        levels = {"since": since, "level": level}
         yield _violation("since", f"{path}.Type", {"operator": pair, **levels})
         return
     for given, _, _ in tensors(activation):
@@ -301,16 +338,18 @@ def _inside(path: str, violations: Iterable[Violation]) -> Iterator[Violation]:
     return (replace(one, member=f"{path}.{one.member}") for one in violations)
 
 
-def _integer_range(member: Member, path: str, value: Any, if_negative: str = "") -> Iterator[Violation]:
+def _integer_range(member: Member, path: str, value: Any, if_negative: str = "") -> Sequence[Violation]:
+    """The first number of a member that does not fit its integer type; `path` is that of its struct."""
     if member.type not in INTEGERS or value is None:
-        return
+        return ()
     least, most = INTEGERS[member.type]
-    for position, number in enumerate(value) if member.count else [(None, value)]:
-        if not least <= number <= most:
-            where = path if position is None else f"{path}[{position}]"
-            shown = {"member": where, "value": number, "type": member.type, "least": least, "most": most}
-            yield _violation("integer-range", where, shown, if_negative if number < 0 else "")
-            return
+    numbers = value if member.count else (value,)
+    if not numbers or (least <= min(numbers) and max(numbers) <= most):
+        return ()
+    position, number = next(one for one in enumerate(numbers) if not least <= one[1] <= most)
+    where = f"{path}{member.name}[{position}]" if member.count else f"{path}{member.name}"
+    shown = {"member": where, "value": number, "type": member.type, "least": least, "most": most}
+    return (_violation("integer-range", where, shown, if_negative if number < 0 else ""),)
 
 
 def _enum_value(member: Member, path: str, value: int) -> Iterator[Violation]:

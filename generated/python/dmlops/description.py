@@ -4,18 +4,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from .enums import NEWEST, FeatureLevel, LevelLike, TensorDataType
+from .enums import NEWEST, FeatureLevel, LevelLike, TensorDataType, feature_level
 from .errors import InvalidDescription
 from .member import Member
-from .value import Value, repr_of
+from .value import WRONG_TYPE, Value, repr_of
 from .violation import Violation
 
 if TYPE_CHECKING:
     import ctypes
+
+    from .tensor import TensorDesc
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,8 @@ class Rule:
     """A rule of an operator, which applies from `since` (None: always) up to, but not including, `until`.
 
     `source` says where it comes from: "docs" the documentation, "header" DirectML.h, "observed" DirectML's
-    observed behavior, "ours" a decision of this registry. `advice` is never a violation.
+    observed behavior, "ours" a decision of this registry. `advice` is never a violation. `reads` are the
+    members and fields that it reads, separated by spaces, if it checks any.
     """
 
     id: str
@@ -39,6 +43,7 @@ class Rule:
     since: FeatureLevel | None = None
     until: FeatureLevel | None = None
     advice: bool = False
+    reads: str = ""
 
 
 Tables = Mapping[FeatureLevel, Mapping[str, Support]]
@@ -52,8 +57,8 @@ class Description(Value):
     table of each level from then on, by tensor. `LEVELS` are the levels at which a table or a rule changes.
     If tables depend on other members, `SUPPORT` has everything that any description can use, and `CASES` has
     the rows by the index of the condition under which they apply, -1 for always. `FUSABLE` are the operators
-    accepted as fused activation, each with the level from which they are. `READS` has, for each rule, the
-    members and fields that it reads, separated by spaces.
+    accepted as fused activation, each with the level from which they are. `READS` has what each
+    rule reads.
 
     Members can be given as lists, NumPy numbers and enumerator names ("FLOAT32"). A value of the wrong type
     is kept, and `validate` reports it. An output that is left out is None until `infer` fills it in.
@@ -64,12 +69,15 @@ class Description(Value):
     def __init_subclass__(cls) -> None:
         if any("OPERATOR" in base.__dict__ for base in cls.__mro__[1:]):
             raise TypeError(f"{cls.__bases__[0].__name__} is final")
+        cls.TENSORS = tuple(member for member in cls.MEMBERS if member.type == "tensor")
+        cls.READS = {rule.id: rule.reads for rule in cls.RULES if rule.reads}
 
     OPERATOR: ClassVar[str]
     SINCE: ClassVar[FeatureLevel]
     MEMBERS: ClassVar[tuple[Member, ...]]
+    TENSORS: ClassVar[tuple[Member, ...]]  # the members that are tensors or arrays of them
     RULES: ClassVar[tuple[Rule, ...]]
-    READS: ClassVar[Mapping[str, str]] = {}
+    READS: ClassVar[Mapping[str, str]]
     SUPPORT: ClassVar[Tables]
     LEVELS: ClassVar[tuple[FeatureLevel, ...]]
     CASES: ClassVar[Cases] = {}
@@ -83,7 +91,8 @@ class Description(Value):
         A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError for
         a level that does not exist.
         """
-        raise NotImplementedError
+        violations: list[Violation] = _judgement().validate(self, level)
+        return violations
 
     def advice(self, level: LevelLike = NEWEST) -> list[Violation]:
         """Advice on the description at a feature level at which it is valid.
@@ -91,29 +100,57 @@ class Description(Value):
         Advice comes from rules that no page and no header requires, or that shipping software breaks. An
         invalid description draws no advice. Raises ValueError for a level that does not exist.
         """
-        from .judgement import advice
-
-        return advice(self, level)
+        violations: list[Violation] = _judgement().advice(self, level)
+        return violations
 
     def own_advice(self, level: LevelLike) -> list[Violation]:
         """The same for a description known to be valid, without its fused activations."""
-        return []
+        violations: list[Violation] = []
+        self.advise(feature_level(level), violations)
+        return violations
 
-    def fused_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a fused activation can draw; see fused_violations."""
-        return []
+    # The rules, stage by stage. Each method adds the violations that it finds. A description has passed what
+    # comes before it: the rules on types and on tensors' arrays come before `check_counts`.
+
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts, such as tensors' dimension counts and axes."""
+
+    def check_arrays(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on arrays that others read entry by entry."""
+
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on everything else."""
+
+    def check_fused(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules that also apply to a fused activation, whose tensors are what it is applied to."""
+
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
+
+    def advise_fused(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice that also applies to a fused activation."""
 
     def support(self) -> Tables:
         """The tables that apply to descriptions like this one."""
-        return tables_in_case(self, self.case()) if self.CASES and not self._state else self.SUPPORT
+        if not self.CASES or self._state & WRONG_TYPE:
+            return self.SUPPORT
+        return self._tables_in_case(self.case())
+
+    @classmethod
+    @cache
+    def _tables_in_case(cls, holds: tuple[bool, ...]) -> Tables:
+        """The tables if those conditions hold, including the rows without a condition."""
+        return {
+            level: {
+                tensor: _together(row for case, row in rows if case < 0 or holds[case])
+                for tensor, rows in table.items()
+            }
+            for level, table in cls.CASES.items()
+        }
 
     def case(self) -> tuple[bool, ...]:
         """Which conditions of support table rows hold; () if there are none."""
         return ()
-
-    def fused_violations(self, level: LevelLike) -> list[Violation]:
-        """The rules that also apply to a fused activation, whose tensors are what it is applied to."""
-        return []
 
     def infer(self) -> Self:
         """The description with the sizes and data types of its outputs filled in, as far as they can be
@@ -127,6 +164,13 @@ class Description(Value):
         neither be inferred nor are given. Raises InvalidDescription, a subclass of ValueError, with the
         broken rules if the result is not valid at the newest level.
         """
+        well_typed(self)
+        arrays = [one.name for one in self.MEMBERS if one.role == "output" and one.count]
+        outputs: Any = {**self.infer_outputs(), **{name: given(self, name) for name in arrays}}
+        return valid(replace(self, **outputs))  # type: ignore[type-var]  # like all, it is a dataclass
+
+    def infer_outputs(self) -> Mapping[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest; ValueError if something is missing."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -170,10 +214,8 @@ Inferred = TypeVar("Inferred", bound=Description)
 
 def well_typed(desc: Description) -> None:
     """Raises InvalidDescription if a member has a value of the wrong type."""
-    if desc._state:
-        from .judgement import wrong_types
-
-        raise InvalidDescription(desc, wrong_types(desc))
+    if desc._state & WRONG_TYPE:
+        raise InvalidDescription(desc, _judgement().wrong_types(desc))
 
 
 def given(desc: Description, name: str) -> Any:
@@ -187,9 +229,7 @@ def given(desc: Description, name: str) -> Any:
 
 def valid(inferred: Inferred) -> Inferred:
     """Returns a description whose outputs have been inferred; InvalidDescription if it breaks a rule."""
-    from .judgement import why_invalid
-
-    violations = why_invalid(inferred)
+    violations = _judgement().why_invalid(inferred)
     if violations:
         raise InvalidDescription(inferred, violations)
     return inferred
@@ -200,17 +240,38 @@ def count_of(*arrays: Any) -> int:
     return next((len(array) for array in arrays if type(array) is tuple), 0)
 
 
-def tables_in_case(desc: Description, holds: tuple[bool, ...]) -> Tables:
-    """The tables of an operator if those conditions hold, including the rows without a condition."""
+Row = TypeVar("Row")
+
+
+def tables(changes: Mapping[str, Mapping[str, Row]]) -> Mapping[FeatureLevel, Mapping[str, Row]]:
+    """The table of every level from the first on, made from the tensors' rows that change at a level."""
+    found: dict[FeatureLevel, Mapping[str, Row]] = {}
+    table: Mapping[str, Row] = {}
+    for level in FeatureLevel:
+        if str(level) in changes:
+            table = {**table, **changes[str(level)]}
+        if table:
+            found[level] = table
+    return found
+
+
+def in_any_case(cases: Cases) -> Tables:
+    """The tables of what is supported in some case."""
     return {
-        level: {
-            tensor: _together([row for case, row in rows if case < 0 or holds[case]])
-            for tensor, rows in table.items()
-        }
-        for level, table in desc.CASES.items()
+        level: {tensor: _together(row for _, row in rows) for tensor, rows in table.items()}
+        for level, table in cases.items()
     }
 
 
-def _together(rows: list[Support]) -> Support:
+def _together(rows: Iterable[Support]) -> Support:
+    rows = tuple(rows)
     ranks = dict.fromkeys(rank for row in rows for rank in row.ranks)
     return Support(tuple(ranks), tuple(dict.fromkeys(one for row in rows for one in row.types)))
+
+
+@cache
+def _judgement() -> Any:
+    """The module that validates. It needs this one, so it is loaded on first use."""
+    from . import judgement
+
+    return judgement

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import fields
 from enum import Enum, IntFlag
-from functools import partial
+from functools import cache, partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from .description import Description, count_of
 from .enums import ENUMS, PREFIXES, entry_of
@@ -21,9 +21,7 @@ from .member import Member
 from .plain import is_a, plain
 from .quoting import nearest, shown
 from .registry import INTEGERS, NUMBERS, STRUCTS
-from .structs import STRUCT_CLASSES
-from .tensor import TensorDesc
-from .value import WRONG_TYPE, Value
+from .value import WRONG_TYPE, Value, set_state
 
 ACTIVATION = "OPERATOR_DESC"
 DEEPEST = 8  # levels of nested activations searched for faults
@@ -38,30 +36,66 @@ class WrongType(Exception):
         super().__init__(path)
 
 
-def settle(value: Any, kind: type[Value]) -> None:
-    """Converts the members of an open value, which will become of that kind, to their normal forms."""
-    members = members_of(kind)
-    counts = {member.count for member in members}
-    wrong = False
-    for member in members:
-        given = getattr(value, member.name)
-        if given is None and member.name in counts:
-            continue
-        try:
-            if member.count and given is not None:
-                setattr(value, member.name, given := _entries(given, ""))
-            setattr(value, member.name, _normal(kind, member, given, ""))
-        except WrongType:
-            wrong = True
-    for member in members:
-        if member.count and issubclass(kind, Description):
-            if getattr(value, member.count) is None:
-                arrays = [getattr(value, one.name) for one in members if one.count == member.count]
-                setattr(value, member.count, count_of(*arrays))
-            count = getattr(value, member.count)
-            if getattr(value, member.name) is None and type(count) is int and count == 0:
-                setattr(value, member.name, ())
-    value._state = WRONG_TYPE if wrong else 0
+Made = TypeVar("Made", bound=Value)
+
+
+def created(kind: type[Made], *given: Any) -> Made:
+    """A value with members in their normal form; those of the wrong type are kept, and the state says so."""
+    form = _FORMS.get(kind) or _FORMS.setdefault(kind, _Form(kind))
+    value = object.__new__(kind)
+    state = 0
+    for (assign, read, may_be_none, is_array), member in zip(form.members, given, strict=True):
+        if member is not None or not may_be_none:
+            try:
+                if is_array:
+                    member = _entries(member, "")  # kept like this if one of them has the wrong type
+                    member = tuple([read(entry, "") for entry in member])
+                else:
+                    member = read(member, "")
+            except WrongType:
+                state = WRONG_TYPE
+        assign(value, member)
+    set_state(value, state)
+    for count, arrays in form.counts.items():
+        if getattr(value, count) is None:
+            form.assign[count](value, count_of(*(getattr(value, array) for array in arrays)))
+        number = getattr(value, count)
+        if type(number) is int and number == 0:
+            for array in arrays:
+                if getattr(value, array) is None:
+                    form.assign[array](value, ())
+    return value
+
+
+Assign: TypeAlias = Callable[[Any, Any], None]
+Read: TypeAlias = Callable[[Any, str], Any]
+
+
+class _Form:
+    """How a kind of value is created: what assigns each member and reads it, or each entry of an array.
+
+    None is a normal form of what may be None. `counts` are the members that count entries of arrays.
+    """
+
+    def __init__(self, kind: type[Value]) -> None:
+        members = members_of(kind)
+        self.assign: dict[str, Assign] = {one.name: kind.__dict__[one.name].__set__ for one in members}
+        self.counts: dict[str, list[str]] = {}
+        for member in members if issubclass(kind, Description) else ():
+            if member.count:
+                self.counts.setdefault(member.count, []).append(member.name)
+        self.members: list[tuple[Assign, Read, bool, bool]] = [
+            (
+                self.assign[one.name],
+                _reader(one),
+                may_be_none(kind, one) or one.name in self.counts,
+                one.count is not None,
+            )
+            for one in members
+        ]
+
+
+_FORMS: dict[type[Any], _Form] = {}
 
 
 def faults(value: Any, path: str = "") -> Iterator[WrongType]:
@@ -70,7 +104,15 @@ def faults(value: Any, path: str = "") -> Iterator[WrongType]:
     for member in members_of(type(value)):
         where = f"{path}.{member.name}" if path else member.name
         try:
-            _normal(type(value), member, getattr(value, member.name), where)
+            given = getattr(value, member.name)
+            read = _reader(member)
+            if given is None and may_be_none(type(value), member):
+                continue
+            if member.count:
+                for position, entry in enumerate(_entries(given, where)):
+                    read(entry, f"{where}[{position}]")
+            else:
+                read(given, where)
         except WrongType as fault:
             found = True
             yield fault
@@ -79,9 +121,18 @@ def faults(value: Any, path: str = "") -> Iterator[WrongType]:
 
 
 def members_of(kind: type[Any]) -> tuple[Member, ...]:
-    """The members of descriptions, tensors or structs that Python stores."""
-    members: tuple[Member, ...] = kind.MEMBERS if issubclass(kind, Description) else _MEMBERS[kind]
-    return members
+    """The members of descriptions, tensors or structs that Python stores, in its order."""
+    if issubclass(kind, Description):
+        return kind.MEMBERS
+    names = {made: name for name, made in _struct_classes().items()}
+    members = {one.name: one for one in STRUCTS[f"DML_{names.get(kind, 'BUFFER_TENSOR_DESC')}"]}
+    return tuple(members[one.name] for one in fields(kind))
+
+
+def _struct_classes() -> dict[str, type]:
+    from .structs import STRUCT_CLASSES  # which creates its values with this module
+
+    return STRUCT_CLASSES
 
 
 def enumerator(name: str, value: Any, path: str) -> Any:
@@ -90,6 +141,8 @@ def enumerator(name: str, value: Any, path: str) -> Any:
     Flags can also be given as "A|B" or as a list. A number that is no enumerator stays a number.
     """
     enum = ENUMS[name]
+    if type(value) is enum:
+        return value
     text = plain(value)
     if not issubclass(enum, IntFlag) or not (type(text) is str or is_a(value, list, tuple)):
         return _entry(name, value, path)
@@ -100,6 +153,8 @@ def enumerator(name: str, value: Any, path: str) -> Any:
 
 
 def integer(value: Any, path: str) -> int:
+    if type(value) is int:
+        return value
     found = plain(value)
     if type(found) is not int:
         raise WrongType(path, value, "an integer")
@@ -129,14 +184,25 @@ def floating(value: Any, path: str) -> float:
         raise WrongType(path, value, "a number that a float can hold") from None
 
 
-def _normal(owner: type[Value], member: Member, value: Any, path: str) -> Any:
-    """A member's value in its normal form; WrongType if it has none."""
-    if value is None and may_be_none(owner, member):
-        return None
-    read = number if member.typed_by else _READERS[member.type]
-    if member.count:
-        return tuple(read(one, f"{path}[{position}]") for position, one in enumerate(_entries(value, path)))
-    return read(value, path)
+def _reader(member: Member) -> Read:
+    """What returns a value of a member, or an entry of an array, in its normal form, or raises WrongType."""
+    return number if member.typed_by else _readers()[member.type]
+
+
+@cache
+def _readers() -> dict[str, Read]:
+    """What reads values, by the type of a member."""
+    from .tensor import TensorDesc  # which creates its values with this module
+
+    return {
+        "tensor": _value(TensorDesc, "a TensorDesc"),
+        ACTIVATION: _value(Description, "the description of an operator"),
+        **dict.fromkeys(NUMBERS, floating),
+        **dict.fromkeys(INTEGERS, integer),
+        "BOOL": boolean,
+        **{name: _value(made, f"a {made.__name__}") for name, made in _struct_classes().items()},
+        **{name: partial(enumerator, name) for name in ENUMS},
+    }
 
 
 def may_be_none(owner: type[Any], member: Member) -> bool:
@@ -185,23 +251,3 @@ def _value(kind: type[Value], expected: str) -> Callable[[Any, str], Any]:
         return value
 
     return read
-
-
-_READERS: dict[str, Callable[[Any, str], Any]] = {
-    "tensor": _value(TensorDesc, "a TensorDesc"),
-    ACTIVATION: _value(Description, "the description of an operator"),
-    **dict.fromkeys(NUMBERS, floating),
-    **dict.fromkeys(INTEGERS, integer),
-    "BOOL": boolean,
-    **{name: _value(made, f"a {made.__name__}") for name, made in STRUCT_CLASSES.items()},
-    **{name: partial(enumerator, name) for name in ENUMS},
-}
-
-_MEMBERS: dict[type[Any], tuple[Member, ...]] = {
-    TensorDesc: tuple(
-        member
-        for member in STRUCTS["DML_BUFFER_TENSOR_DESC"]
-        if member.name in {one.name for one in fields(TensorDesc)}
-    ),
-    **{made: STRUCTS[f"DML_{name}"] for name, made in STRUCT_CLASSES.items()},
-}

@@ -209,10 +209,7 @@ if TYPE_CHECKING:
 
 
 def element_wise_identity(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseIdentity:
     """Copies each element; the output can have its own layout.
 
@@ -221,19 +218,13 @@ def element_wise_identity(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseIdentity = _made(
-        "ELEMENT_WISE_IDENTITY",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_IDENTITY", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_abs(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseAbs:
     """Computes the magnitude of each element.
 
@@ -242,19 +233,13 @@ def element_wise_abs(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseAbs = _made(
-        "ELEMENT_WISE_ABS",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_ABS", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_acos(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseAcos:
     """Computes the arccosine of each element, in radians.
 
@@ -263,19 +248,13 @@ def element_wise_acos(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseAcos = _made(
-        "ELEMENT_WISE_ACOS",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_ACOS", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_add(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseAdd:
     """Adds the elements of each pair.
 
@@ -284,19 +263,13 @@ def element_wise_add(
     OutputTensor (output tensor): The results, one for each pair.
     """
     description: ElementWiseAdd = _made(
-        "ELEMENT_WISE_ADD",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_ADD", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_asin(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseAsin:
     """Computes the arcsine of each element, in radians.
 
@@ -305,19 +278,13 @@ def element_wise_asin(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseAsin = _made(
-        "ELEMENT_WISE_ASIN",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_ASIN", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_atan(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseAtan:
     """Computes the arctangent of each element, in radians.
 
@@ -326,19 +293,13 @@ def element_wise_atan(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseAtan = _made(
-        "ELEMENT_WISE_ATAN",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_ATAN", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_ceil(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseCeil:
     """Rounds each element up to a whole number.
 
@@ -347,21 +308,14 @@ def element_wise_ceil(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseCeil = _made(
-        "ELEMENT_WISE_CEIL",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_CEIL", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_clip(
-    InputTensor: Tensor | None = None,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    Min: SupportsFloat,
-    Max: SupportsFloat,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, ScaleBias: _structs.ScaleBias | None = None, Min: SupportsFloat,
+Max: SupportsFloat, OutputTensor: Output | None = None,
 ) -> ElementWiseClip:
     """Limits each element to the range from Min to Max, given as floats.
 
@@ -373,21 +327,14 @@ def element_wise_clip(
     Max (FLOAT): Upper limit, converted as Min is.
     """
     description: ElementWiseClip = _made(
-        "ELEMENT_WISE_CLIP",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
-        Min=Min,
-        Max=Max,
+        "ELEMENT_WISE_CLIP", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
+        Min=Min, Max=Max,
     )
     return description
 
 
 def element_wise_cos(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseCos:
     """Computes the cosine of each element, in radians.
 
@@ -396,19 +343,13 @@ def element_wise_cos(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseCos = _made(
-        "ELEMENT_WISE_COS",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_COS", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_divide(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseDivide:
     """Divides the left element of each pair by the right one; integer quotients are cut toward 0.
 
@@ -417,19 +358,13 @@ def element_wise_divide(
     OutputTensor (output tensor): The results, one for each pair.
     """
     description: ElementWiseDivide = _made(
-        "ELEMENT_WISE_DIVIDE",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_DIVIDE", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_exp(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseExp:
     """Raises e to the power of each element.
 
@@ -438,19 +373,13 @@ def element_wise_exp(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseExp = _made(
-        "ELEMENT_WISE_EXP",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_EXP", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_floor(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseFloor:
     """Rounds each element down to a whole number.
 
@@ -459,19 +388,13 @@ def element_wise_floor(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseFloor = _made(
-        "ELEMENT_WISE_FLOOR",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_FLOOR", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_log(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseLog:
     """Computes the natural logarithm of each element.
 
@@ -480,19 +403,13 @@ def element_wise_log(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseLog = _made(
-        "ELEMENT_WISE_LOG",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_LOG", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_logical_and(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseLogicalAnd:
     """Returns for each pair of elements whether both are true.
 
@@ -501,19 +418,13 @@ def element_wise_logical_and(
     OutputTensor (output tensor): 1 for true and 0 for false, one element for each pair.
     """
     description: ElementWiseLogicalAnd = _made(
-        "ELEMENT_WISE_LOGICAL_AND",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_LOGICAL_AND", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_logical_equals(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseLogicalEquals:
     """Returns for each pair of elements whether they are equal.
 
@@ -523,19 +434,13 @@ def element_wise_logical_equals(
         "UINT8" unless given.
     """
     description: ElementWiseLogicalEquals = _made(
-        "ELEMENT_WISE_LOGICAL_EQUALS",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_LOGICAL_EQUALS", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_logical_greater_than(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseLogicalGreaterThan:
     """Returns for each pair of elements whether the left one is larger.
 
@@ -545,19 +450,13 @@ def element_wise_logical_greater_than(
         "UINT8" unless given.
     """
     description: ElementWiseLogicalGreaterThan = _made(
-        "ELEMENT_WISE_LOGICAL_GREATER_THAN",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_LOGICAL_GREATER_THAN", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_logical_less_than(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseLogicalLessThan:
     """Returns for each pair of elements whether the left one is smaller.
 
@@ -567,18 +466,13 @@ def element_wise_logical_less_than(
         "UINT8" unless given.
     """
     description: ElementWiseLogicalLessThan = _made(
-        "ELEMENT_WISE_LOGICAL_LESS_THAN",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_LOGICAL_LESS_THAN", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_logical_not(
-    InputTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseLogicalNot:
     """Turns true into false and false into true.
 
@@ -586,18 +480,13 @@ def element_wise_logical_not(
     OutputTensor (output tensor): 1 where the input is 0, and 0 elsewhere.
     """
     description: ElementWiseLogicalNot = _made(
-        "ELEMENT_WISE_LOGICAL_NOT",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_LOGICAL_NOT", InputTensor=InputTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_logical_or(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseLogicalOr:
     """Returns for each pair of elements whether at least one is true.
 
@@ -606,19 +495,13 @@ def element_wise_logical_or(
     OutputTensor (output tensor): 1 for true and 0 for false, one element for each pair.
     """
     description: ElementWiseLogicalOr = _made(
-        "ELEMENT_WISE_LOGICAL_OR",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_LOGICAL_OR", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_logical_xor(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseLogicalXor:
     """Returns for each pair of elements whether exactly one is true.
 
@@ -627,19 +510,13 @@ def element_wise_logical_xor(
     OutputTensor (output tensor): 1 for true and 0 for false, one element for each pair.
     """
     description: ElementWiseLogicalXor = _made(
-        "ELEMENT_WISE_LOGICAL_XOR",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_LOGICAL_XOR", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_max(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseMax:
     """Returns the larger element of each pair.
 
@@ -648,19 +525,13 @@ def element_wise_max(
     OutputTensor (output tensor): The larger or smaller elements, one for each pair.
     """
     description: ElementWiseMax = _made(
-        "ELEMENT_WISE_MAX",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_MAX", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_mean(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseMean:
     """Computes the mean of the two elements of each pair.
 
@@ -669,19 +540,13 @@ def element_wise_mean(
     OutputTensor (output tensor): The results, one for each pair.
     """
     description: ElementWiseMean = _made(
-        "ELEMENT_WISE_MEAN",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_MEAN", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_min(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseMin:
     """Returns the smaller element of each pair.
 
@@ -690,19 +555,13 @@ def element_wise_min(
     OutputTensor (output tensor): The larger or smaller elements, one for each pair.
     """
     description: ElementWiseMin = _made(
-        "ELEMENT_WISE_MIN",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_MIN", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_multiply(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseMultiply:
     """Multiplies the elements of each pair.
 
@@ -711,20 +570,14 @@ def element_wise_multiply(
     OutputTensor (output tensor): The results, one for each pair.
     """
     description: ElementWiseMultiply = _made(
-        "ELEMENT_WISE_MULTIPLY",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_MULTIPLY", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_pow(
-    InputTensor: Tensor,
-    ExponentTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, ExponentTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None,
+OutputTensor: Output | None = None,
 ) -> ElementWisePow:
     """Raises each element to the power of the corresponding exponent.
 
@@ -735,21 +588,15 @@ def element_wise_pow(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the bases first, x * Scale + Bias.
     """
     description: ElementWisePow = _made(
-        "ELEMENT_WISE_POW",
-        InputTensor=InputTensor,
-        ExponentTensor=ExponentTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_POW", InputTensor=InputTensor, ExponentTensor=ExponentTensor,
+        OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_constant_pow(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    Exponent: SupportsFloat,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, Exponent: SupportsFloat,
+OutputTensor: Output | None = None,
 ) -> ElementWiseConstantPow:
     """Raises all elements to the same power.
 
@@ -760,20 +607,14 @@ def element_wise_constant_pow(
     Exponent (FLOAT): The exponent of all bases.
     """
     description: ElementWiseConstantPow = _made(
-        "ELEMENT_WISE_CONSTANT_POW",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_CONSTANT_POW", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
         Exponent=Exponent,
     )
     return description
 
 
 def element_wise_recip(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseRecip:
     """Divides 1 by each element.
 
@@ -782,19 +623,13 @@ def element_wise_recip(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseRecip = _made(
-        "ELEMENT_WISE_RECIP",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_RECIP", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_sin(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseSin:
     """Computes the sine of each element, in radians.
 
@@ -803,19 +638,13 @@ def element_wise_sin(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseSin = _made(
-        "ELEMENT_WISE_SIN",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_SIN", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_sqrt(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseSqrt:
     """Computes the square root of each element.
 
@@ -824,19 +653,13 @@ def element_wise_sqrt(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseSqrt = _made(
-        "ELEMENT_WISE_SQRT",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_SQRT", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_subtract(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseSubtract:
     """Subtracts the right element of each pair from the left one.
 
@@ -845,19 +668,13 @@ def element_wise_subtract(
     OutputTensor (output tensor): The results, one for each pair.
     """
     description: ElementWiseSubtract = _made(
-        "ELEMENT_WISE_SUBTRACT",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_SUBTRACT", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_tan(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseTan:
     """Computes the tangent of each element, in radians.
 
@@ -866,20 +683,14 @@ def element_wise_tan(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseTan = _made(
-        "ELEMENT_WISE_TAN",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_TAN", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_threshold(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    Min: SupportsFloat,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, Min: SupportsFloat,
+OutputTensor: Output | None = None,
 ) -> ElementWiseThreshold:
     """Raises each element that is below Min to Min.
 
@@ -889,21 +700,15 @@ def element_wise_threshold(
     Min (FLOAT): Lower limit.
     """
     description: ElementWiseThreshold = _made(
-        "ELEMENT_WISE_THRESHOLD",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_THRESHOLD", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
         Min=Min,
     )
     return description
 
 
 def element_wise_quantize_linear(
-    InputTensor: Tensor,
-    ScaleTensor: Tensor,
-    ZeroPointTensor: Tensor | None = None,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, ScaleTensor: Tensor, ZeroPointTensor: Tensor | None = None, *,
+OutputTensor: Output | None = None,
 ) -> ElementWiseQuantizeLinear:
     """Divides each element by a scale, rounds it, adds a zero point and clamps it to the output's type.
 
@@ -914,21 +719,15 @@ def element_wise_quantize_linear(
     OutputTensor (output tensor): The quantized values. "UINT8" unless given.
     """
     description: ElementWiseQuantizeLinear = _made(
-        "ELEMENT_WISE_QUANTIZE_LINEAR",
-        InputTensor=InputTensor,
-        ScaleTensor=ScaleTensor,
-        ZeroPointTensor=ZeroPointTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_QUANTIZE_LINEAR", InputTensor=InputTensor, ScaleTensor=ScaleTensor,
+        ZeroPointTensor=ZeroPointTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_dequantize_linear(
-    InputTensor: Tensor,
-    ScaleTensor: Tensor,
-    ZeroPointTensor: Tensor | None = None,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, ScaleTensor: Tensor, ZeroPointTensor: Tensor | None = None, *,
+OutputTensor: Output | None = None,
 ) -> ElementWiseDequantizeLinear:
     """Subtracts a zero point from each element and multiplies by a scale.
 
@@ -939,20 +738,14 @@ def element_wise_dequantize_linear(
     OutputTensor (output tensor): The values that the input represents. "FLOAT32" unless given.
     """
     description: ElementWiseDequantizeLinear = _made(
-        "ELEMENT_WISE_DEQUANTIZE_LINEAR",
-        InputTensor=InputTensor,
-        ScaleTensor=ScaleTensor,
-        ZeroPointTensor=ZeroPointTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_DEQUANTIZE_LINEAR", InputTensor=InputTensor, ScaleTensor=ScaleTensor,
+        ZeroPointTensor=ZeroPointTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def activation_elu(
-    InputTensor: Tensor | None = None,
-    *,
-    Alpha: SupportsFloat = 1.0,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, Alpha: SupportsFloat = 1.0, OutputTensor: Output | None = None,
 ) -> ActivationElu:
     """Computes x for x >= 0 and Alpha * (exp(x) - 1) otherwise; Alpha is usually 1.0.
 
@@ -961,18 +754,13 @@ def activation_elu(
     Alpha (FLOAT): The parameter of the function.
     """
     description: ActivationElu = _made(
-        "ACTIVATION_ELU",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Alpha=Alpha,
+        "ACTIVATION_ELU", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha,
     )
     return description
 
 
 def activation_hardmax(
-    InputTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ActivationHardmax:
     """Returns 1 for the first of the largest elements of each row and 0 for all others.
 
@@ -980,19 +768,14 @@ def activation_hardmax(
     OutputTensor (output tensor): The results, one for each element of the input.
     """
     description: ActivationHardmax = _made(
-        "ACTIVATION_HARDMAX",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
+        "ACTIVATION_HARDMAX", InputTensor=InputTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def activation_hard_sigmoid(
-    InputTensor: Tensor | None = None,
-    *,
-    Alpha: SupportsFloat = 0.2,
-    Beta: SupportsFloat = 0.5,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, Alpha: SupportsFloat = 0.2, Beta: SupportsFloat = 0.5,
+OutputTensor: Output | None = None,
 ) -> ActivationHardSigmoid:
     """Computes Alpha * x + Beta, limited to 0 and 1; Alpha is usually 0.2, Beta 0.5.
 
@@ -1002,19 +785,13 @@ def activation_hard_sigmoid(
     Beta (FLOAT): The second parameter of the function.
     """
     description: ActivationHardSigmoid = _made(
-        "ACTIVATION_HARD_SIGMOID",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Alpha=Alpha,
-        Beta=Beta,
+        "ACTIVATION_HARD_SIGMOID", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha, Beta=Beta,
     )
     return description
 
 
 def activation_identity(
-    InputTensor: Tensor | None = None,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, OutputTensor: Output | None = None,
 ) -> ActivationIdentity:
     """Copies every element.
 
@@ -1022,18 +799,13 @@ def activation_identity(
     OutputTensor (output tensor): The results, one for each element of the input.
     """
     description: ActivationIdentity = _made(
-        "ACTIVATION_IDENTITY",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
+        "ACTIVATION_IDENTITY", InputTensor=InputTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def activation_leaky_relu(
-    InputTensor: Tensor | None = None,
-    *,
-    Alpha: SupportsFloat = 0.01,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, Alpha: SupportsFloat = 0.01, OutputTensor: Output | None = None,
 ) -> ActivationLeakyRelu:
     """Computes x for x >= 0 and Alpha * x otherwise; Alpha is usually 0.01.
 
@@ -1042,20 +814,14 @@ def activation_leaky_relu(
     Alpha (FLOAT): The parameter of the function.
     """
     description: ActivationLeakyRelu = _made(
-        "ACTIVATION_LEAKY_RELU",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Alpha=Alpha,
+        "ACTIVATION_LEAKY_RELU", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha,
     )
     return description
 
 
 def activation_linear(
-    InputTensor: Tensor | None = None,
-    *,
-    Alpha: SupportsFloat,
-    Beta: SupportsFloat,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, Alpha: SupportsFloat, Beta: SupportsFloat,
+OutputTensor: Output | None = None,
 ) -> ActivationLinear:
     """Computes Alpha * x + Beta.
 
@@ -1065,19 +831,13 @@ def activation_linear(
     Beta (FLOAT): The second parameter of the function.
     """
     description: ActivationLinear = _made(
-        "ACTIVATION_LINEAR",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Alpha=Alpha,
-        Beta=Beta,
+        "ACTIVATION_LINEAR", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha, Beta=Beta,
     )
     return description
 
 
 def activation_log_softmax(
-    InputTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ActivationLogSoftmax:
     """Computes the natural logarithm of each element's softmax within its row.
 
@@ -1085,18 +845,13 @@ def activation_log_softmax(
     OutputTensor (output tensor): The results, one for each element of the input.
     """
     description: ActivationLogSoftmax = _made(
-        "ACTIVATION_LOG_SOFTMAX",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
+        "ACTIVATION_LOG_SOFTMAX", InputTensor=InputTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def activation_parameterized_relu(
-    InputTensor: Tensor,
-    SlopeTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, SlopeTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ActivationParameterizedRelu:
     """Computes x for x >= 0 and slope * x otherwise, with a slope for every element.
 
@@ -1105,20 +860,15 @@ def activation_parameterized_relu(
     OutputTensor (output tensor): The results, one for each element of the input.
     """
     description: ActivationParameterizedRelu = _made(
-        "ACTIVATION_PARAMETERIZED_RELU",
-        InputTensor=InputTensor,
-        SlopeTensor=SlopeTensor,
+        "ACTIVATION_PARAMETERIZED_RELU", InputTensor=InputTensor, SlopeTensor=SlopeTensor,
         OutputTensor=OutputTensor,
     )
     return description
 
 
 def activation_parametric_softplus(
-    InputTensor: Tensor | None = None,
-    *,
-    Alpha: SupportsFloat,
-    Beta: SupportsFloat,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, Alpha: SupportsFloat, Beta: SupportsFloat,
+OutputTensor: Output | None = None,
 ) -> ActivationParametricSoftplus:
     """Computes Alpha * ln(1 + exp(Beta * x)).
 
@@ -1128,19 +878,14 @@ def activation_parametric_softplus(
     Beta (FLOAT): The second parameter of the function.
     """
     description: ActivationParametricSoftplus = _made(
-        "ACTIVATION_PARAMETRIC_SOFTPLUS",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Alpha=Alpha,
+        "ACTIVATION_PARAMETRIC_SOFTPLUS", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha,
         Beta=Beta,
     )
     return description
 
 
 def activation_relu(
-    InputTensor: Tensor | None = None,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, OutputTensor: Output | None = None,
 ) -> ActivationRelu:
     """Computes max(0, x).
 
@@ -1148,19 +893,14 @@ def activation_relu(
     OutputTensor (output tensor): The results, one for each element of the input.
     """
     description: ActivationRelu = _made(
-        "ACTIVATION_RELU",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
+        "ACTIVATION_RELU", InputTensor=InputTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def activation_scaled_elu(
-    InputTensor: Tensor | None = None,
-    *,
-    Alpha: SupportsFloat = 1.6732631921768188,
-    Gamma: SupportsFloat = 1.0507010221481323,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, Alpha: SupportsFloat = 1.6732631921768188,
+Gamma: SupportsFloat = 1.0507010221481323, OutputTensor: Output | None = None,
 ) -> ActivationScaledElu:
     """Computes Gamma * x above 0 and Gamma * Alpha * (exp(x) - 1) elsewhere.
 
@@ -1170,21 +910,14 @@ def activation_scaled_elu(
     Gamma (FLOAT): Factor of the whole, usually 1.0507.
     """
     description: ActivationScaledElu = _made(
-        "ACTIVATION_SCALED_ELU",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Alpha=Alpha,
-        Gamma=Gamma,
+        "ACTIVATION_SCALED_ELU", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha, Gamma=Gamma,
     )
     return description
 
 
 def activation_scaled_tanh(
-    InputTensor: Tensor | None = None,
-    *,
-    Alpha: SupportsFloat = 1.0,
-    Beta: SupportsFloat = 0.5,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, Alpha: SupportsFloat = 1.0, Beta: SupportsFloat = 0.5,
+OutputTensor: Output | None = None,
 ) -> ActivationScaledTanh:
     """Computes Alpha * tanh(Beta * x); Alpha is usually 1.0, Beta 0.5.
 
@@ -1194,19 +927,13 @@ def activation_scaled_tanh(
     Beta (FLOAT): The second parameter of the function.
     """
     description: ActivationScaledTanh = _made(
-        "ACTIVATION_SCALED_TANH",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Alpha=Alpha,
-        Beta=Beta,
+        "ACTIVATION_SCALED_TANH", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha, Beta=Beta,
     )
     return description
 
 
 def activation_sigmoid(
-    InputTensor: Tensor | None = None,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, OutputTensor: Output | None = None,
 ) -> ActivationSigmoid:
     """Returns 1 / (1 + exp(-x)).
 
@@ -1214,17 +941,13 @@ def activation_sigmoid(
     OutputTensor (output tensor): The results, one for each element of the input.
     """
     description: ActivationSigmoid = _made(
-        "ACTIVATION_SIGMOID",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
+        "ACTIVATION_SIGMOID", InputTensor=InputTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def activation_softmax(
-    InputTensor: Tensor | None = None,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, OutputTensor: Output | None = None,
 ) -> ActivationSoftmax:
     """Computes each element's exponential divided by the sum of the exponentials of its row.
 
@@ -1232,18 +955,13 @@ def activation_softmax(
     OutputTensor (output tensor): The results, one for each element of the input.
     """
     description: ActivationSoftmax = _made(
-        "ACTIVATION_SOFTMAX",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
+        "ACTIVATION_SOFTMAX", InputTensor=InputTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def activation_softplus(
-    InputTensor: Tensor | None = None,
-    *,
-    Steepness: SupportsFloat = 1.0,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, Steepness: SupportsFloat = 1.0, OutputTensor: Output | None = None,
 ) -> ActivationSoftplus:
     """Computes ln(1 + exp(Steepness * x)) / Steepness.
 
@@ -1252,18 +970,13 @@ def activation_softplus(
     Steepness (FLOAT): How sharply the function bends at 0, usually 1.0.
     """
     description: ActivationSoftplus = _made(
-        "ACTIVATION_SOFTPLUS",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Steepness=Steepness,
+        "ACTIVATION_SOFTPLUS", InputTensor=InputTensor, OutputTensor=OutputTensor, Steepness=Steepness,
     )
     return description
 
 
 def activation_softsign(
-    InputTensor: Tensor | None = None,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, OutputTensor: Output | None = None,
 ) -> ActivationSoftsign:
     """Computes x / (1 + abs(x)).
 
@@ -1271,17 +984,13 @@ def activation_softsign(
     OutputTensor (output tensor): The results, one for each element of the input.
     """
     description: ActivationSoftsign = _made(
-        "ACTIVATION_SOFTSIGN",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
+        "ACTIVATION_SOFTSIGN", InputTensor=InputTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def activation_tanh(
-    InputTensor: Tensor | None = None,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, OutputTensor: Output | None = None,
 ) -> ActivationTanh:
     """Computes the hyperbolic tangent of x.
 
@@ -1289,18 +998,13 @@ def activation_tanh(
     OutputTensor (output tensor): The results, one for each element of the input.
     """
     description: ActivationTanh = _made(
-        "ACTIVATION_TANH",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
+        "ACTIVATION_TANH", InputTensor=InputTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def activation_thresholded_relu(
-    InputTensor: Tensor | None = None,
-    *,
-    Alpha: SupportsFloat = 1.0,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, Alpha: SupportsFloat = 1.0, OutputTensor: Output | None = None,
 ) -> ActivationThresholdedRelu:
     """Computes x for x > Alpha and 0 otherwise; Alpha is usually 1.0.
 
@@ -1309,29 +1013,18 @@ def activation_thresholded_relu(
     Alpha (FLOAT): The parameter of the function.
     """
     description: ActivationThresholdedRelu = _made(
-        "ACTIVATION_THRESHOLDED_RELU",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Alpha=Alpha,
+        "ACTIVATION_THRESHOLDED_RELU", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha,
     )
     return description
 
 
 def convolution(
-    InputTensor: Tensor,
-    FilterTensor: Tensor,
-    BiasTensor: Tensor | None = None,
-    *,
-    Mode: _enums.ConvolutionMode | str = "CROSS_CORRELATION",
-    Direction: _enums.ConvolutionDirection | str = "FORWARD",
-    Strides: Iterable[SupportsIndex] | None = None,
-    Dilations: Iterable[SupportsIndex] | None = None,
-    StartPadding: Iterable[SupportsIndex] | None = None,
-    EndPadding: Iterable[SupportsIndex] | None = None,
-    OutputPadding: Iterable[SupportsIndex] | None = None,
-    GroupCount: SupportsIndex = 1,
-    FusedActivation: Description | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, FilterTensor: Tensor, BiasTensor: Tensor | None = None, *,
+Mode: _enums.ConvolutionMode | str = "CROSS_CORRELATION",
+Direction: _enums.ConvolutionDirection | str = "FORWARD", Strides: Iterable[SupportsIndex] | None = None,
+Dilations: Iterable[SupportsIndex] | None = None, StartPadding: Iterable[SupportsIndex] | None = None,
+EndPadding: Iterable[SupportsIndex] | None = None, OutputPadding: Iterable[SupportsIndex] | None = None,
+GroupCount: SupportsIndex = 1, FusedActivation: Description | None = None, OutputTensor: Output | None = None,
 ) -> Convolution:
     """Convolves the input with a filter, forward or transposed, in groups of channels, and adds a bias.
 
@@ -1358,35 +1051,19 @@ def convolution(
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
     description: Convolution = _made(
-        "CONVOLUTION",
-        InputTensor=InputTensor,
-        FilterTensor=FilterTensor,
-        BiasTensor=BiasTensor,
-        OutputTensor=OutputTensor,
-        Mode=Mode,
-        Direction=Direction,
-        Strides=Strides,
-        Dilations=Dilations,
-        StartPadding=StartPadding,
-        EndPadding=EndPadding,
-        OutputPadding=OutputPadding,
-        GroupCount=GroupCount,
+        "CONVOLUTION", InputTensor=InputTensor, FilterTensor=FilterTensor, BiasTensor=BiasTensor,
+        OutputTensor=OutputTensor, Mode=Mode, Direction=Direction, Strides=Strides, Dilations=Dilations,
+        StartPadding=StartPadding, EndPadding=EndPadding, OutputPadding=OutputPadding, GroupCount=GroupCount,
         FusedActivation=FusedActivation,
     )
     return description
 
 
 def gemm(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    CTensor: Tensor | None = None,
-    *,
-    TransA: _enums.MatrixTransform | str = "NONE",
-    TransB: _enums.MatrixTransform | str = "NONE",
-    Alpha: SupportsFloat = 1.0,
-    Beta: SupportsFloat = 1.0,
-    FusedActivation: Description | None = None,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, CTensor: Tensor | None = None, *,
+TransA: _enums.MatrixTransform | str = "NONE", TransB: _enums.MatrixTransform | str = "NONE",
+Alpha: SupportsFloat = 1.0, Beta: SupportsFloat = 1.0, FusedActivation: Description | None = None,
+OutputTensor: Output | None = None,
 ) -> Gemm:
     """Multiplies matrices, scales the product and adds a scaled third matrix, one batch and channel after the
     other.
@@ -1402,26 +1079,15 @@ def gemm(
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
     description: Gemm = _made(
-        "GEMM",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        CTensor=CTensor,
-        OutputTensor=OutputTensor,
-        TransA=TransA,
-        TransB=TransB,
-        Alpha=Alpha,
-        Beta=Beta,
-        FusedActivation=FusedActivation,
+        "GEMM", ATensor=ATensor, BTensor=BTensor, CTensor=CTensor, OutputTensor=OutputTensor, TransA=TransA,
+        TransB=TransB, Alpha=Alpha, Beta=Beta, FusedActivation=FusedActivation,
     )
     return description
 
 
 def reduce(
-    InputTensor: Tensor,
-    *,
-    Function: _enums.ReduceFunction | str,
-    Axes: Iterable[SupportsIndex],
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Function: _enums.ReduceFunction | str, Axes: Iterable[SupportsIndex],
+OutputTensor: Output | None = None,
 ) -> Reduce:
     """Reduces one or more axes to size 1 with a function such as sum, maximum or average.
 
@@ -1431,24 +1097,15 @@ def reduce(
     Axes (UINT array): The dimensions to reduce.
     """
     description: Reduce = _made(
-        "REDUCE",
-        Function=Function,
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Axes=Axes,
+        "REDUCE", Function=Function, InputTensor=InputTensor, OutputTensor=OutputTensor, Axes=Axes,
     )
     return description
 
 
 def average_pooling(
-    InputTensor: Tensor,
-    *,
-    Strides: Iterable[SupportsIndex],
-    WindowSize: Iterable[SupportsIndex],
-    StartPadding: Iterable[SupportsIndex],
-    EndPadding: Iterable[SupportsIndex],
-    IncludePadding: bool,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Strides: Iterable[SupportsIndex], WindowSize: Iterable[SupportsIndex],
+StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex], IncludePadding: bool,
+OutputTensor: Output | None = None,
 ) -> AveragePooling:
     """Averages the elements under a window that slides over the spatial dimensions.
 
@@ -1461,27 +1118,17 @@ def average_pooling(
     IncludePadding (BOOL): Whether padding elements are included in the divisor of the average.
     """
     description: AveragePooling = _made(
-        "AVERAGE_POOLING",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Strides=Strides,
-        WindowSize=WindowSize,
-        StartPadding=StartPadding,
-        EndPadding=EndPadding,
+        "AVERAGE_POOLING", InputTensor=InputTensor, OutputTensor=OutputTensor, Strides=Strides,
+        WindowSize=WindowSize, StartPadding=StartPadding, EndPadding=EndPadding,
         IncludePadding=IncludePadding,
     )
     return description
 
 
 def lp_pooling(
-    InputTensor: Tensor,
-    *,
-    Strides: Iterable[SupportsIndex],
-    WindowSize: Iterable[SupportsIndex],
-    StartPadding: Iterable[SupportsIndex],
-    EndPadding: Iterable[SupportsIndex],
-    P: SupportsIndex,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Strides: Iterable[SupportsIndex], WindowSize: Iterable[SupportsIndex],
+StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex], P: SupportsIndex,
+OutputTensor: Output | None = None,
 ) -> LpPooling:
     """Computes the Lp norm of the elements under a window that slides over the spatial dimensions.
 
@@ -1494,26 +1141,16 @@ def lp_pooling(
     P (UINT): Order of the norm, most often 1 or 2.
     """
     description: LpPooling = _made(
-        "LP_POOLING",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Strides=Strides,
-        WindowSize=WindowSize,
-        StartPadding=StartPadding,
-        EndPadding=EndPadding,
-        P=P,
+        "LP_POOLING", InputTensor=InputTensor, OutputTensor=OutputTensor, Strides=Strides,
+        WindowSize=WindowSize, StartPadding=StartPadding, EndPadding=EndPadding, P=P,
     )
     return description
 
 
 def max_pooling(
-    InputTensor: Tensor,
-    *,
-    Strides: Iterable[SupportsIndex],
-    WindowSize: Iterable[SupportsIndex],
-    StartPadding: Iterable[SupportsIndex],
-    EndPadding: Iterable[SupportsIndex],
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Strides: Iterable[SupportsIndex], WindowSize: Iterable[SupportsIndex],
+StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex],
+OutputTensor: Output | None = None,
 ) -> MaxPooling:
     """Computes the largest of the elements under a window that slides over the spatial dimensions.
 
@@ -1525,24 +1162,15 @@ def max_pooling(
     EndPadding (UINT array): Padding after the last element, in the order of Strides.
     """
     description: MaxPooling = _made(
-        "MAX_POOLING",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Strides=Strides,
-        WindowSize=WindowSize,
-        StartPadding=StartPadding,
-        EndPadding=EndPadding,
+        "MAX_POOLING", InputTensor=InputTensor, OutputTensor=OutputTensor, Strides=Strides,
+        WindowSize=WindowSize, StartPadding=StartPadding, EndPadding=EndPadding,
     )
     return description
 
 
 def roi_pooling(
-    InputTensor: Tensor,
-    ROITensor: Tensor,
-    *,
-    SpatialScale: SupportsFloat,
-    PooledSize: _structs.Size2d,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, ROITensor: Tensor, *, SpatialScale: SupportsFloat, PooledSize: _structs.Size2d,
+OutputTensor: Output | None = None,
 ) -> RoiPooling:
     """Divides each region of interest into a grid and takes the largest element of every cell.
 
@@ -1554,23 +1182,15 @@ def roi_pooling(
     PooledSize (SIZE_2D): Height and width of the grid.
     """
     description: RoiPooling = _made(
-        "ROI_POOLING",
-        InputTensor=InputTensor,
-        ROITensor=ROITensor,
-        OutputTensor=OutputTensor,
-        SpatialScale=SpatialScale,
-        PooledSize=PooledSize,
+        "ROI_POOLING", InputTensor=InputTensor, ROITensor=ROITensor, OutputTensor=OutputTensor,
+        SpatialScale=SpatialScale, PooledSize=PooledSize,
     )
     return description
 
 
 def slice(
-    InputTensor: Tensor,
-    *,
-    Offsets: Iterable[SupportsIndex],
-    Sizes: Iterable[SupportsIndex],
-    Strides: Iterable[SupportsIndex],
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Offsets: Iterable[SupportsIndex], Sizes: Iterable[SupportsIndex],
+Strides: Iterable[SupportsIndex], OutputTensor: Output | None = None,
 ) -> Slice:
     """Copies evenly spaced elements of a part of the input.
 
@@ -1581,20 +1201,14 @@ def slice(
     Strides (UINT array): For each dimension, the distance from one element to the next.
     """
     description: Slice = _made(
-        "SLICE",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Offsets=Offsets,
-        Sizes=Sizes,
+        "SLICE", InputTensor=InputTensor, OutputTensor=OutputTensor, Offsets=Offsets, Sizes=Sizes,
         Strides=Strides,
     )
     return description
 
 
 def cast(
-    InputTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> Cast:
     """Converts every element to the data type of the output.
 
@@ -1602,18 +1216,13 @@ def cast(
     OutputTensor (output tensor): The converted elements, in the data type they are converted to.
     """
     description: Cast = _made(
-        "CAST",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
+        "CAST", InputTensor=InputTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def split(
-    InputTensor: Tensor,
-    *,
-    Axis: SupportsIndex,
-    OutputTensors: Iterable[Output],
+InputTensor: Tensor, *, Axis: SupportsIndex, OutputTensors: Iterable[Output],
 ) -> Split:
     """Cuts the input into parts along one axis.
 
@@ -1622,19 +1231,13 @@ def split(
     Axis (UINT): The dimension that is cut.
     """
     description: Split = _made(
-        "SPLIT",
-        InputTensor=InputTensor,
-        OutputTensors=OutputTensors,
-        Axis=Axis,
+        "SPLIT", InputTensor=InputTensor, OutputTensors=OutputTensors, Axis=Axis,
     )
     return description
 
 
 def join(
-    InputTensors: Iterable[Tensor],
-    *,
-    Axis: SupportsIndex,
-    OutputTensor: Output | None = None,
+InputTensors: Iterable[Tensor], *, Axis: SupportsIndex, OutputTensor: Output | None = None,
 ) -> Join:
     """Puts tensors one after the other along one axis.
 
@@ -1643,22 +1246,15 @@ def join(
     Axis (UINT): The dimension along which they are joined.
     """
     description: Join = _made(
-        "JOIN",
-        InputTensors=InputTensors,
-        OutputTensor=OutputTensor,
-        Axis=Axis,
+        "JOIN", InputTensors=InputTensors, OutputTensor=OutputTensor, Axis=Axis,
     )
     return description
 
 
 def padding(
-    InputTensor: Tensor,
-    *,
-    PaddingMode: _enums.PaddingMode | str,
-    PaddingValue: SupportsFloat,
-    StartPadding: Iterable[SupportsIndex],
-    EndPadding: Iterable[SupportsIndex],
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, PaddingMode: _enums.PaddingMode | str, PaddingValue: SupportsFloat,
+StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex],
+OutputTensor: Output | None = None,
 ) -> Padding:
     """Enlarges the input on all sides, by a constant or by its own elements.
 
@@ -1671,23 +1267,15 @@ def padding(
     EndPadding (UINT array): Number of elements to add after the input, per dimension.
     """
     description: Padding = _made(
-        "PADDING",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        PaddingMode=PaddingMode,
-        PaddingValue=PaddingValue,
-        StartPadding=StartPadding,
-        EndPadding=EndPadding,
+        "PADDING", InputTensor=InputTensor, OutputTensor=OutputTensor, PaddingMode=PaddingMode,
+        PaddingValue=PaddingValue, StartPadding=StartPadding, EndPadding=EndPadding,
     )
     return description
 
 
 def value_scale_2d(
-    InputTensor: Tensor,
-    *,
-    Scale: SupportsFloat,
-    Bias: Iterable[SupportsFloat],
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Scale: SupportsFloat, Bias: Iterable[SupportsFloat],
+OutputTensor: Output | None = None,
 ) -> ValueScale2d:
     """Multiplies all values by one factor and adds a bias of each channel.
 
@@ -1697,21 +1285,14 @@ def value_scale_2d(
     Bias (FLOAT array): One value to add for each channel.
     """
     description: ValueScale2d = _made(
-        "VALUE_SCALE_2D",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Scale=Scale,
-        Bias=Bias,
+        "VALUE_SCALE_2D", InputTensor=InputTensor, OutputTensor=OutputTensor, Scale=Scale, Bias=Bias,
     )
     return description
 
 
 def upsample_2d(
-    InputTensor: Tensor,
-    *,
-    ScaleSize: _structs.Size2d,
-    InterpolationMode: _enums.InterpolationMode | str,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleSize: _structs.Size2d, InterpolationMode: _enums.InterpolationMode | str,
+OutputTensor: Output | None = None,
 ) -> Upsample2d:
     """Enlarges the last two dimensions by whole factors.
 
@@ -1722,22 +1303,15 @@ def upsample_2d(
         height and width.
     """
     description: Upsample2d = _made(
-        "UPSAMPLE_2D",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleSize=ScaleSize,
+        "UPSAMPLE_2D", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleSize=ScaleSize,
         InterpolationMode=InterpolationMode,
     )
     return description
 
 
 def gather(
-    InputTensor: Tensor,
-    IndicesTensor: Tensor,
-    *,
-    Axis: SupportsIndex,
-    IndexDimensions: SupportsIndex,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, IndicesTensor: Tensor, *, Axis: SupportsIndex, IndexDimensions: SupportsIndex,
+OutputTensor: Output | None = None,
 ) -> Gather:
     """Picks whole slices of the input along one axis, one slice for every index.
 
@@ -1748,21 +1322,14 @@ def gather(
     IndexDimensions (UINT): Number of trailing dimensions of IndicesTensor that are used.
     """
     description: Gather = _made(
-        "GATHER",
-        InputTensor=InputTensor,
-        IndicesTensor=IndicesTensor,
-        OutputTensor=OutputTensor,
-        Axis=Axis,
+        "GATHER", InputTensor=InputTensor, IndicesTensor=IndicesTensor, OutputTensor=OutputTensor, Axis=Axis,
         IndexDimensions=IndexDimensions,
     )
     return description
 
 
 def space_to_depth(
-    InputTensor: Tensor,
-    *,
-    BlockSize: SupportsIndex,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, BlockSize: SupportsIndex, OutputTensor: Output | None = None,
 ) -> SpaceToDepth:
     """Gathers square blocks of height and width into channels.
 
@@ -1771,19 +1338,13 @@ def space_to_depth(
     BlockSize (UINT): Height and width of a block.
     """
     description: SpaceToDepth = _made(
-        "SPACE_TO_DEPTH",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        BlockSize=BlockSize,
+        "SPACE_TO_DEPTH", InputTensor=InputTensor, OutputTensor=OutputTensor, BlockSize=BlockSize,
     )
     return description
 
 
 def depth_to_space(
-    InputTensor: Tensor,
-    *,
-    BlockSize: SupportsIndex,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, BlockSize: SupportsIndex, OutputTensor: Output | None = None,
 ) -> DepthToSpace:
     """Spreads channels out into square blocks of height and width.
 
@@ -1792,19 +1353,13 @@ def depth_to_space(
     BlockSize (UINT): Height and width of a block.
     """
     description: DepthToSpace = _made(
-        "DEPTH_TO_SPACE",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        BlockSize=BlockSize,
+        "DEPTH_TO_SPACE", InputTensor=InputTensor, OutputTensor=OutputTensor, BlockSize=BlockSize,
     )
     return description
 
 
 def tile(
-    InputTensor: Tensor,
-    *,
-    Repeats: Iterable[SupportsIndex],
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Repeats: Iterable[SupportsIndex], OutputTensor: Output | None = None,
 ) -> Tile:
     """Repeats the whole input along each dimension.
 
@@ -1813,21 +1368,14 @@ def tile(
     Repeats (UINT array): For each dimension, how often the input appears along it.
     """
     description: Tile = _made(
-        "TILE",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Repeats=Repeats,
+        "TILE", InputTensor=InputTensor, OutputTensor=OutputTensor, Repeats=Repeats,
     )
     return description
 
 
 def top_k(
-    InputTensor: Tensor,
-    *,
-    Axis: SupportsIndex,
-    K: SupportsIndex,
-    OutputValueTensor: Output | None = None,
-    OutputIndexTensor: Output | None = None,
+InputTensor: Tensor, *, Axis: SupportsIndex, K: SupportsIndex, OutputValueTensor: Output | None = None,
+OutputIndexTensor: Output | None = None,
 ) -> TopK:
     """Picks the K largest elements of each sequence along an axis, with their indices, largest first.
 
@@ -1838,27 +1386,16 @@ def top_k(
     K (UINT): Number of elements to pick from each sequence.
     """
     description: TopK = _made(
-        "TOP_K",
-        InputTensor=InputTensor,
-        OutputValueTensor=OutputValueTensor,
-        OutputIndexTensor=OutputIndexTensor,
-        Axis=Axis,
-        K=K,
+        "TOP_K", InputTensor=InputTensor, OutputValueTensor=OutputValueTensor,
+        OutputIndexTensor=OutputIndexTensor, Axis=Axis, K=K,
     )
     return description
 
 
 def batch_normalization(
-    InputTensor: Tensor,
-    MeanTensor: Tensor,
-    VarianceTensor: Tensor,
-    ScaleTensor: Tensor,
-    BiasTensor: Tensor,
-    *,
-    Spatial: bool,
-    Epsilon: SupportsFloat,
-    FusedActivation: Description | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, MeanTensor: Tensor, VarianceTensor: Tensor, ScaleTensor: Tensor, BiasTensor: Tensor, *,
+Spatial: bool, Epsilon: SupportsFloat, FusedActivation: Description | None = None,
+OutputTensor: Output | None = None,
 ) -> BatchNormalization:
     """Normalizes the input by means and variances that are given, then scales and shifts it.
 
@@ -1874,30 +1411,17 @@ def batch_normalization(
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
     description: BatchNormalization = _made(
-        "BATCH_NORMALIZATION",
-        InputTensor=InputTensor,
-        MeanTensor=MeanTensor,
-        VarianceTensor=VarianceTensor,
-        ScaleTensor=ScaleTensor,
-        BiasTensor=BiasTensor,
-        OutputTensor=OutputTensor,
-        Spatial=Spatial,
-        Epsilon=Epsilon,
-        FusedActivation=FusedActivation,
+        "BATCH_NORMALIZATION", InputTensor=InputTensor, MeanTensor=MeanTensor, VarianceTensor=VarianceTensor,
+        ScaleTensor=ScaleTensor, BiasTensor=BiasTensor, OutputTensor=OutputTensor, Spatial=Spatial,
+        Epsilon=Epsilon, FusedActivation=FusedActivation,
     )
     return description
 
 
 def mean_variance_normalization(
-    InputTensor: Tensor,
-    ScaleTensor: Tensor | None = None,
-    BiasTensor: Tensor | None = None,
-    *,
-    CrossChannel: bool,
-    NormalizeVariance: bool,
-    Epsilon: SupportsFloat,
-    FusedActivation: Description | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, ScaleTensor: Tensor | None = None, BiasTensor: Tensor | None = None, *,
+CrossChannel: bool, NormalizeVariance: bool, Epsilon: SupportsFloat,
+FusedActivation: Description | None = None, OutputTensor: Output | None = None,
 ) -> MeanVarianceNormalization:
     """Normalizes the input by its own mean and variance, over each image or each of its channels, then scales
     and shifts it.
@@ -1913,28 +1437,16 @@ def mean_variance_normalization(
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
     description: MeanVarianceNormalization = _made(
-        "MEAN_VARIANCE_NORMALIZATION",
-        InputTensor=InputTensor,
-        ScaleTensor=ScaleTensor,
-        BiasTensor=BiasTensor,
-        OutputTensor=OutputTensor,
-        CrossChannel=CrossChannel,
-        NormalizeVariance=NormalizeVariance,
-        Epsilon=Epsilon,
-        FusedActivation=FusedActivation,
+        "MEAN_VARIANCE_NORMALIZATION", InputTensor=InputTensor, ScaleTensor=ScaleTensor,
+        BiasTensor=BiasTensor, OutputTensor=OutputTensor, CrossChannel=CrossChannel,
+        NormalizeVariance=NormalizeVariance, Epsilon=Epsilon, FusedActivation=FusedActivation,
     )
     return description
 
 
 def local_response_normalization(
-    InputTensor: Tensor,
-    *,
-    CrossChannel: bool,
-    LocalSize: SupportsIndex,
-    Alpha: SupportsFloat,
-    Beta: SupportsFloat,
-    Bias: SupportsFloat,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, CrossChannel: bool, LocalSize: SupportsIndex, Alpha: SupportsFloat,
+Beta: SupportsFloat, Bias: SupportsFloat, OutputTensor: Output | None = None,
 ) -> LocalResponseNormalization:
     """Divides each element by a power of the sum of squares in its neighborhood.
 
@@ -1949,25 +1461,15 @@ def local_response_normalization(
     Bias (FLOAT): Added to the sum of squares; 1 is usual.
     """
     description: LocalResponseNormalization = _made(
-        "LOCAL_RESPONSE_NORMALIZATION",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        CrossChannel=CrossChannel,
-        LocalSize=LocalSize,
-        Alpha=Alpha,
-        Beta=Beta,
-        Bias=Bias,
+        "LOCAL_RESPONSE_NORMALIZATION", InputTensor=InputTensor, OutputTensor=OutputTensor,
+        CrossChannel=CrossChannel, LocalSize=LocalSize, Alpha=Alpha, Beta=Beta, Bias=Bias,
     )
     return description
 
 
 def lp_normalization(
-    InputTensor: Tensor,
-    *,
-    Axis: SupportsIndex,
-    Epsilon: SupportsFloat,
-    P: SupportsIndex,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Axis: SupportsIndex, Epsilon: SupportsFloat, P: SupportsIndex,
+OutputTensor: Output | None = None,
 ) -> LpNormalization:
     """Divides each element by the L1 or L2 norm of the elements along one axis.
 
@@ -1978,28 +1480,17 @@ def lp_normalization(
     P (UINT): Order of the norm, 1 or 2.
     """
     description: LpNormalization = _made(
-        "LP_NORMALIZATION",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Axis=Axis,
-        Epsilon=Epsilon,
+        "LP_NORMALIZATION", InputTensor=InputTensor, OutputTensor=OutputTensor, Axis=Axis, Epsilon=Epsilon,
         P=P,
     )
     return description
 
 
 def rnn(
-    InputTensor: Tensor,
-    WeightTensor: Tensor,
-    RecurrenceTensor: Tensor,
-    BiasTensor: Tensor | None = None,
-    HiddenInitTensor: Tensor | None = None,
-    SequenceLengthsTensor: Tensor | None = None,
-    *,
-    ActivationDescs: Iterable[Description],
-    Direction: _enums.RecurrentNetworkDirection | str,
-    OutputSequenceTensor: Output | None = None,
-    OutputSingleTensor: Output | None = None,
+InputTensor: Tensor, WeightTensor: Tensor, RecurrenceTensor: Tensor, BiasTensor: Tensor | None = None,
+HiddenInitTensor: Tensor | None = None, SequenceLengthsTensor: Tensor | None = None, *,
+ActivationDescs: Iterable[Description], Direction: _enums.RecurrentNetworkDirection | str,
+OutputSequenceTensor: Output | None = None, OutputSingleTensor: Output | None = None,
 ) -> Rnn:
     """Runs a layer of simple recurrent units over sequences, in one direction or both.
 
@@ -2019,39 +1510,22 @@ def rnn(
     Direction (RECURRENT_NETWORK_DIRECTION): Forward, backward or bidirectional.
     """
     description: Rnn = _made(
-        "RNN",
-        InputTensor=InputTensor,
-        WeightTensor=WeightTensor,
-        RecurrenceTensor=RecurrenceTensor,
-        BiasTensor=BiasTensor,
-        HiddenInitTensor=HiddenInitTensor,
-        SequenceLengthsTensor=SequenceLengthsTensor,
-        OutputSequenceTensor=OutputSequenceTensor,
-        OutputSingleTensor=OutputSingleTensor,
-        ActivationDescs=ActivationDescs,
-        Direction=Direction,
+        "RNN", InputTensor=InputTensor, WeightTensor=WeightTensor, RecurrenceTensor=RecurrenceTensor,
+        BiasTensor=BiasTensor, HiddenInitTensor=HiddenInitTensor,
+        SequenceLengthsTensor=SequenceLengthsTensor, OutputSequenceTensor=OutputSequenceTensor,
+        OutputSingleTensor=OutputSingleTensor, ActivationDescs=ActivationDescs, Direction=Direction,
     )
     return description
 
 
 def lstm(
-    InputTensor: Tensor,
-    WeightTensor: Tensor,
-    RecurrenceTensor: Tensor,
-    BiasTensor: Tensor | None = None,
-    HiddenInitTensor: Tensor | None = None,
-    CellMemInitTensor: Tensor | None = None,
-    SequenceLengthsTensor: Tensor | None = None,
-    PeepholeTensor: Tensor | None = None,
-    *,
-    ActivationDescs: Iterable[Description],
-    Direction: _enums.RecurrentNetworkDirection | str,
-    ClipThreshold: SupportsFloat,
-    UseClipThreshold: bool,
-    CoupleInputForget: bool,
-    OutputSequenceTensor: Output | None = None,
-    OutputSingleTensor: Output | None = None,
-    OutputCellSingleTensor: Output | None = None,
+InputTensor: Tensor, WeightTensor: Tensor, RecurrenceTensor: Tensor, BiasTensor: Tensor | None = None,
+HiddenInitTensor: Tensor | None = None, CellMemInitTensor: Tensor | None = None,
+SequenceLengthsTensor: Tensor | None = None, PeepholeTensor: Tensor | None = None, *,
+ActivationDescs: Iterable[Description], Direction: _enums.RecurrentNetworkDirection | str,
+ClipThreshold: SupportsFloat, UseClipThreshold: bool, CoupleInputForget: bool,
+OutputSequenceTensor: Output | None = None, OutputSingleTensor: Output | None = None,
+OutputCellSingleTensor: Output | None = None,
 ) -> Lstm:
     """Runs a layer of long short-term memory (LSTM) over sequences, in one direction or both.
 
@@ -2079,40 +1553,21 @@ def lstm(
     CoupleInputForget (BOOL): Whether the forget gate is one minus the input gate.
     """
     description: Lstm = _made(
-        "LSTM",
-        InputTensor=InputTensor,
-        WeightTensor=WeightTensor,
-        RecurrenceTensor=RecurrenceTensor,
-        BiasTensor=BiasTensor,
-        HiddenInitTensor=HiddenInitTensor,
-        CellMemInitTensor=CellMemInitTensor,
-        SequenceLengthsTensor=SequenceLengthsTensor,
-        PeepholeTensor=PeepholeTensor,
-        OutputSequenceTensor=OutputSequenceTensor,
-        OutputSingleTensor=OutputSingleTensor,
-        OutputCellSingleTensor=OutputCellSingleTensor,
-        ActivationDescs=ActivationDescs,
-        Direction=Direction,
-        ClipThreshold=ClipThreshold,
-        UseClipThreshold=UseClipThreshold,
-        CoupleInputForget=CoupleInputForget,
+        "LSTM", InputTensor=InputTensor, WeightTensor=WeightTensor, RecurrenceTensor=RecurrenceTensor,
+        BiasTensor=BiasTensor, HiddenInitTensor=HiddenInitTensor, CellMemInitTensor=CellMemInitTensor,
+        SequenceLengthsTensor=SequenceLengthsTensor, PeepholeTensor=PeepholeTensor,
+        OutputSequenceTensor=OutputSequenceTensor, OutputSingleTensor=OutputSingleTensor,
+        OutputCellSingleTensor=OutputCellSingleTensor, ActivationDescs=ActivationDescs, Direction=Direction,
+        ClipThreshold=ClipThreshold, UseClipThreshold=UseClipThreshold, CoupleInputForget=CoupleInputForget,
     )
     return description
 
 
 def gru(
-    InputTensor: Tensor,
-    WeightTensor: Tensor,
-    RecurrenceTensor: Tensor,
-    BiasTensor: Tensor | None = None,
-    HiddenInitTensor: Tensor | None = None,
-    SequenceLengthsTensor: Tensor | None = None,
-    *,
-    ActivationDescs: Iterable[Description],
-    Direction: _enums.RecurrentNetworkDirection | str,
-    LinearBeforeReset: bool,
-    OutputSequenceTensor: Output | None = None,
-    OutputSingleTensor: Output | None = None,
+InputTensor: Tensor, WeightTensor: Tensor, RecurrenceTensor: Tensor, BiasTensor: Tensor | None = None,
+HiddenInitTensor: Tensor | None = None, SequenceLengthsTensor: Tensor | None = None, *,
+ActivationDescs: Iterable[Description], Direction: _enums.RecurrentNetworkDirection | str,
+LinearBeforeReset: bool, OutputSequenceTensor: Output | None = None, OutputSingleTensor: Output | None = None,
 ) -> Gru:
     """Runs a layer of gated recurrent units (GRU) over sequences, in one direction or both.
 
@@ -2134,26 +1589,17 @@ def gru(
         by the reset gate, instead of after it.
     """
     description: Gru = _made(
-        "GRU",
-        InputTensor=InputTensor,
-        WeightTensor=WeightTensor,
-        RecurrenceTensor=RecurrenceTensor,
-        BiasTensor=BiasTensor,
-        HiddenInitTensor=HiddenInitTensor,
-        SequenceLengthsTensor=SequenceLengthsTensor,
-        OutputSequenceTensor=OutputSequenceTensor,
-        OutputSingleTensor=OutputSingleTensor,
-        ActivationDescs=ActivationDescs,
-        Direction=Direction,
+        "GRU", InputTensor=InputTensor, WeightTensor=WeightTensor, RecurrenceTensor=RecurrenceTensor,
+        BiasTensor=BiasTensor, HiddenInitTensor=HiddenInitTensor,
+        SequenceLengthsTensor=SequenceLengthsTensor, OutputSequenceTensor=OutputSequenceTensor,
+        OutputSingleTensor=OutputSingleTensor, ActivationDescs=ActivationDescs, Direction=Direction,
         LinearBeforeReset=LinearBeforeReset,
     )
     return description
 
 
 def element_wise_sign(
-    InputTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseSign:
     """Returns 1 for positive elements, -1 for negative ones and 0 for all others.
 
@@ -2161,17 +1607,13 @@ def element_wise_sign(
     OutputTensor (output tensor): 1, -1 or 0 for each element, in the type of the input.
     """
     description: ElementWiseSign = _made(
-        "ELEMENT_WISE_SIGN",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_SIGN", InputTensor=InputTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_is_nan(
-    InputTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseIsNan:
     """Returns for each element whether it is NaN.
 
@@ -2179,18 +1621,13 @@ def element_wise_is_nan(
     OutputTensor (output tensor): 1 where the input is NaN, and 0 elsewhere. "UINT8" unless given.
     """
     description: ElementWiseIsNan = _made(
-        "ELEMENT_WISE_IS_NAN",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_IS_NAN", InputTensor=InputTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_erf(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseErf:
     """Computes the Gauss error function of each element.
 
@@ -2199,19 +1636,13 @@ def element_wise_erf(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseErf = _made(
-        "ELEMENT_WISE_ERF",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_ERF", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_sinh(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseSinh:
     """Computes the hyperbolic sine of each element.
 
@@ -2220,19 +1651,13 @@ def element_wise_sinh(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseSinh = _made(
-        "ELEMENT_WISE_SINH",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_SINH", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_cosh(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseCosh:
     """Computes the hyperbolic cosine of each element.
 
@@ -2241,19 +1666,13 @@ def element_wise_cosh(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseCosh = _made(
-        "ELEMENT_WISE_COSH",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_COSH", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_tanh(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseTanh:
     """Computes the hyperbolic tangent of each element.
 
@@ -2262,19 +1681,13 @@ def element_wise_tanh(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseTanh = _made(
-        "ELEMENT_WISE_TANH",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_TANH", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_asinh(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseAsinh:
     """Computes the inverse hyperbolic sine of each element.
 
@@ -2283,19 +1696,13 @@ def element_wise_asinh(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseAsinh = _made(
-        "ELEMENT_WISE_ASINH",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_ASINH", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_acosh(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseAcosh:
     """Computes the inverse hyperbolic cosine of each element.
 
@@ -2304,19 +1711,13 @@ def element_wise_acosh(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseAcosh = _made(
-        "ELEMENT_WISE_ACOSH",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_ACOSH", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_atanh(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None, OutputTensor: Output | None = None,
 ) -> ElementWiseAtanh:
     """Computes the inverse hyperbolic tangent of each element.
 
@@ -2325,20 +1726,13 @@ def element_wise_atanh(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
     description: ElementWiseAtanh = _made(
-        "ELEMENT_WISE_ATANH",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
+        "ELEMENT_WISE_ATANH", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
     )
     return description
 
 
 def element_wise_if(
-    ConditionTensor: Tensor,
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ConditionTensor: Tensor, ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseIf:
     """Selects each element from one of two tensors, depending on a condition.
 
@@ -2348,21 +1742,15 @@ def element_wise_if(
     OutputTensor (output tensor): The elements taken.
     """
     description: ElementWiseIf = _made(
-        "ELEMENT_WISE_IF",
-        ConditionTensor=ConditionTensor,
-        ATensor=ATensor,
-        BTensor=BTensor,
+        "ELEMENT_WISE_IF", ConditionTensor=ConditionTensor, ATensor=ATensor, BTensor=BTensor,
         OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_add1(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    FusedActivation: Description | None = None,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, FusedActivation: Description | None = None,
+OutputTensor: Output | None = None,
 ) -> ElementWiseAdd1:
     """Adds the elements of each pair, and may apply an activation to the sums.
 
@@ -2372,21 +1760,15 @@ def element_wise_add1(
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the sums.
     """
     description: ElementWiseAdd1 = _made(
-        "ELEMENT_WISE_ADD1",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_ADD1", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
         FusedActivation=FusedActivation,
     )
     return description
 
 
 def activation_shrink(
-    InputTensor: Tensor | None = None,
-    *,
-    Bias: SupportsFloat = 0.0,
-    Threshold: SupportsFloat = 0.5,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, Bias: SupportsFloat = 0.0, Threshold: SupportsFloat = 0.5,
+OutputTensor: Output | None = None,
 ) -> ActivationShrink:
     """Moves elements beyond Threshold by Bias toward 0 and sets all others to 0.
 
@@ -2396,24 +1778,16 @@ def activation_shrink(
     Threshold (FLOAT): Elements up to this magnitude become 0, usually 0.5.
     """
     description: ActivationShrink = _made(
-        "ACTIVATION_SHRINK",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Bias=Bias,
+        "ACTIVATION_SHRINK", InputTensor=InputTensor, OutputTensor=OutputTensor, Bias=Bias,
         Threshold=Threshold,
     )
     return description
 
 
 def max_pooling1(
-    InputTensor: Tensor,
-    *,
-    Strides: Iterable[SupportsIndex],
-    WindowSize: Iterable[SupportsIndex],
-    StartPadding: Iterable[SupportsIndex],
-    EndPadding: Iterable[SupportsIndex],
-    OutputTensor: Output | None = None,
-    OutputIndicesTensor: Output | None = None,
+InputTensor: Tensor, *, Strides: Iterable[SupportsIndex], WindowSize: Iterable[SupportsIndex],
+StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex],
+OutputTensor: Output | None = None, OutputIndicesTensor: Output | None = None,
 ) -> MaxPooling1:
     """Computes the largest of the elements under a window that slides over the spatial dimensions, and
     returns its position.
@@ -2428,23 +1802,15 @@ def max_pooling1(
     EndPadding (UINT array): Padding after the last element, in the order of Strides.
     """
     description: MaxPooling1 = _made(
-        "MAX_POOLING1",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        OutputIndicesTensor=OutputIndicesTensor,
-        Strides=Strides,
-        WindowSize=WindowSize,
-        StartPadding=StartPadding,
-        EndPadding=EndPadding,
+        "MAX_POOLING1", InputTensor=InputTensor, OutputTensor=OutputTensor,
+        OutputIndicesTensor=OutputIndicesTensor, Strides=Strides, WindowSize=WindowSize,
+        StartPadding=StartPadding, EndPadding=EndPadding,
     )
     return description
 
 
 def max_unpooling(
-    InputTensor: Tensor,
-    IndicesTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, IndicesTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> MaxUnpooling:
     """Puts the maxima of a pooling back where they were found, and 0 elsewhere.
 
@@ -2455,19 +1821,13 @@ def max_unpooling(
         choice.
     """
     description: MaxUnpooling = _made(
-        "MAX_UNPOOLING",
-        InputTensor=InputTensor,
-        IndicesTensor=IndicesTensor,
-        OutputTensor=OutputTensor,
+        "MAX_UNPOOLING", InputTensor=InputTensor, IndicesTensor=IndicesTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def diagonal_matrix(
-    *,
-    Offset: SupportsIndex,
-    Value: SupportsFloat,
-    OutputTensor: Output | None = None,
+*, Offset: SupportsIndex, Value: SupportsFloat, OutputTensor: Output | None = None,
 ) -> DiagonalMatrix:
     """Writes matrices with one value along a diagonal and 0 elsewhere, one for every index of the leading
     dimensions.
@@ -2477,21 +1837,14 @@ def diagonal_matrix(
     Value (FLOAT): Value on the diagonal, 1 as a rule; integer types drop its fraction.
     """
     description: DiagonalMatrix = _made(
-        "DIAGONAL_MATRIX",
-        OutputTensor=OutputTensor,
-        Offset=Offset,
-        Value=Value,
+        "DIAGONAL_MATRIX", OutputTensor=OutputTensor, Offset=Offset, Value=Value,
     )
     return description
 
 
 def scatter_elements(
-    InputTensor: Tensor,
-    IndicesTensor: Tensor,
-    UpdatesTensor: Tensor,
-    *,
-    Axis: SupportsIndex,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, IndicesTensor: Tensor, UpdatesTensor: Tensor, *, Axis: SupportsIndex,
+OutputTensor: Output | None = None,
 ) -> ScatterElements:
     """Copies the input and overwrites one element for every index, along one axis.
 
@@ -2502,22 +1855,14 @@ def scatter_elements(
     Axis (UINT): The output dimension that the indices replace.
     """
     description: ScatterElements = _made(
-        "SCATTER_ELEMENTS",
-        InputTensor=InputTensor,
-        IndicesTensor=IndicesTensor,
-        UpdatesTensor=UpdatesTensor,
-        OutputTensor=OutputTensor,
-        Axis=Axis,
+        "SCATTER_ELEMENTS", InputTensor=InputTensor, IndicesTensor=IndicesTensor,
+        UpdatesTensor=UpdatesTensor, OutputTensor=OutputTensor, Axis=Axis,
     )
     return description
 
 
 def one_hot(
-    IndicesTensor: Tensor,
-    ValuesTensor: Tensor,
-    *,
-    Axis: SupportsIndex,
-    OutputTensor: Output | None = None,
+IndicesTensor: Tensor, ValuesTensor: Tensor, *, Axis: SupportsIndex, OutputTensor: Output | None = None,
 ) -> OneHot:
     """Writes the on value at the positions that indices give along an axis, and the off value elsewhere.
 
@@ -2527,21 +1872,15 @@ def one_hot(
     Axis (UINT): The axis to encode along.
     """
     description: OneHot = _made(
-        "ONE_HOT",
-        IndicesTensor=IndicesTensor,
-        ValuesTensor=ValuesTensor,
-        OutputTensor=OutputTensor,
+        "ONE_HOT", IndicesTensor=IndicesTensor, ValuesTensor=ValuesTensor, OutputTensor=OutputTensor,
         Axis=Axis,
     )
     return description
 
 
 def resample(
-    InputTensor: Tensor,
-    *,
-    InterpolationMode: _enums.InterpolationMode | str,
-    Scales: Iterable[SupportsFloat],
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, InterpolationMode: _enums.InterpolationMode | str, Scales: Iterable[SupportsFloat],
+OutputTensor: Output | None = None,
 ) -> Resample:
     """Resizes the input along any of its dimensions, by the nearest element or by linear interpolation.
 
@@ -2552,20 +1891,14 @@ def resample(
     Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
     """
     description: Resample = _made(
-        "RESAMPLE",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        InterpolationMode=InterpolationMode,
+        "RESAMPLE", InputTensor=InputTensor, OutputTensor=OutputTensor, InterpolationMode=InterpolationMode,
         Scales=Scales,
     )
     return description
 
 
 def element_wise_bit_shift_left(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseBitShiftLeft:
     """Shifts the bits of each element toward the highest one.
 
@@ -2574,19 +1907,13 @@ def element_wise_bit_shift_left(
     OutputTensor (output tensor): The shifted elements, filled up with zero bits.
     """
     description: ElementWiseBitShiftLeft = _made(
-        "ELEMENT_WISE_BIT_SHIFT_LEFT",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_BIT_SHIFT_LEFT", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_bit_shift_right(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseBitShiftRight:
     """Shifts the bits of each element toward the lowest one.
 
@@ -2595,19 +1922,14 @@ def element_wise_bit_shift_right(
     OutputTensor (output tensor): The shifted elements, filled up with zero bits.
     """
     description: ElementWiseBitShiftRight = _made(
-        "ELEMENT_WISE_BIT_SHIFT_RIGHT",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_BIT_SHIFT_RIGHT", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_round(
-    InputTensor: Tensor,
-    *,
-    RoundingMode: _enums.RoundingMode | str = "HALVES_TO_NEAREST_EVEN",
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, RoundingMode: _enums.RoundingMode | str = "HALVES_TO_NEAREST_EVEN",
+OutputTensor: Output | None = None,
 ) -> ElementWiseRound:
     """Rounds each element to a whole number, in one of three ways.
 
@@ -2617,19 +1939,14 @@ def element_wise_round(
         from 0 (TOWARD_INFINITY).
     """
     description: ElementWiseRound = _made(
-        "ELEMENT_WISE_ROUND",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        RoundingMode=RoundingMode,
+        "ELEMENT_WISE_ROUND", InputTensor=InputTensor, OutputTensor=OutputTensor, RoundingMode=RoundingMode,
     )
     return description
 
 
 def element_wise_is_infinity(
-    InputTensor: Tensor,
-    *,
-    InfinityMode: _enums.IsInfinityMode | str = "EITHER",
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, InfinityMode: _enums.IsInfinityMode | str = "EITHER",
+OutputTensor: Output | None = None,
 ) -> ElementWiseIsInfinity:
     """Returns for each element whether it is infinite, of a given sign or of either.
 
@@ -2639,19 +1956,14 @@ def element_wise_is_infinity(
     InfinityMode (IS_INFINITY_MODE): Which signs of infinity are detected.
     """
     description: ElementWiseIsInfinity = _made(
-        "ELEMENT_WISE_IS_INFINITY",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_IS_INFINITY", InputTensor=InputTensor, OutputTensor=OutputTensor,
         InfinityMode=InfinityMode,
     )
     return description
 
 
 def element_wise_modulus_truncate(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseModulusTruncate:
     """Computes the remainder of a division that rounds toward 0; it has the sign of the dividend.
 
@@ -2660,19 +1972,13 @@ def element_wise_modulus_truncate(
     OutputTensor (output tensor): The remainders, one for each pair.
     """
     description: ElementWiseModulusTruncate = _made(
-        "ELEMENT_WISE_MODULUS_TRUNCATE",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_MODULUS_TRUNCATE", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_modulus_floor(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseModulusFloor:
     """Computes the remainder of a division that rounds down; it has the sign of the divisor.
 
@@ -2681,19 +1987,13 @@ def element_wise_modulus_floor(
     OutputTensor (output tensor): The remainders, one for each pair.
     """
     description: ElementWiseModulusFloor = _made(
-        "ELEMENT_WISE_MODULUS_FLOOR",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_MODULUS_FLOOR", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def fill_value_constant(
-    *,
-    ValueDataType: _enums.TensorDataType | str,
-    Value: SupportsFloat,
-    OutputTensor: Output | None = None,
+*, ValueDataType: _enums.TensorDataType | str, Value: SupportsFloat, OutputTensor: Output | None = None,
 ) -> FillValueConstant:
     """Writes one value into every element of the output.
 
@@ -2702,20 +2002,14 @@ def fill_value_constant(
     Value (SCALAR_UNION): The value to fill with.
     """
     description: FillValueConstant = _made(
-        "FILL_VALUE_CONSTANT",
-        OutputTensor=OutputTensor,
-        ValueDataType=ValueDataType,
-        Value=Value,
+        "FILL_VALUE_CONSTANT", OutputTensor=OutputTensor, ValueDataType=ValueDataType, Value=Value,
     )
     return description
 
 
 def fill_value_sequence(
-    *,
-    ValueDataType: _enums.TensorDataType | str,
-    ValueStart: SupportsFloat,
-    ValueDelta: SupportsFloat,
-    OutputTensor: Output | None = None,
+*, ValueDataType: _enums.TensorDataType | str, ValueStart: SupportsFloat, ValueDelta: SupportsFloat,
+OutputTensor: Output | None = None,
 ) -> FillValueSequence:
     """Fills the output with numbers in even steps, in the order of its elements.
 
@@ -2725,22 +2019,15 @@ def fill_value_sequence(
     ValueDelta (SCALAR_UNION): The step from one element to the next; in integer types sums wrap around.
     """
     description: FillValueSequence = _made(
-        "FILL_VALUE_SEQUENCE",
-        OutputTensor=OutputTensor,
-        ValueDataType=ValueDataType,
-        ValueStart=ValueStart,
+        "FILL_VALUE_SEQUENCE", OutputTensor=OutputTensor, ValueDataType=ValueDataType, ValueStart=ValueStart,
         ValueDelta=ValueDelta,
     )
     return description
 
 
 def cumulative_summation(
-    InputTensor: Tensor,
-    *,
-    Axis: SupportsIndex,
-    AxisDirection: _enums.AxisDirection | str,
-    HasExclusiveSum: bool,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Axis: SupportsIndex, AxisDirection: _enums.AxisDirection | str,
+HasExclusiveSum: bool, OutputTensor: Output | None = None,
 ) -> CumulativeSummation:
     """Adds along one axis and writes each sum on the way.
 
@@ -2752,22 +2039,15 @@ def cumulative_summation(
     HasExclusiveSum (BOOL): Whether a sum excludes the current element, so that the first is 0.
     """
     description: CumulativeSummation = _made(
-        "CUMULATIVE_SUMMATION",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Axis=Axis,
-        AxisDirection=AxisDirection,
-        HasExclusiveSum=HasExclusiveSum,
+        "CUMULATIVE_SUMMATION", InputTensor=InputTensor, OutputTensor=OutputTensor, Axis=Axis,
+        AxisDirection=AxisDirection, HasExclusiveSum=HasExclusiveSum,
     )
     return description
 
 
 def reverse_subsequences(
-    InputTensor: Tensor,
-    SequenceLengthsTensor: Tensor,
-    *,
-    Axis: SupportsIndex,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, SequenceLengthsTensor: Tensor, *, Axis: SupportsIndex,
+OutputTensor: Output | None = None,
 ) -> ReverseSubsequences:
     """Reverses the beginning of every line along one axis, up to the length given for it.
 
@@ -2778,21 +2058,14 @@ def reverse_subsequences(
     Axis (UINT): The dimension along which the lines run.
     """
     description: ReverseSubsequences = _made(
-        "REVERSE_SUBSEQUENCES",
-        InputTensor=InputTensor,
-        SequenceLengthsTensor=SequenceLengthsTensor,
-        OutputTensor=OutputTensor,
-        Axis=Axis,
+        "REVERSE_SUBSEQUENCES", InputTensor=InputTensor, SequenceLengthsTensor=SequenceLengthsTensor,
+        OutputTensor=OutputTensor, Axis=Axis,
     )
     return description
 
 
 def gather_elements(
-    InputTensor: Tensor,
-    IndicesTensor: Tensor,
-    *,
-    Axis: SupportsIndex,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, IndicesTensor: Tensor, *, Axis: SupportsIndex, OutputTensor: Output | None = None,
 ) -> GatherElements:
     """Picks one input element for every index, along one axis.
 
@@ -2802,22 +2075,15 @@ def gather_elements(
     Axis (UINT): The input dimension that the indices replace.
     """
     description: GatherElements = _made(
-        "GATHER_ELEMENTS",
-        InputTensor=InputTensor,
-        IndicesTensor=IndicesTensor,
-        OutputTensor=OutputTensor,
+        "GATHER_ELEMENTS", InputTensor=InputTensor, IndicesTensor=IndicesTensor, OutputTensor=OutputTensor,
         Axis=Axis,
     )
     return description
 
 
 def gather_nd(
-    InputTensor: Tensor,
-    IndicesTensor: Tensor,
-    *,
-    InputDimensionCount: SupportsIndex,
-    IndicesDimensionCount: SupportsIndex,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, IndicesTensor: Tensor, *, InputDimensionCount: SupportsIndex,
+IndicesDimensionCount: SupportsIndex, OutputTensor: Output | None = None,
 ) -> GatherNd:
     """Picks blocks of the input by tuples of coordinates.
 
@@ -2828,24 +2094,15 @@ def gather_nd(
     IndicesDimensionCount (UINT): Number of trailing dimensions of IndicesTensor that are used.
     """
     description: GatherNd = _made(
-        "GATHER_ND",
-        InputTensor=InputTensor,
-        IndicesTensor=IndicesTensor,
-        OutputTensor=OutputTensor,
-        InputDimensionCount=InputDimensionCount,
-        IndicesDimensionCount=IndicesDimensionCount,
+        "GATHER_ND", InputTensor=InputTensor, IndicesTensor=IndicesTensor, OutputTensor=OutputTensor,
+        InputDimensionCount=InputDimensionCount, IndicesDimensionCount=IndicesDimensionCount,
     )
     return description
 
 
 def scatter_nd(
-    InputTensor: Tensor,
-    IndicesTensor: Tensor,
-    UpdatesTensor: Tensor,
-    *,
-    InputDimensionCount: SupportsIndex,
-    IndicesDimensionCount: SupportsIndex,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, IndicesTensor: Tensor, UpdatesTensor: Tensor, *, InputDimensionCount: SupportsIndex,
+IndicesDimensionCount: SupportsIndex, OutputTensor: Output | None = None,
 ) -> ScatterNd:
     """Copies the input and overwrites blocks of it by tuples of coordinates.
 
@@ -2857,27 +2114,18 @@ def scatter_nd(
     IndicesDimensionCount (UINT): Number of trailing dimensions of IndicesTensor that are used.
     """
     description: ScatterNd = _made(
-        "SCATTER_ND",
-        InputTensor=InputTensor,
-        IndicesTensor=IndicesTensor,
-        UpdatesTensor=UpdatesTensor,
-        OutputTensor=OutputTensor,
-        InputDimensionCount=InputDimensionCount,
+        "SCATTER_ND", InputTensor=InputTensor, IndicesTensor=IndicesTensor, UpdatesTensor=UpdatesTensor,
+        OutputTensor=OutputTensor, InputDimensionCount=InputDimensionCount,
         IndicesDimensionCount=IndicesDimensionCount,
     )
     return description
 
 
 def max_pooling2(
-    InputTensor: Tensor,
-    *,
-    Strides: Iterable[SupportsIndex] | None = None,
-    WindowSize: Iterable[SupportsIndex],
-    StartPadding: Iterable[SupportsIndex] | None = None,
-    EndPadding: Iterable[SupportsIndex] | None = None,
-    Dilations: Iterable[SupportsIndex] | None = None,
-    OutputTensor: Output | None = None,
-    OutputIndicesTensor: Output | None = None,
+InputTensor: Tensor, *, Strides: Iterable[SupportsIndex] | None = None, WindowSize: Iterable[SupportsIndex],
+StartPadding: Iterable[SupportsIndex] | None = None, EndPadding: Iterable[SupportsIndex] | None = None,
+Dilations: Iterable[SupportsIndex] | None = None, OutputTensor: Output | None = None,
+OutputIndicesTensor: Output | None = None,
 ) -> MaxPooling2:
     """Computes the largest of the elements under a window that slides over the spatial dimensions and may
     skip elements, and returns its position.
@@ -2894,26 +2142,17 @@ def max_pooling2(
         unless given.
     """
     description: MaxPooling2 = _made(
-        "MAX_POOLING2",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        OutputIndicesTensor=OutputIndicesTensor,
-        Strides=Strides,
-        WindowSize=WindowSize,
-        StartPadding=StartPadding,
-        EndPadding=EndPadding,
-        Dilations=Dilations,
+        "MAX_POOLING2", InputTensor=InputTensor, OutputTensor=OutputTensor,
+        OutputIndicesTensor=OutputIndicesTensor, Strides=Strides, WindowSize=WindowSize,
+        StartPadding=StartPadding, EndPadding=EndPadding, Dilations=Dilations,
     )
     return description
 
 
 def slice1(
-    InputTensor: Tensor,
-    *,
-    InputWindowOffsets: Iterable[SupportsIndex],
-    InputWindowSizes: Iterable[SupportsIndex],
-    InputWindowStrides: Iterable[SupportsIndex],
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, InputWindowOffsets: Iterable[SupportsIndex],
+InputWindowSizes: Iterable[SupportsIndex], InputWindowStrides: Iterable[SupportsIndex],
+OutputTensor: Output | None = None,
 ) -> Slice1:
     """Copies evenly spaced elements of a window of the input, forwards or backwards.
 
@@ -2925,24 +2164,15 @@ def slice1(
         from the window's end backwards.
     """
     description: Slice1 = _made(
-        "SLICE1",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        InputWindowOffsets=InputWindowOffsets,
-        InputWindowSizes=InputWindowSizes,
-        InputWindowStrides=InputWindowStrides,
+        "SLICE1", InputTensor=InputTensor, OutputTensor=OutputTensor, InputWindowOffsets=InputWindowOffsets,
+        InputWindowSizes=InputWindowSizes, InputWindowStrides=InputWindowStrides,
     )
     return description
 
 
 def top_k1(
-    InputTensor: Tensor,
-    *,
-    Axis: SupportsIndex,
-    K: SupportsIndex,
-    AxisDirection: _enums.AxisDirection | str,
-    OutputValueTensor: Output | None = None,
-    OutputIndexTensor: Output | None = None,
+InputTensor: Tensor, *, Axis: SupportsIndex, K: SupportsIndex, AxisDirection: _enums.AxisDirection | str,
+OutputValueTensor: Output | None = None, OutputIndexTensor: Output | None = None,
 ) -> TopK1:
     """Picks the K largest or smallest elements of each sequence along an axis, with their indices, in order.
 
@@ -2955,23 +2185,15 @@ def top_k1(
         largest first.
     """
     description: TopK1 = _made(
-        "TOP_K1",
-        InputTensor=InputTensor,
-        OutputValueTensor=OutputValueTensor,
-        OutputIndexTensor=OutputIndexTensor,
-        Axis=Axis,
-        K=K,
-        AxisDirection=AxisDirection,
+        "TOP_K1", InputTensor=InputTensor, OutputValueTensor=OutputValueTensor,
+        OutputIndexTensor=OutputIndexTensor, Axis=Axis, K=K, AxisDirection=AxisDirection,
     )
     return description
 
 
 def depth_to_space1(
-    InputTensor: Tensor,
-    *,
-    BlockSize: SupportsIndex,
-    Order: _enums.DepthSpaceOrder | str = "DEPTH_COLUMN_ROW",
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, BlockSize: SupportsIndex, Order: _enums.DepthSpaceOrder | str = "DEPTH_COLUMN_ROW",
+OutputTensor: Output | None = None,
 ) -> DepthToSpace1:
     """Spreads channels out into square blocks of height and width, in either order.
 
@@ -2982,21 +2204,15 @@ def depth_to_space1(
         channels.
     """
     description: DepthToSpace1 = _made(
-        "DEPTH_TO_SPACE1",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        BlockSize=BlockSize,
+        "DEPTH_TO_SPACE1", InputTensor=InputTensor, OutputTensor=OutputTensor, BlockSize=BlockSize,
         Order=Order,
     )
     return description
 
 
 def space_to_depth1(
-    InputTensor: Tensor,
-    *,
-    BlockSize: SupportsIndex,
-    Order: _enums.DepthSpaceOrder | str = "DEPTH_COLUMN_ROW",
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, BlockSize: SupportsIndex, Order: _enums.DepthSpaceOrder | str = "DEPTH_COLUMN_ROW",
+OutputTensor: Output | None = None,
 ) -> SpaceToDepth1:
     """Gathers square blocks of height and width into channels, in either order.
 
@@ -3007,25 +2223,16 @@ def space_to_depth1(
         channels.
     """
     description: SpaceToDepth1 = _made(
-        "SPACE_TO_DEPTH1",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        BlockSize=BlockSize,
+        "SPACE_TO_DEPTH1", InputTensor=InputTensor, OutputTensor=OutputTensor, BlockSize=BlockSize,
         Order=Order,
     )
     return description
 
 
 def mean_variance_normalization1(
-    InputTensor: Tensor,
-    ScaleTensor: Tensor | None = None,
-    BiasTensor: Tensor | None = None,
-    *,
-    Axes: Iterable[SupportsIndex],
-    NormalizeVariance: bool,
-    Epsilon: SupportsFloat,
-    FusedActivation: Description | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, ScaleTensor: Tensor | None = None, BiasTensor: Tensor | None = None, *,
+Axes: Iterable[SupportsIndex], NormalizeVariance: bool, Epsilon: SupportsFloat,
+FusedActivation: Description | None = None, OutputTensor: Output | None = None,
 ) -> MeanVarianceNormalization1:
     """Normalizes the input by its own mean and variance along axes of choice, then scales and shifts it.
 
@@ -3040,27 +2247,17 @@ def mean_variance_normalization1(
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
     description: MeanVarianceNormalization1 = _made(
-        "MEAN_VARIANCE_NORMALIZATION1",
-        InputTensor=InputTensor,
-        ScaleTensor=ScaleTensor,
-        BiasTensor=BiasTensor,
-        OutputTensor=OutputTensor,
-        Axes=Axes,
-        NormalizeVariance=NormalizeVariance,
-        Epsilon=Epsilon,
-        FusedActivation=FusedActivation,
+        "MEAN_VARIANCE_NORMALIZATION1", InputTensor=InputTensor, ScaleTensor=ScaleTensor,
+        BiasTensor=BiasTensor, OutputTensor=OutputTensor, Axes=Axes, NormalizeVariance=NormalizeVariance,
+        Epsilon=Epsilon, FusedActivation=FusedActivation,
     )
     return description
 
 
 def resample1(
-    InputTensor: Tensor,
-    *,
-    InterpolationMode: _enums.InterpolationMode | str,
-    Scales: Iterable[SupportsFloat],
-    InputPixelOffsets: Iterable[SupportsFloat] | None = None,
-    OutputPixelOffsets: Iterable[SupportsFloat] | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, InterpolationMode: _enums.InterpolationMode | str, Scales: Iterable[SupportsFloat],
+InputPixelOffsets: Iterable[SupportsFloat] | None = None,
+OutputPixelOffsets: Iterable[SupportsFloat] | None = None, OutputTensor: Output | None = None,
 ) -> Resample1:
     """Resizes the input along any of its dimensions, with pixel offsets of the caller's choice.
 
@@ -3075,24 +2272,15 @@ def resample1(
         pixel. -0.5 unless given.
     """
     description: Resample1 = _made(
-        "RESAMPLE1",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        InterpolationMode=InterpolationMode,
-        Scales=Scales,
-        InputPixelOffsets=InputPixelOffsets,
-        OutputPixelOffsets=OutputPixelOffsets,
+        "RESAMPLE1", InputTensor=InputTensor, OutputTensor=OutputTensor, InterpolationMode=InterpolationMode,
+        Scales=Scales, InputPixelOffsets=InputPixelOffsets, OutputPixelOffsets=OutputPixelOffsets,
     )
     return description
 
 
 def matrix_multiply_integer(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    AZeroPointTensor: Tensor | None = None,
-    BZeroPointTensor: Tensor | None = None,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, AZeroPointTensor: Tensor | None = None,
+BZeroPointTensor: Tensor | None = None, *, OutputTensor: Output | None = None,
 ) -> MatrixMultiplyInteger:
     """Multiplies integer matrices after subtracting their zero points, one batch and channel after the other.
 
@@ -3105,27 +2293,16 @@ def matrix_multiply_integer(
     OutputTensor (output tensor): The products, M x N.
     """
     description: MatrixMultiplyInteger = _made(
-        "MATRIX_MULTIPLY_INTEGER",
-        ATensor=ATensor,
-        AZeroPointTensor=AZeroPointTensor,
-        BTensor=BTensor,
-        BZeroPointTensor=BZeroPointTensor,
-        OutputTensor=OutputTensor,
+        "MATRIX_MULTIPLY_INTEGER", ATensor=ATensor, AZeroPointTensor=AZeroPointTensor, BTensor=BTensor,
+        BZeroPointTensor=BZeroPointTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def quantized_linear_matrix_multiply(
-    ATensor: Tensor,
-    AScaleTensor: Tensor,
-    BTensor: Tensor,
-    BScaleTensor: Tensor,
-    OutputScaleTensor: Tensor,
-    AZeroPointTensor: Tensor | None = None,
-    BZeroPointTensor: Tensor | None = None,
-    OutputZeroPointTensor: Tensor | None = None,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, AScaleTensor: Tensor, BTensor: Tensor, BScaleTensor: Tensor, OutputScaleTensor: Tensor,
+AZeroPointTensor: Tensor | None = None, BZeroPointTensor: Tensor | None = None,
+OutputZeroPointTensor: Tensor | None = None, *, OutputTensor: Output | None = None,
 ) -> QuantizedLinearMatrixMultiply:
     """Multiplies quantized matrices as if they were dequantized first and the products quantized again.
 
@@ -3143,32 +2320,20 @@ def quantized_linear_matrix_multiply(
     OutputTensor (output tensor): The quantized products, M x N.
     """
     description: QuantizedLinearMatrixMultiply = _made(
-        "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
-        ATensor=ATensor,
-        AScaleTensor=AScaleTensor,
-        AZeroPointTensor=AZeroPointTensor,
-        BTensor=BTensor,
-        BScaleTensor=BScaleTensor,
-        BZeroPointTensor=BZeroPointTensor,
-        OutputScaleTensor=OutputScaleTensor,
-        OutputZeroPointTensor=OutputZeroPointTensor,
-        OutputTensor=OutputTensor,
+        "QUANTIZED_LINEAR_MATRIX_MULTIPLY", ATensor=ATensor, AScaleTensor=AScaleTensor,
+        AZeroPointTensor=AZeroPointTensor, BTensor=BTensor, BScaleTensor=BScaleTensor,
+        BZeroPointTensor=BZeroPointTensor, OutputScaleTensor=OutputScaleTensor,
+        OutputZeroPointTensor=OutputZeroPointTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def convolution_integer(
-    InputTensor: Tensor,
-    FilterTensor: Tensor,
-    InputZeroPointTensor: Tensor | None = None,
-    FilterZeroPointTensor: Tensor | None = None,
-    *,
-    Strides: Iterable[SupportsIndex] | None = None,
-    Dilations: Iterable[SupportsIndex] | None = None,
-    StartPadding: Iterable[SupportsIndex] | None = None,
-    EndPadding: Iterable[SupportsIndex] | None = None,
-    GroupCount: SupportsIndex = 1,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, FilterTensor: Tensor, InputZeroPointTensor: Tensor | None = None,
+FilterZeroPointTensor: Tensor | None = None, *, Strides: Iterable[SupportsIndex] | None = None,
+Dilations: Iterable[SupportsIndex] | None = None, StartPadding: Iterable[SupportsIndex] | None = None,
+EndPadding: Iterable[SupportsIndex] | None = None, GroupCount: SupportsIndex = 1,
+OutputTensor: Output | None = None,
 ) -> ConvolutionInteger:
     """Convolves an integer input with an integer filter, after subtracting the zero points of both.
 
@@ -3188,38 +2353,22 @@ def convolution_integer(
         convolution.
     """
     description: ConvolutionInteger = _made(
-        "CONVOLUTION_INTEGER",
-        InputTensor=InputTensor,
-        InputZeroPointTensor=InputZeroPointTensor,
-        FilterTensor=FilterTensor,
-        FilterZeroPointTensor=FilterZeroPointTensor,
-        OutputTensor=OutputTensor,
-        Strides=Strides,
-        Dilations=Dilations,
-        StartPadding=StartPadding,
-        EndPadding=EndPadding,
+        "CONVOLUTION_INTEGER", InputTensor=InputTensor, InputZeroPointTensor=InputZeroPointTensor,
+        FilterTensor=FilterTensor, FilterZeroPointTensor=FilterZeroPointTensor, OutputTensor=OutputTensor,
+        Strides=Strides, Dilations=Dilations, StartPadding=StartPadding, EndPadding=EndPadding,
         GroupCount=GroupCount,
     )
     return description
 
 
 def quantized_linear_convolution(
-    InputTensor: Tensor,
-    InputScaleTensor: Tensor,
-    FilterTensor: Tensor,
-    FilterScaleTensor: Tensor,
-    OutputScaleTensor: Tensor,
-    InputZeroPointTensor: Tensor | None = None,
-    FilterZeroPointTensor: Tensor | None = None,
-    BiasTensor: Tensor | None = None,
-    OutputZeroPointTensor: Tensor | None = None,
-    *,
-    Strides: Iterable[SupportsIndex] | None = None,
-    Dilations: Iterable[SupportsIndex] | None = None,
-    StartPadding: Iterable[SupportsIndex] | None = None,
-    EndPadding: Iterable[SupportsIndex] | None = None,
-    GroupCount: SupportsIndex = 1,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, InputScaleTensor: Tensor, FilterTensor: Tensor, FilterScaleTensor: Tensor,
+OutputScaleTensor: Tensor, InputZeroPointTensor: Tensor | None = None,
+FilterZeroPointTensor: Tensor | None = None, BiasTensor: Tensor | None = None,
+OutputZeroPointTensor: Tensor | None = None, *, Strides: Iterable[SupportsIndex] | None = None,
+Dilations: Iterable[SupportsIndex] | None = None, StartPadding: Iterable[SupportsIndex] | None = None,
+EndPadding: Iterable[SupportsIndex] | None = None, GroupCount: SupportsIndex = 1,
+OutputTensor: Output | None = None,
 ) -> QuantizedLinearConvolution:
     """Convolves quantized data as if it were dequantized first and the result quantized again.
 
@@ -3246,31 +2395,18 @@ def quantized_linear_convolution(
         convolution.
     """
     description: QuantizedLinearConvolution = _made(
-        "QUANTIZED_LINEAR_CONVOLUTION",
-        InputTensor=InputTensor,
-        InputScaleTensor=InputScaleTensor,
-        InputZeroPointTensor=InputZeroPointTensor,
-        FilterTensor=FilterTensor,
-        FilterScaleTensor=FilterScaleTensor,
-        FilterZeroPointTensor=FilterZeroPointTensor,
-        BiasTensor=BiasTensor,
-        OutputScaleTensor=OutputScaleTensor,
-        OutputZeroPointTensor=OutputZeroPointTensor,
-        OutputTensor=OutputTensor,
-        Strides=Strides,
-        Dilations=Dilations,
-        StartPadding=StartPadding,
-        EndPadding=EndPadding,
-        GroupCount=GroupCount,
+        "QUANTIZED_LINEAR_CONVOLUTION", InputTensor=InputTensor, InputScaleTensor=InputScaleTensor,
+        InputZeroPointTensor=InputZeroPointTensor, FilterTensor=FilterTensor,
+        FilterScaleTensor=FilterScaleTensor, FilterZeroPointTensor=FilterZeroPointTensor,
+        BiasTensor=BiasTensor, OutputScaleTensor=OutputScaleTensor,
+        OutputZeroPointTensor=OutputZeroPointTensor, OutputTensor=OutputTensor, Strides=Strides,
+        Dilations=Dilations, StartPadding=StartPadding, EndPadding=EndPadding, GroupCount=GroupCount,
     )
     return description
 
 
 def element_wise_bit_and(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseBitAnd:
     """Keeps the bits that are set in both elements of a pair.
 
@@ -3279,19 +2415,13 @@ def element_wise_bit_and(
     OutputTensor (output tensor): The combined bits, one element for each pair.
     """
     description: ElementWiseBitAnd = _made(
-        "ELEMENT_WISE_BIT_AND",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_BIT_AND", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_bit_or(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseBitOr:
     """Keeps the bits that are set in at least one element of a pair.
 
@@ -3300,19 +2430,13 @@ def element_wise_bit_or(
     OutputTensor (output tensor): The combined bits, one element for each pair.
     """
     description: ElementWiseBitOr = _made(
-        "ELEMENT_WISE_BIT_OR",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_BIT_OR", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_bit_xor(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseBitXor:
     """Keeps the bits that are set in exactly one element of a pair.
 
@@ -3321,18 +2445,13 @@ def element_wise_bit_xor(
     OutputTensor (output tensor): The combined bits, one element for each pair.
     """
     description: ElementWiseBitXor = _made(
-        "ELEMENT_WISE_BIT_XOR",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_BIT_XOR", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_bit_not(
-    InputTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseBitNot:
     """Inverts every bit of each element.
 
@@ -3340,17 +2459,13 @@ def element_wise_bit_not(
     OutputTensor (output tensor): The inverted elements.
     """
     description: ElementWiseBitNot = _made(
-        "ELEMENT_WISE_BIT_NOT",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_BIT_NOT", InputTensor=InputTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_bit_count(
-    InputTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseBitCount:
     """Counts the bits that are set in each element.
 
@@ -3358,18 +2473,13 @@ def element_wise_bit_count(
     OutputTensor (output tensor): The number of set bits of each element. "UINT8" unless given.
     """
     description: ElementWiseBitCount = _made(
-        "ELEMENT_WISE_BIT_COUNT",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_BIT_COUNT", InputTensor=InputTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_logical_greater_than_or_equal(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseLogicalGreaterThanOrEqual:
     """Returns for each pair of elements whether the left one is at least the right one.
 
@@ -3379,19 +2489,14 @@ def element_wise_logical_greater_than_or_equal(
         "UINT8" unless given.
     """
     description: ElementWiseLogicalGreaterThanOrEqual = _made(
-        "ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL",
-        ATensor=ATensor,
-        BTensor=BTensor,
+        "ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL", ATensor=ATensor, BTensor=BTensor,
         OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_logical_less_than_or_equal(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseLogicalLessThanOrEqual:
     """Returns for each pair of elements whether the left one is at most the right one.
 
@@ -3401,19 +2506,14 @@ def element_wise_logical_less_than_or_equal(
         "UINT8" unless given.
     """
     description: ElementWiseLogicalLessThanOrEqual = _made(
-        "ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL",
-        ATensor=ATensor,
-        BTensor=BTensor,
+        "ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL", ATensor=ATensor, BTensor=BTensor,
         OutputTensor=OutputTensor,
     )
     return description
 
 
 def activation_celu(
-    InputTensor: Tensor | None = None,
-    *,
-    Alpha: SupportsFloat = 1.0,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, Alpha: SupportsFloat = 1.0, OutputTensor: Output | None = None,
 ) -> ActivationCelu:
     """Computes max(0, x) + min(0, Alpha * (exp(x / Alpha) - 1)), ELU with a continuous slope; Alpha is
     usually 1.0.
@@ -3423,19 +2523,13 @@ def activation_celu(
     Alpha (FLOAT): The parameter of the function.
     """
     description: ActivationCelu = _made(
-        "ACTIVATION_CELU",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Alpha=Alpha,
+        "ACTIVATION_CELU", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha,
     )
     return description
 
 
 def activation_relu_grad(
-    InputTensor: Tensor,
-    InputGradientTensor: Tensor,
-    *,
-    OutputGradientTensor: Output | None = None,
+InputTensor: Tensor, InputGradientTensor: Tensor, *, OutputGradientTensor: Output | None = None,
 ) -> ActivationReluGrad:
     """Gradient of RELU: passes the incoming gradient on where the input is above 0, and gives 0 elsewhere.
 
@@ -3444,23 +2538,16 @@ def activation_relu_grad(
     OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
     """
     description: ActivationReluGrad = _made(
-        "ACTIVATION_RELU_GRAD",
-        InputTensor=InputTensor,
-        InputGradientTensor=InputGradientTensor,
+        "ACTIVATION_RELU_GRAD", InputTensor=InputTensor, InputGradientTensor=InputGradientTensor,
         OutputGradientTensor=OutputGradientTensor,
     )
     return description
 
 
 def average_pooling_grad(
-    InputGradientTensor: Tensor,
-    *,
-    Strides: Iterable[SupportsIndex],
-    WindowSize: Iterable[SupportsIndex],
-    StartPadding: Iterable[SupportsIndex],
-    EndPadding: Iterable[SupportsIndex],
-    IncludePadding: bool,
-    OutputGradientTensor: Output | None = None,
+InputGradientTensor: Tensor, *, Strides: Iterable[SupportsIndex], WindowSize: Iterable[SupportsIndex],
+StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex], IncludePadding: bool,
+OutputGradientTensor: Output | None = None,
 ) -> AveragePoolingGrad:
     """Gradient of AVERAGE_POOLING: spreads the gradient of every window evenly over the elements of the
     window.
@@ -3475,28 +2562,18 @@ def average_pooling_grad(
     IncludePadding (BOOL): Whether padding counts in the number that a window's sum is divided by.
     """
     description: AveragePoolingGrad = _made(
-        "AVERAGE_POOLING_GRAD",
-        InputGradientTensor=InputGradientTensor,
-        OutputGradientTensor=OutputGradientTensor,
-        Strides=Strides,
-        WindowSize=WindowSize,
-        StartPadding=StartPadding,
-        EndPadding=EndPadding,
-        IncludePadding=IncludePadding,
+        "AVERAGE_POOLING_GRAD", InputGradientTensor=InputGradientTensor,
+        OutputGradientTensor=OutputGradientTensor, Strides=Strides, WindowSize=WindowSize,
+        StartPadding=StartPadding, EndPadding=EndPadding, IncludePadding=IncludePadding,
     )
     return description
 
 
 def max_pooling_grad(
-    InputTensor: Tensor,
-    InputGradientTensor: Tensor,
-    *,
-    Strides: Iterable[SupportsIndex],
-    WindowSize: Iterable[SupportsIndex],
-    StartPadding: Iterable[SupportsIndex],
-    EndPadding: Iterable[SupportsIndex],
-    Dilations: Iterable[SupportsIndex],
-    OutputGradientTensor: Output | None = None,
+InputTensor: Tensor, InputGradientTensor: Tensor, *, Strides: Iterable[SupportsIndex],
+WindowSize: Iterable[SupportsIndex], StartPadding: Iterable[SupportsIndex],
+EndPadding: Iterable[SupportsIndex], Dilations: Iterable[SupportsIndex],
+OutputGradientTensor: Output | None = None,
 ) -> MaxPoolingGrad:
     """Gradient of MAX_POOLING2: adds the gradient of every window to the window's largest element; the first
     wins a tie.
@@ -3514,25 +2591,16 @@ def max_pooling_grad(
         none between.
     """
     description: MaxPoolingGrad = _made(
-        "MAX_POOLING_GRAD",
-        InputTensor=InputTensor,
-        InputGradientTensor=InputGradientTensor,
-        OutputGradientTensor=OutputGradientTensor,
-        Strides=Strides,
-        WindowSize=WindowSize,
-        StartPadding=StartPadding,
-        EndPadding=EndPadding,
-        Dilations=Dilations,
+        "MAX_POOLING_GRAD", InputTensor=InputTensor, InputGradientTensor=InputGradientTensor,
+        OutputGradientTensor=OutputGradientTensor, Strides=Strides, WindowSize=WindowSize,
+        StartPadding=StartPadding, EndPadding=EndPadding, Dilations=Dilations,
     )
     return description
 
 
 def random_generator(
-    InputStateTensor: Tensor,
-    *,
-    Type: _enums.RandomGeneratorType | str = "PHILOX_4X32_10",
-    OutputTensor: Output | None = None,
-    OutputStateTensor: Output | None = None,
+InputStateTensor: Tensor, *, Type: _enums.RandomGeneratorType | str = "PHILOX_4X32_10",
+OutputTensor: Output | None = None, OutputStateTensor: Output | None = None,
 ) -> RandomGenerator:
     """Fills the output with evenly distributed pseudo-random bits that depend on the given state alone.
 
@@ -3542,20 +2610,15 @@ def random_generator(
     Type (RANDOM_GENERATOR_TYPE): Which generator is used.
     """
     description: RandomGenerator = _made(
-        "RANDOM_GENERATOR",
-        InputStateTensor=InputStateTensor,
-        OutputTensor=OutputTensor,
-        OutputStateTensor=OutputStateTensor,
-        Type=Type,
+        "RANDOM_GENERATOR", InputStateTensor=InputStateTensor, OutputTensor=OutputTensor,
+        OutputStateTensor=OutputStateTensor, Type=Type,
     )
     return description
 
 
 def nonzero_coordinates(
-    InputTensor: Tensor,
-    *,
-    OutputCountTensor: Output | None = None,
-    OutputCoordinatesTensor: Output | None = None,
+InputTensor: Tensor, *, OutputCountTensor: Output | None = None,
+OutputCoordinatesTensor: Output | None = None,
 ) -> NonzeroCoordinates:
     """Lists the coordinates of all elements that are not zero, in the order of the elements.
 
@@ -3565,22 +2628,16 @@ def nonzero_coordinates(
         coordinates, the others are undefined.
     """
     description: NonzeroCoordinates = _made(
-        "NONZERO_COORDINATES",
-        InputTensor=InputTensor,
-        OutputCountTensor=OutputCountTensor,
+        "NONZERO_COORDINATES", InputTensor=InputTensor, OutputCountTensor=OutputCountTensor,
         OutputCoordinatesTensor=OutputCoordinatesTensor,
     )
     return description
 
 
 def resample_grad(
-    InputGradientTensor: Tensor,
-    *,
-    InterpolationMode: _enums.InterpolationMode | str,
-    Scales: Iterable[SupportsFloat],
-    InputPixelOffsets: Iterable[SupportsFloat] | None = None,
-    OutputPixelOffsets: Iterable[SupportsFloat] | None = None,
-    OutputGradientTensor: Output | None = None,
+InputGradientTensor: Tensor, *, InterpolationMode: _enums.InterpolationMode | str,
+Scales: Iterable[SupportsFloat], InputPixelOffsets: Iterable[SupportsFloat] | None = None,
+OutputPixelOffsets: Iterable[SupportsFloat] | None = None, OutputGradientTensor: Output | None = None,
 ) -> ResampleGrad:
     """Gradient of RESAMPLE1: gives every input element the gradients of the output elements it went into,
     weighted as they were.
@@ -3596,24 +2653,17 @@ def resample_grad(
         unless given.
     """
     description: ResampleGrad = _made(
-        "RESAMPLE_GRAD",
-        InputGradientTensor=InputGradientTensor,
-        OutputGradientTensor=OutputGradientTensor,
-        InterpolationMode=InterpolationMode,
-        Scales=Scales,
-        InputPixelOffsets=InputPixelOffsets,
+        "RESAMPLE_GRAD", InputGradientTensor=InputGradientTensor, OutputGradientTensor=OutputGradientTensor,
+        InterpolationMode=InterpolationMode, Scales=Scales, InputPixelOffsets=InputPixelOffsets,
         OutputPixelOffsets=OutputPixelOffsets,
     )
     return description
 
 
 def slice_grad(
-    InputGradientTensor: Tensor,
-    *,
-    InputWindowOffsets: Iterable[SupportsIndex],
-    InputWindowSizes: Iterable[SupportsIndex],
-    InputWindowStrides: Iterable[SupportsIndex],
-    OutputGradientTensor: Output | None = None,
+InputGradientTensor: Tensor, *, InputWindowOffsets: Iterable[SupportsIndex],
+InputWindowSizes: Iterable[SupportsIndex], InputWindowStrides: Iterable[SupportsIndex],
+OutputGradientTensor: Output | None = None,
 ) -> SliceGrad:
     """Gradient of SLICE1: puts the incoming gradients where the slice was taken from, and 0 elsewhere.
 
@@ -3625,30 +2675,18 @@ def slice_grad(
         from the window's end to its start.
     """
     description: SliceGrad = _made(
-        "SLICE_GRAD",
-        InputGradientTensor=InputGradientTensor,
-        OutputGradientTensor=OutputGradientTensor,
-        InputWindowOffsets=InputWindowOffsets,
-        InputWindowSizes=InputWindowSizes,
+        "SLICE_GRAD", InputGradientTensor=InputGradientTensor, OutputGradientTensor=OutputGradientTensor,
+        InputWindowOffsets=InputWindowOffsets, InputWindowSizes=InputWindowSizes,
         InputWindowStrides=InputWindowStrides,
     )
     return description
 
 
 def adam_optimizer(
-    InputParametersTensor: Tensor,
-    InputFirstMomentTensor: Tensor,
-    InputSecondMomentTensor: Tensor,
-    GradientTensor: Tensor,
-    TrainingStepTensor: Tensor,
-    *,
-    LearningRate: SupportsFloat,
-    Beta1: SupportsFloat,
-    Beta2: SupportsFloat,
-    Epsilon: SupportsFloat,
-    OutputParametersTensor: Output | None = None,
-    OutputFirstMomentTensor: Output | None = None,
-    OutputSecondMomentTensor: Output | None = None,
+InputParametersTensor: Tensor, InputFirstMomentTensor: Tensor, InputSecondMomentTensor: Tensor,
+GradientTensor: Tensor, TrainingStepTensor: Tensor, *, LearningRate: SupportsFloat, Beta1: SupportsFloat,
+Beta2: SupportsFloat, Epsilon: SupportsFloat, OutputParametersTensor: Output | None = None,
+OutputFirstMomentTensor: Output | None = None, OutputSecondMomentTensor: Output | None = None,
 ) -> AdamOptimizer:
     """Updates parameters, and the estimates of both moments of their gradient, by one step of the Adam
     method.
@@ -3669,29 +2707,19 @@ def adam_optimizer(
     Epsilon (FLOAT): Small number that keeps the divisor from being 0; 1e-8 is usual.
     """
     description: AdamOptimizer = _made(
-        "ADAM_OPTIMIZER",
-        InputParametersTensor=InputParametersTensor,
-        InputFirstMomentTensor=InputFirstMomentTensor,
-        InputSecondMomentTensor=InputSecondMomentTensor,
-        GradientTensor=GradientTensor,
-        TrainingStepTensor=TrainingStepTensor,
-        OutputParametersTensor=OutputParametersTensor,
-        OutputFirstMomentTensor=OutputFirstMomentTensor,
-        OutputSecondMomentTensor=OutputSecondMomentTensor,
-        LearningRate=LearningRate,
-        Beta1=Beta1,
-        Beta2=Beta2,
-        Epsilon=Epsilon,
+        "ADAM_OPTIMIZER", InputParametersTensor=InputParametersTensor,
+        InputFirstMomentTensor=InputFirstMomentTensor, InputSecondMomentTensor=InputSecondMomentTensor,
+        GradientTensor=GradientTensor, TrainingStepTensor=TrainingStepTensor,
+        OutputParametersTensor=OutputParametersTensor, OutputFirstMomentTensor=OutputFirstMomentTensor,
+        OutputSecondMomentTensor=OutputSecondMomentTensor, LearningRate=LearningRate, Beta1=Beta1,
+        Beta2=Beta2, Epsilon=Epsilon,
     )
     return description
 
 
 def argmin(
-    InputTensor: Tensor,
-    *,
-    Axes: Iterable[SupportsIndex],
-    AxisDirection: _enums.AxisDirection | str,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Axes: Iterable[SupportsIndex], AxisDirection: _enums.AxisDirection | str,
+OutputTensor: Output | None = None,
 ) -> Argmin:
     """Finds the index of the smallest value along one or more axes.
 
@@ -3703,21 +2731,14 @@ def argmin(
         last.
     """
     description: Argmin = _made(
-        "ARGMIN",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Axes=Axes,
-        AxisDirection=AxisDirection,
+        "ARGMIN", InputTensor=InputTensor, OutputTensor=OutputTensor, Axes=Axes, AxisDirection=AxisDirection,
     )
     return description
 
 
 def argmax(
-    InputTensor: Tensor,
-    *,
-    Axes: Iterable[SupportsIndex],
-    AxisDirection: _enums.AxisDirection | str,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Axes: Iterable[SupportsIndex], AxisDirection: _enums.AxisDirection | str,
+OutputTensor: Output | None = None,
 ) -> Argmax:
     """Finds the index of the largest value along one or more axes.
 
@@ -3729,28 +2750,17 @@ def argmax(
         last.
     """
     description: Argmax = _made(
-        "ARGMAX",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Axes=Axes,
-        AxisDirection=AxisDirection,
+        "ARGMAX", InputTensor=InputTensor, OutputTensor=OutputTensor, Axes=Axes, AxisDirection=AxisDirection,
     )
     return description
 
 
 def roi_align(
-    InputTensor: Tensor,
-    ROITensor: Tensor,
-    BatchIndicesTensor: Tensor,
-    *,
-    ReductionFunction: _enums.ReduceFunction | str,
-    InterpolationMode: _enums.InterpolationMode | str,
-    SpatialScaleX: SupportsFloat,
-    SpatialScaleY: SupportsFloat,
-    OutOfBoundsInputValue: SupportsFloat,
-    MinimumSamplesPerOutput: SupportsIndex,
-    MaximumSamplesPerOutput: SupportsIndex,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, ROITensor: Tensor, BatchIndicesTensor: Tensor, *,
+ReductionFunction: _enums.ReduceFunction | str, InterpolationMode: _enums.InterpolationMode | str,
+SpatialScaleX: SupportsFloat, SpatialScaleY: SupportsFloat, OutOfBoundsInputValue: SupportsFloat,
+MinimumSamplesPerOutput: SupportsIndex, MaximumSamplesPerOutput: SupportsIndex,
+OutputTensor: Output | None = None,
 ) -> RoiAlign:
     """Crops regions of interest and resamples them to one common size.
 
@@ -3767,30 +2777,18 @@ def roi_align(
     MaximumSamplesPerOutput (UINT): The most samples of an output element, along x and along y.
     """
     description: RoiAlign = _made(
-        "ROI_ALIGN",
-        InputTensor=InputTensor,
-        ROITensor=ROITensor,
-        BatchIndicesTensor=BatchIndicesTensor,
-        OutputTensor=OutputTensor,
-        ReductionFunction=ReductionFunction,
-        InterpolationMode=InterpolationMode,
-        SpatialScaleX=SpatialScaleX,
-        SpatialScaleY=SpatialScaleY,
-        OutOfBoundsInputValue=OutOfBoundsInputValue,
-        MinimumSamplesPerOutput=MinimumSamplesPerOutput,
+        "ROI_ALIGN", InputTensor=InputTensor, ROITensor=ROITensor, BatchIndicesTensor=BatchIndicesTensor,
+        OutputTensor=OutputTensor, ReductionFunction=ReductionFunction, InterpolationMode=InterpolationMode,
+        SpatialScaleX=SpatialScaleX, SpatialScaleY=SpatialScaleY,
+        OutOfBoundsInputValue=OutOfBoundsInputValue, MinimumSamplesPerOutput=MinimumSamplesPerOutput,
         MaximumSamplesPerOutput=MaximumSamplesPerOutput,
     )
     return description
 
 
 def gather_nd1(
-    InputTensor: Tensor,
-    IndicesTensor: Tensor,
-    *,
-    InputDimensionCount: SupportsIndex,
-    IndicesDimensionCount: SupportsIndex,
-    BatchDimensionCount: SupportsIndex,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, IndicesTensor: Tensor, *, InputDimensionCount: SupportsIndex,
+IndicesDimensionCount: SupportsIndex, BatchDimensionCount: SupportsIndex, OutputTensor: Output | None = None,
 ) -> GatherNd1:
     """Picks blocks of the input by tuples of coordinates, batch by batch.
 
@@ -3802,22 +2800,15 @@ def gather_nd1(
     BatchDimensionCount (UINT): How many of these, the leading ones, are batches that input and indices share.
     """
     description: GatherNd1 = _made(
-        "GATHER_ND1",
-        InputTensor=InputTensor,
-        IndicesTensor=IndicesTensor,
-        OutputTensor=OutputTensor,
-        InputDimensionCount=InputDimensionCount,
-        IndicesDimensionCount=IndicesDimensionCount,
+        "GATHER_ND1", InputTensor=InputTensor, IndicesTensor=IndicesTensor, OutputTensor=OutputTensor,
+        InputDimensionCount=InputDimensionCount, IndicesDimensionCount=IndicesDimensionCount,
         BatchDimensionCount=BatchDimensionCount,
     )
     return description
 
 
 def element_wise_atan_yx(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseAtanYx:
     """Computes the angle of each point (x, y) from the x axis, in radians and by quadrant.
 
@@ -3826,21 +2817,14 @@ def element_wise_atan_yx(
     OutputTensor (output tensor): The angles, from -pi to pi.
     """
     description: ElementWiseAtanYx = _made(
-        "ELEMENT_WISE_ATAN_YX",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_ATAN_YX", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def element_wise_clip_grad(
-    InputTensor: Tensor,
-    InputGradientTensor: Tensor,
-    *,
-    Min: SupportsFloat,
-    Max: SupportsFloat,
-    OutputGradientTensor: Output | None = None,
+InputTensor: Tensor, InputGradientTensor: Tensor, *, Min: SupportsFloat, Max: SupportsFloat,
+OutputGradientTensor: Output | None = None,
 ) -> ElementWiseClipGrad:
     """Gradient of ELEMENT_WISE_CLIP: passes the incoming gradient on where the input lies between Min and
     Max, and gives 0 elsewhere.
@@ -3853,21 +2837,14 @@ def element_wise_clip_grad(
     Max (FLOAT): Inputs at or above it have gradient 0.
     """
     description: ElementWiseClipGrad = _made(
-        "ELEMENT_WISE_CLIP_GRAD",
-        InputTensor=InputTensor,
-        InputGradientTensor=InputGradientTensor,
-        OutputGradientTensor=OutputGradientTensor,
-        Min=Min,
-        Max=Max,
+        "ELEMENT_WISE_CLIP_GRAD", InputTensor=InputTensor, InputGradientTensor=InputGradientTensor,
+        OutputGradientTensor=OutputGradientTensor, Min=Min, Max=Max,
     )
     return description
 
 
 def element_wise_difference_square(
-    ATensor: Tensor,
-    BTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseDifferenceSquare:
     """Squares the difference of the elements of each pair.
 
@@ -3876,24 +2853,14 @@ def element_wise_difference_square(
     OutputTensor (output tensor): The results, one for each pair.
     """
     description: ElementWiseDifferenceSquare = _made(
-        "ELEMENT_WISE_DIFFERENCE_SQUARE",
-        ATensor=ATensor,
-        BTensor=BTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_DIFFERENCE_SQUARE", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def local_response_normalization_grad(
-    InputTensor: Tensor,
-    InputGradientTensor: Tensor,
-    *,
-    CrossChannel: bool,
-    LocalSize: SupportsIndex,
-    Alpha: SupportsFloat,
-    Beta: SupportsFloat,
-    Bias: SupportsFloat,
-    OutputGradientTensor: Output | None = None,
+InputTensor: Tensor, InputGradientTensor: Tensor, *, CrossChannel: bool, LocalSize: SupportsIndex,
+Alpha: SupportsFloat, Beta: SupportsFloat, Bias: SupportsFloat, OutputGradientTensor: Output | None = None,
 ) -> LocalResponseNormalizationGrad:
     """Gradient of LOCAL_RESPONSE_NORMALIZATION with respect to its input.
 
@@ -3909,26 +2876,16 @@ def local_response_normalization_grad(
     Bias (FLOAT): Added to the sum of squares; 1 is usual.
     """
     description: LocalResponseNormalizationGrad = _made(
-        "LOCAL_RESPONSE_NORMALIZATION_GRAD",
-        InputTensor=InputTensor,
-        InputGradientTensor=InputGradientTensor,
-        OutputGradientTensor=OutputGradientTensor,
-        CrossChannel=CrossChannel,
-        LocalSize=LocalSize,
-        Alpha=Alpha,
-        Beta=Beta,
-        Bias=Bias,
+        "LOCAL_RESPONSE_NORMALIZATION_GRAD", InputTensor=InputTensor,
+        InputGradientTensor=InputGradientTensor, OutputGradientTensor=OutputGradientTensor,
+        CrossChannel=CrossChannel, LocalSize=LocalSize, Alpha=Alpha, Beta=Beta, Bias=Bias,
     )
     return description
 
 
 def cumulative_product(
-    InputTensor: Tensor,
-    *,
-    Axis: SupportsIndex,
-    AxisDirection: _enums.AxisDirection | str,
-    HasExclusiveProduct: bool,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Axis: SupportsIndex, AxisDirection: _enums.AxisDirection | str,
+HasExclusiveProduct: bool, OutputTensor: Output | None = None,
 ) -> CumulativeProduct:
     """Multiplies along one axis and writes each product on the way.
 
@@ -3940,27 +2897,16 @@ def cumulative_product(
     HasExclusiveProduct (BOOL): Whether a product excludes the current element, so that the first is 1.
     """
     description: CumulativeProduct = _made(
-        "CUMULATIVE_PRODUCT",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Axis=Axis,
-        AxisDirection=AxisDirection,
-        HasExclusiveProduct=HasExclusiveProduct,
+        "CUMULATIVE_PRODUCT", InputTensor=InputTensor, OutputTensor=OutputTensor, Axis=Axis,
+        AxisDirection=AxisDirection, HasExclusiveProduct=HasExclusiveProduct,
     )
     return description
 
 
 def batch_normalization_grad(
-    InputTensor: Tensor,
-    InputGradientTensor: Tensor,
-    MeanTensor: Tensor,
-    VarianceTensor: Tensor,
-    ScaleTensor: Tensor,
-    *,
-    Epsilon: SupportsFloat,
-    OutputGradientTensor: Output | None = None,
-    OutputScaleGradientTensor: Output | None = None,
-    OutputBiasGradientTensor: Output | None = None,
+InputTensor: Tensor, InputGradientTensor: Tensor, MeanTensor: Tensor, VarianceTensor: Tensor,
+ScaleTensor: Tensor, *, Epsilon: SupportsFloat, OutputGradientTensor: Output | None = None,
+OutputScaleGradientTensor: Output | None = None, OutputBiasGradientTensor: Output | None = None,
 ) -> BatchNormalizationGrad:
     """Gradients of BATCH_NORMALIZATION with respect to input, scale and bias, with mean and variance held
     fixed.
@@ -3978,31 +2924,18 @@ def batch_normalization_grad(
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
     """
     description: BatchNormalizationGrad = _made(
-        "BATCH_NORMALIZATION_GRAD",
-        InputTensor=InputTensor,
-        InputGradientTensor=InputGradientTensor,
-        MeanTensor=MeanTensor,
-        VarianceTensor=VarianceTensor,
-        ScaleTensor=ScaleTensor,
-        OutputGradientTensor=OutputGradientTensor,
-        OutputScaleGradientTensor=OutputScaleGradientTensor,
-        OutputBiasGradientTensor=OutputBiasGradientTensor,
-        Epsilon=Epsilon,
+        "BATCH_NORMALIZATION_GRAD", InputTensor=InputTensor, InputGradientTensor=InputGradientTensor,
+        MeanTensor=MeanTensor, VarianceTensor=VarianceTensor, ScaleTensor=ScaleTensor,
+        OutputGradientTensor=OutputGradientTensor, OutputScaleGradientTensor=OutputScaleGradientTensor,
+        OutputBiasGradientTensor=OutputBiasGradientTensor, Epsilon=Epsilon,
     )
     return description
 
 
 def element_wise_quantized_linear_add(
-    ATensor: Tensor,
-    AScaleTensor: Tensor,
-    BTensor: Tensor,
-    BScaleTensor: Tensor,
-    OutputScaleTensor: Tensor,
-    AZeroPointTensor: Tensor | None = None,
-    BZeroPointTensor: Tensor | None = None,
-    OutputZeroPointTensor: Tensor | None = None,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, AScaleTensor: Tensor, BTensor: Tensor, BScaleTensor: Tensor, OutputScaleTensor: Tensor,
+AZeroPointTensor: Tensor | None = None, BZeroPointTensor: Tensor | None = None,
+OutputZeroPointTensor: Tensor | None = None, *, OutputTensor: Output | None = None,
 ) -> ElementWiseQuantizedLinearAdd:
     """Adds two quantized tensors element by element as if they were dequantized first and the sum quantized
     again.
@@ -4019,26 +2952,17 @@ def element_wise_quantized_linear_add(
     OutputTensor (output tensor): The quantized sums.
     """
     description: ElementWiseQuantizedLinearAdd = _made(
-        "ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
-        ATensor=ATensor,
-        AScaleTensor=AScaleTensor,
-        AZeroPointTensor=AZeroPointTensor,
-        BTensor=BTensor,
-        BScaleTensor=BScaleTensor,
-        BZeroPointTensor=BZeroPointTensor,
-        OutputScaleTensor=OutputScaleTensor,
-        OutputZeroPointTensor=OutputZeroPointTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_QUANTIZED_LINEAR_ADD", ATensor=ATensor, AScaleTensor=AScaleTensor,
+        AZeroPointTensor=AZeroPointTensor, BTensor=BTensor, BScaleTensor=BScaleTensor,
+        BZeroPointTensor=BZeroPointTensor, OutputScaleTensor=OutputScaleTensor,
+        OutputZeroPointTensor=OutputZeroPointTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def dynamic_quantize_linear(
-    InputTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
-    OutputScaleTensor: Output | None = None,
-    OutputZeroPointTensor: Output | None = None,
+InputTensor: Tensor, *, OutputTensor: Output | None = None, OutputScaleTensor: Output | None = None,
+OutputZeroPointTensor: Output | None = None,
 ) -> DynamicQuantizeLinear:
     """Finds the scale and the zero point that cover all values of the input, and quantizes the input with
     them.
@@ -4049,31 +2973,19 @@ def dynamic_quantize_linear(
     OutputZeroPointTensor (output tensor): The zero point that was found, one value.
     """
     description: DynamicQuantizeLinear = _made(
-        "DYNAMIC_QUANTIZE_LINEAR",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        OutputScaleTensor=OutputScaleTensor,
-        OutputZeroPointTensor=OutputZeroPointTensor,
+        "DYNAMIC_QUANTIZE_LINEAR", InputTensor=InputTensor, OutputTensor=OutputTensor,
+        OutputScaleTensor=OutputScaleTensor, OutputZeroPointTensor=OutputZeroPointTensor,
     )
     return description
 
 
 def roi_align1(
-    InputTensor: Tensor,
-    ROITensor: Tensor,
-    BatchIndicesTensor: Tensor,
-    *,
-    ReductionFunction: _enums.ReduceFunction | str,
-    InterpolationMode: _enums.InterpolationMode | str,
-    SpatialScaleX: SupportsFloat,
-    SpatialScaleY: SupportsFloat,
-    InputPixelOffset: SupportsFloat,
-    OutputPixelOffset: SupportsFloat,
-    OutOfBoundsInputValue: SupportsFloat,
-    MinimumSamplesPerOutput: SupportsIndex,
-    MaximumSamplesPerOutput: SupportsIndex,
-    AlignRegionsToCorners: bool,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, ROITensor: Tensor, BatchIndicesTensor: Tensor, *,
+ReductionFunction: _enums.ReduceFunction | str, InterpolationMode: _enums.InterpolationMode | str,
+SpatialScaleX: SupportsFloat, SpatialScaleY: SupportsFloat, InputPixelOffset: SupportsFloat,
+OutputPixelOffset: SupportsFloat, OutOfBoundsInputValue: SupportsFloat,
+MinimumSamplesPerOutput: SupportsIndex, MaximumSamplesPerOutput: SupportsIndex, AlignRegionsToCorners: bool,
+OutputTensor: Output | None = None,
 ) -> RoiAlign1:
     """Crops regions of interest and resamples them to one common size, with a choice of pixel centers.
 
@@ -4095,42 +3007,23 @@ def roi_align1(
         evenly within.
     """
     description: RoiAlign1 = _made(
-        "ROI_ALIGN1",
-        InputTensor=InputTensor,
-        ROITensor=ROITensor,
-        BatchIndicesTensor=BatchIndicesTensor,
-        OutputTensor=OutputTensor,
-        ReductionFunction=ReductionFunction,
-        InterpolationMode=InterpolationMode,
-        SpatialScaleX=SpatialScaleX,
-        SpatialScaleY=SpatialScaleY,
-        InputPixelOffset=InputPixelOffset,
-        OutputPixelOffset=OutputPixelOffset,
-        OutOfBoundsInputValue=OutOfBoundsInputValue,
-        MinimumSamplesPerOutput=MinimumSamplesPerOutput,
-        MaximumSamplesPerOutput=MaximumSamplesPerOutput,
+        "ROI_ALIGN1", InputTensor=InputTensor, ROITensor=ROITensor, BatchIndicesTensor=BatchIndicesTensor,
+        OutputTensor=OutputTensor, ReductionFunction=ReductionFunction, InterpolationMode=InterpolationMode,
+        SpatialScaleX=SpatialScaleX, SpatialScaleY=SpatialScaleY, InputPixelOffset=InputPixelOffset,
+        OutputPixelOffset=OutputPixelOffset, OutOfBoundsInputValue=OutOfBoundsInputValue,
+        MinimumSamplesPerOutput=MinimumSamplesPerOutput, MaximumSamplesPerOutput=MaximumSamplesPerOutput,
         AlignRegionsToCorners=AlignRegionsToCorners,
     )
     return description
 
 
 def roi_align_grad(
-    InputGradientTensor: Tensor,
-    ROITensor: Tensor,
-    BatchIndicesTensor: Tensor,
-    InputTensor: Tensor | None = None,
-    *,
-    ReductionFunction: _enums.ReduceFunction | str,
-    InterpolationMode: _enums.InterpolationMode | str,
-    SpatialScaleX: SupportsFloat,
-    SpatialScaleY: SupportsFloat,
-    InputPixelOffset: SupportsFloat,
-    OutputPixelOffset: SupportsFloat,
-    MinimumSamplesPerOutput: SupportsIndex,
-    MaximumSamplesPerOutput: SupportsIndex,
-    AlignRegionsToCorners: bool,
-    OutputGradientTensor: Output | None = None,
-    OutputROIGradientTensor: Output | None = None,
+InputGradientTensor: Tensor, ROITensor: Tensor, BatchIndicesTensor: Tensor,
+InputTensor: Tensor | None = None, *, ReductionFunction: _enums.ReduceFunction | str,
+InterpolationMode: _enums.InterpolationMode | str, SpatialScaleX: SupportsFloat,
+SpatialScaleY: SupportsFloat, InputPixelOffset: SupportsFloat, OutputPixelOffset: SupportsFloat,
+MinimumSamplesPerOutput: SupportsIndex, MaximumSamplesPerOutput: SupportsIndex, AlignRegionsToCorners: bool,
+OutputGradientTensor: Output | None = None, OutputROIGradientTensor: Output | None = None,
 ) -> RoiAlignGrad:
     """Gradients of ROI_ALIGN and ROI_ALIGN1 with respect to the image, the regions, or both.
 
@@ -4154,37 +3047,21 @@ def roi_align_grad(
         within.
     """
     description: RoiAlignGrad = _made(
-        "ROI_ALIGN_GRAD",
-        InputTensor=InputTensor,
-        InputGradientTensor=InputGradientTensor,
-        ROITensor=ROITensor,
-        BatchIndicesTensor=BatchIndicesTensor,
-        OutputGradientTensor=OutputGradientTensor,
-        OutputROIGradientTensor=OutputROIGradientTensor,
-        ReductionFunction=ReductionFunction,
-        InterpolationMode=InterpolationMode,
-        SpatialScaleX=SpatialScaleX,
-        SpatialScaleY=SpatialScaleY,
-        InputPixelOffset=InputPixelOffset,
-        OutputPixelOffset=OutputPixelOffset,
-        MinimumSamplesPerOutput=MinimumSamplesPerOutput,
-        MaximumSamplesPerOutput=MaximumSamplesPerOutput,
-        AlignRegionsToCorners=AlignRegionsToCorners,
+        "ROI_ALIGN_GRAD", InputTensor=InputTensor, InputGradientTensor=InputGradientTensor,
+        ROITensor=ROITensor, BatchIndicesTensor=BatchIndicesTensor,
+        OutputGradientTensor=OutputGradientTensor, OutputROIGradientTensor=OutputROIGradientTensor,
+        ReductionFunction=ReductionFunction, InterpolationMode=InterpolationMode,
+        SpatialScaleX=SpatialScaleX, SpatialScaleY=SpatialScaleY, InputPixelOffset=InputPixelOffset,
+        OutputPixelOffset=OutputPixelOffset, MinimumSamplesPerOutput=MinimumSamplesPerOutput,
+        MaximumSamplesPerOutput=MaximumSamplesPerOutput, AlignRegionsToCorners=AlignRegionsToCorners,
     )
     return description
 
 
 def batch_normalization_training(
-    InputTensor: Tensor,
-    ScaleTensor: Tensor,
-    BiasTensor: Tensor,
-    FusedAddTensor: Tensor | None = None,
-    *,
-    Epsilon: SupportsFloat,
-    FusedActivation: Description | None = None,
-    OutputTensor: Output | None = None,
-    OutputMeanTensor: Output | None = None,
-    OutputVarianceTensor: Output | None = None,
+InputTensor: Tensor, ScaleTensor: Tensor, BiasTensor: Tensor, FusedAddTensor: Tensor | None = None, *,
+Epsilon: SupportsFloat, FusedActivation: Description | None = None, OutputTensor: Output | None = None,
+OutputMeanTensor: Output | None = None, OutputVarianceTensor: Output | None = None,
 ) -> BatchNormalizationTraining:
     """Normalizes the input by its own means and variances, which it also returns, then scales and shifts it
     and may add another tensor.
@@ -4202,31 +3079,18 @@ def batch_normalization_training(
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
     description: BatchNormalizationTraining = _made(
-        "BATCH_NORMALIZATION_TRAINING",
-        InputTensor=InputTensor,
-        ScaleTensor=ScaleTensor,
-        BiasTensor=BiasTensor,
-        FusedAddTensor=FusedAddTensor,
-        OutputTensor=OutputTensor,
-        OutputMeanTensor=OutputMeanTensor,
-        OutputVarianceTensor=OutputVarianceTensor,
-        Epsilon=Epsilon,
+        "BATCH_NORMALIZATION_TRAINING", InputTensor=InputTensor, ScaleTensor=ScaleTensor,
+        BiasTensor=BiasTensor, FusedAddTensor=FusedAddTensor, OutputTensor=OutputTensor,
+        OutputMeanTensor=OutputMeanTensor, OutputVarianceTensor=OutputVarianceTensor, Epsilon=Epsilon,
         FusedActivation=FusedActivation,
     )
     return description
 
 
 def batch_normalization_training_grad(
-    InputTensor: Tensor,
-    InputGradientTensor: Tensor,
-    MeanTensor: Tensor,
-    VarianceTensor: Tensor,
-    ScaleTensor: Tensor,
-    *,
-    Epsilon: SupportsFloat,
-    OutputGradientTensor: Output | None = None,
-    OutputScaleGradientTensor: Output | None = None,
-    OutputBiasGradientTensor: Output | None = None,
+InputTensor: Tensor, InputGradientTensor: Tensor, MeanTensor: Tensor, VarianceTensor: Tensor,
+ScaleTensor: Tensor, *, Epsilon: SupportsFloat, OutputGradientTensor: Output | None = None,
+OutputScaleGradientTensor: Output | None = None, OutputBiasGradientTensor: Output | None = None,
 ) -> BatchNormalizationTrainingGrad:
     """Gradients of BATCH_NORMALIZATION_TRAINING with respect to input, scale and bias, through mean and
     variance as well.
@@ -4244,28 +3108,19 @@ def batch_normalization_training_grad(
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
     """
     description: BatchNormalizationTrainingGrad = _made(
-        "BATCH_NORMALIZATION_TRAINING_GRAD",
-        InputTensor=InputTensor,
-        InputGradientTensor=InputGradientTensor,
-        MeanTensor=MeanTensor,
-        VarianceTensor=VarianceTensor,
-        ScaleTensor=ScaleTensor,
-        OutputGradientTensor=OutputGradientTensor,
+        "BATCH_NORMALIZATION_TRAINING_GRAD", InputTensor=InputTensor,
+        InputGradientTensor=InputGradientTensor, MeanTensor=MeanTensor, VarianceTensor=VarianceTensor,
+        ScaleTensor=ScaleTensor, OutputGradientTensor=OutputGradientTensor,
         OutputScaleGradientTensor=OutputScaleGradientTensor,
-        OutputBiasGradientTensor=OutputBiasGradientTensor,
-        Epsilon=Epsilon,
+        OutputBiasGradientTensor=OutputBiasGradientTensor, Epsilon=Epsilon,
     )
     return description
 
 
 def element_wise_clip1(
-    InputTensor: Tensor,
-    *,
-    ScaleBias: _structs.ScaleBias | None = None,
-    MinMaxDataType: _enums.TensorDataType | str,
-    Min: SupportsFloat,
-    Max: SupportsFloat,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, ScaleBias: _structs.ScaleBias | None = None,
+MinMaxDataType: _enums.TensorDataType | str, Min: SupportsFloat, Max: SupportsFloat,
+OutputTensor: Output | None = None,
 ) -> ElementWiseClip1:
     """Limits each element to the range from Min to Max, given in the tensor's own type.
 
@@ -4277,25 +3132,15 @@ def element_wise_clip1(
     Max (SCALAR_UNION): Upper limit.
     """
     description: ElementWiseClip1 = _made(
-        "ELEMENT_WISE_CLIP1",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ScaleBias=ScaleBias,
-        MinMaxDataType=MinMaxDataType,
-        Min=Min,
-        Max=Max,
+        "ELEMENT_WISE_CLIP1", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
+        MinMaxDataType=MinMaxDataType, Min=Min, Max=Max,
     )
     return description
 
 
 def element_wise_clip_grad1(
-    InputTensor: Tensor,
-    InputGradientTensor: Tensor,
-    *,
-    MinMaxDataType: _enums.TensorDataType | str,
-    Min: SupportsFloat,
-    Max: SupportsFloat,
-    OutputGradientTensor: Output | None = None,
+InputTensor: Tensor, InputGradientTensor: Tensor, *, MinMaxDataType: _enums.TensorDataType | str,
+Min: SupportsFloat, Max: SupportsFloat, OutputGradientTensor: Output | None = None,
 ) -> ElementWiseClipGrad1:
     """Gradient of ELEMENT_WISE_CLIP1: passes the incoming gradient on where the input lies between Min and
     Max, and gives 0 elsewhere.
@@ -4309,26 +3154,17 @@ def element_wise_clip_grad1(
     Max (SCALAR_UNION): Inputs at or above it have gradient 0.
     """
     description: ElementWiseClipGrad1 = _made(
-        "ELEMENT_WISE_CLIP_GRAD1",
-        InputTensor=InputTensor,
-        InputGradientTensor=InputGradientTensor,
-        OutputGradientTensor=OutputGradientTensor,
-        MinMaxDataType=MinMaxDataType,
-        Min=Min,
-        Max=Max,
+        "ELEMENT_WISE_CLIP_GRAD1", InputTensor=InputTensor, InputGradientTensor=InputGradientTensor,
+        OutputGradientTensor=OutputGradientTensor, MinMaxDataType=MinMaxDataType, Min=Min, Max=Max,
     )
     return description
 
 
 def padding1(
-    InputTensor: Tensor,
-    *,
-    PaddingMode: _enums.PaddingMode | str,
-    PaddingValueDataType: _enums.TensorDataType | str,
-    PaddingValue: SupportsFloat,
-    StartPadding: Iterable[SupportsIndex],
-    EndPadding: Iterable[SupportsIndex],
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, PaddingMode: _enums.PaddingMode | str,
+PaddingValueDataType: _enums.TensorDataType | str, PaddingValue: SupportsFloat,
+StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex],
+OutputTensor: Output | None = None,
 ) -> Padding1:
     """Enlarges the input on all sides, by a constant of its data type or by its own elements.
 
@@ -4341,22 +3177,15 @@ def padding1(
     EndPadding (UINT array): Number of elements to add after the input, per dimension.
     """
     description: Padding1 = _made(
-        "PADDING1",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        PaddingMode=PaddingMode,
-        PaddingValueDataType=PaddingValueDataType,
-        PaddingValue=PaddingValue,
-        StartPadding=StartPadding,
+        "PADDING1", InputTensor=InputTensor, OutputTensor=OutputTensor, PaddingMode=PaddingMode,
+        PaddingValueDataType=PaddingValueDataType, PaddingValue=PaddingValue, StartPadding=StartPadding,
         EndPadding=EndPadding,
     )
     return description
 
 
 def element_wise_negate(
-    InputTensor: Tensor,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, OutputTensor: Output | None = None,
 ) -> ElementWiseNegate:
     """Changes the sign of each element.
 
@@ -4364,17 +3193,13 @@ def element_wise_negate(
     OutputTensor (output tensor): The negated elements.
     """
     description: ElementWiseNegate = _made(
-        "ELEMENT_WISE_NEGATE",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
+        "ELEMENT_WISE_NEGATE", InputTensor=InputTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def activation_gelu(
-    InputTensor: Tensor | None = None,
-    *,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, OutputTensor: Output | None = None,
 ) -> ActivationGelu:
     """Returns 0.5 * x * (1 + erf(x / sqrt(2))).
 
@@ -4382,18 +3207,13 @@ def activation_gelu(
     OutputTensor (output tensor): The results, one for each element of the input.
     """
     description: ActivationGelu = _made(
-        "ACTIVATION_GELU",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
+        "ACTIVATION_GELU", InputTensor=InputTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def activation_softmax1(
-    InputTensor: Tensor | None = None,
-    *,
-    Axes: Iterable[SupportsIndex],
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, Axes: Iterable[SupportsIndex], OutputTensor: Output | None = None,
 ) -> ActivationSoftmax1:
     """Computes each element's exponential divided by the sum of the exponentials along the axes.
 
@@ -4402,19 +3222,13 @@ def activation_softmax1(
     Axes (UINT array): The dimensions whose elements belong together.
     """
     description: ActivationSoftmax1 = _made(
-        "ACTIVATION_SOFTMAX1",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Axes=Axes,
+        "ACTIVATION_SOFTMAX1", InputTensor=InputTensor, OutputTensor=OutputTensor, Axes=Axes,
     )
     return description
 
 
 def activation_log_softmax1(
-    InputTensor: Tensor,
-    *,
-    Axes: Iterable[SupportsIndex],
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Axes: Iterable[SupportsIndex], OutputTensor: Output | None = None,
 ) -> ActivationLogSoftmax1:
     """Computes the natural logarithm of each element's softmax along the axes.
 
@@ -4423,19 +3237,13 @@ def activation_log_softmax1(
     Axes (UINT array): The dimensions whose elements belong together.
     """
     description: ActivationLogSoftmax1 = _made(
-        "ACTIVATION_LOG_SOFTMAX1",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Axes=Axes,
+        "ACTIVATION_LOG_SOFTMAX1", InputTensor=InputTensor, OutputTensor=OutputTensor, Axes=Axes,
     )
     return description
 
 
 def activation_hardmax1(
-    InputTensor: Tensor,
-    *,
-    Axes: Iterable[SupportsIndex],
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Axes: Iterable[SupportsIndex], OutputTensor: Output | None = None,
 ) -> ActivationHardmax1:
     """Returns 1 for the first of the largest elements along the axes and 0 for all others.
 
@@ -4444,23 +3252,16 @@ def activation_hardmax1(
     Axes (UINT array): The dimensions whose elements belong together.
     """
     description: ActivationHardmax1 = _made(
-        "ACTIVATION_HARDMAX1",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Axes=Axes,
+        "ACTIVATION_HARDMAX1", InputTensor=InputTensor, OutputTensor=OutputTensor, Axes=Axes,
     )
     return description
 
 
 def resample2(
-    InputTensor: Tensor,
-    *,
-    InterpolationMode: _enums.InterpolationMode | str,
-    RoundingDirection: _enums.AxisDirection | str = "INCREASING",
-    Scales: Iterable[SupportsFloat],
-    InputPixelOffsets: Iterable[SupportsFloat],
-    OutputPixelOffsets: Iterable[SupportsFloat],
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, InterpolationMode: _enums.InterpolationMode | str,
+RoundingDirection: _enums.AxisDirection | str = "INCREASING", Scales: Iterable[SupportsFloat],
+InputPixelOffsets: Iterable[SupportsFloat], OutputPixelOffsets: Iterable[SupportsFloat],
+OutputTensor: Output | None = None,
 ) -> Resample2:
     """Resizes the input along any of its dimensions, with pixel offsets and rounding of the caller's choice.
 
@@ -4477,27 +3278,18 @@ def resample2(
         pixel.
     """
     description: Resample2 = _made(
-        "RESAMPLE2",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        InterpolationMode=InterpolationMode,
-        RoundingDirection=RoundingDirection,
-        Scales=Scales,
-        InputPixelOffsets=InputPixelOffsets,
+        "RESAMPLE2", InputTensor=InputTensor, OutputTensor=OutputTensor, InterpolationMode=InterpolationMode,
+        RoundingDirection=RoundingDirection, Scales=Scales, InputPixelOffsets=InputPixelOffsets,
         OutputPixelOffsets=OutputPixelOffsets,
     )
     return description
 
 
 def resample_grad1(
-    InputGradientTensor: Tensor,
-    *,
-    InterpolationMode: _enums.InterpolationMode | str,
-    RoundingDirection: _enums.AxisDirection | str,
-    Scales: Iterable[SupportsFloat],
-    InputPixelOffsets: Iterable[SupportsFloat],
-    OutputPixelOffsets: Iterable[SupportsFloat],
-    OutputGradientTensor: Output | None = None,
+InputGradientTensor: Tensor, *, InterpolationMode: _enums.InterpolationMode | str,
+RoundingDirection: _enums.AxisDirection | str, Scales: Iterable[SupportsFloat],
+InputPixelOffsets: Iterable[SupportsFloat], OutputPixelOffsets: Iterable[SupportsFloat],
+OutputGradientTensor: Output | None = None,
 ) -> ResampleGrad1:
     """Gradient of RESAMPLE2: gives every input element the gradients of the output elements it went into,
     weighted as they were.
@@ -4514,26 +3306,16 @@ def resample_grad1(
     OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centers.
     """
     description: ResampleGrad1 = _made(
-        "RESAMPLE_GRAD1",
-        InputGradientTensor=InputGradientTensor,
-        OutputGradientTensor=OutputGradientTensor,
-        InterpolationMode=InterpolationMode,
-        RoundingDirection=RoundingDirection,
-        Scales=Scales,
-        InputPixelOffsets=InputPixelOffsets,
-        OutputPixelOffsets=OutputPixelOffsets,
+        "RESAMPLE_GRAD1", InputGradientTensor=InputGradientTensor, OutputGradientTensor=OutputGradientTensor,
+        InterpolationMode=InterpolationMode, RoundingDirection=RoundingDirection, Scales=Scales,
+        InputPixelOffsets=InputPixelOffsets, OutputPixelOffsets=OutputPixelOffsets,
     )
     return description
 
 
 def diagonal_matrix1(
-    InputTensor: Tensor | None = None,
-    *,
-    ValueDataType: _enums.TensorDataType | str,
-    Value: SupportsFloat,
-    DiagonalFillBegin: SupportsIndex,
-    DiagonalFillEnd: SupportsIndex,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor | None = None, *, ValueDataType: _enums.TensorDataType | str, Value: SupportsFloat,
+DiagonalFillBegin: SupportsIndex, DiagonalFillEnd: SupportsIndex, OutputTensor: Output | None = None,
 ) -> DiagonalMatrix1:
     """Writes one value into a band of diagonals, or outside of it, and the input or 0 elsewhere.
 
@@ -4547,37 +3329,21 @@ def diagonal_matrix1(
         up to there are filled.
     """
     description: DiagonalMatrix1 = _made(
-        "DIAGONAL_MATRIX1",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        ValueDataType=ValueDataType,
-        Value=Value,
-        DiagonalFillBegin=DiagonalFillBegin,
-        DiagonalFillEnd=DiagonalFillEnd,
+        "DIAGONAL_MATRIX1", InputTensor=InputTensor, OutputTensor=OutputTensor, ValueDataType=ValueDataType,
+        Value=Value, DiagonalFillBegin=DiagonalFillBegin, DiagonalFillEnd=DiagonalFillEnd,
     )
     return description
 
 
 def multihead_attention(
-    QueryTensor: Tensor | None = None,
-    KeyTensor: Tensor | None = None,
-    ValueTensor: Tensor | None = None,
-    StackedQueryKeyTensor: Tensor | None = None,
-    StackedKeyValueTensor: Tensor | None = None,
-    StackedQueryKeyValueTensor: Tensor | None = None,
-    BiasTensor: Tensor | None = None,
-    MaskTensor: Tensor | None = None,
-    RelativePositionBiasTensor: Tensor | None = None,
-    PastKeyTensor: Tensor | None = None,
-    PastValueTensor: Tensor | None = None,
-    *,
-    Scale: SupportsFloat,
-    MaskFilterValue: SupportsFloat,
-    HeadCount: SupportsIndex,
-    MaskType: _enums.MultiheadAttentionMaskType | str,
-    OutputTensor: Output | None = None,
-    OutputPresentKeyTensor: Output | None = None,
-    OutputPresentValueTensor: Output | None = None,
+QueryTensor: Tensor | None = None, KeyTensor: Tensor | None = None, ValueTensor: Tensor | None = None,
+StackedQueryKeyTensor: Tensor | None = None, StackedKeyValueTensor: Tensor | None = None,
+StackedQueryKeyValueTensor: Tensor | None = None, BiasTensor: Tensor | None = None,
+MaskTensor: Tensor | None = None, RelativePositionBiasTensor: Tensor | None = None,
+PastKeyTensor: Tensor | None = None, PastValueTensor: Tensor | None = None, *, Scale: SupportsFloat,
+MaskFilterValue: SupportsFloat, HeadCount: SupportsIndex, MaskType: _enums.MultiheadAttentionMaskType | str,
+OutputTensor: Output | None = None, OutputPresentKeyTensor: Output | None = None,
+OutputPresentValueTensor: Output | None = None,
 ) -> MultiheadAttention:
     """Multi-head attention, which weighs values by how well queries match keys; keys and values can be
     appended to those of earlier calls.
@@ -4608,39 +3374,21 @@ def multihead_attention(
     MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor contains.
     """
     description: MultiheadAttention = _made(
-        "MULTIHEAD_ATTENTION",
-        QueryTensor=QueryTensor,
-        KeyTensor=KeyTensor,
-        ValueTensor=ValueTensor,
-        StackedQueryKeyTensor=StackedQueryKeyTensor,
-        StackedKeyValueTensor=StackedKeyValueTensor,
-        StackedQueryKeyValueTensor=StackedQueryKeyValueTensor,
-        BiasTensor=BiasTensor,
-        MaskTensor=MaskTensor,
-        RelativePositionBiasTensor=RelativePositionBiasTensor,
-        PastKeyTensor=PastKeyTensor,
-        PastValueTensor=PastValueTensor,
-        OutputTensor=OutputTensor,
-        OutputPresentKeyTensor=OutputPresentKeyTensor,
-        OutputPresentValueTensor=OutputPresentValueTensor,
-        Scale=Scale,
-        MaskFilterValue=MaskFilterValue,
-        HeadCount=HeadCount,
-        MaskType=MaskType,
+        "MULTIHEAD_ATTENTION", QueryTensor=QueryTensor, KeyTensor=KeyTensor, ValueTensor=ValueTensor,
+        StackedQueryKeyTensor=StackedQueryKeyTensor, StackedKeyValueTensor=StackedKeyValueTensor,
+        StackedQueryKeyValueTensor=StackedQueryKeyValueTensor, BiasTensor=BiasTensor, MaskTensor=MaskTensor,
+        RelativePositionBiasTensor=RelativePositionBiasTensor, PastKeyTensor=PastKeyTensor,
+        PastValueTensor=PastValueTensor, OutputTensor=OutputTensor,
+        OutputPresentKeyTensor=OutputPresentKeyTensor, OutputPresentValueTensor=OutputPresentValueTensor,
+        Scale=Scale, MaskFilterValue=MaskFilterValue, HeadCount=HeadCount, MaskType=MaskType,
     )
     return description
 
 
 def lp_pooling1(
-    InputTensor: Tensor,
-    *,
-    Strides: Iterable[SupportsIndex],
-    WindowSize: Iterable[SupportsIndex],
-    StartPadding: Iterable[SupportsIndex],
-    EndPadding: Iterable[SupportsIndex],
-    Dilations: Iterable[SupportsIndex],
-    P: SupportsIndex,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Strides: Iterable[SupportsIndex], WindowSize: Iterable[SupportsIndex],
+StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex],
+Dilations: Iterable[SupportsIndex], P: SupportsIndex, OutputTensor: Output | None = None,
 ) -> LpPooling1:
     """Computes the Lp norm of the elements under a window that slides over the spatial dimensions and may
     skip elements.
@@ -4655,29 +3403,16 @@ def lp_pooling1(
     P (UINT): Order of the norm, most often 1 or 2.
     """
     description: LpPooling1 = _made(
-        "LP_POOLING1",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Strides=Strides,
-        WindowSize=WindowSize,
-        StartPadding=StartPadding,
-        EndPadding=EndPadding,
-        Dilations=Dilations,
-        P=P,
+        "LP_POOLING1", InputTensor=InputTensor, OutputTensor=OutputTensor, Strides=Strides,
+        WindowSize=WindowSize, StartPadding=StartPadding, EndPadding=EndPadding, Dilations=Dilations, P=P,
     )
     return description
 
 
 def average_pooling1(
-    InputTensor: Tensor,
-    *,
-    Strides: Iterable[SupportsIndex],
-    WindowSize: Iterable[SupportsIndex],
-    StartPadding: Iterable[SupportsIndex],
-    EndPadding: Iterable[SupportsIndex],
-    Dilations: Iterable[SupportsIndex],
-    IncludePadding: bool,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Strides: Iterable[SupportsIndex], WindowSize: Iterable[SupportsIndex],
+StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex],
+Dilations: Iterable[SupportsIndex], IncludePadding: bool, OutputTensor: Output | None = None,
 ) -> AveragePooling1:
     """Averages the elements under a window that slides over the spatial dimensions and may skip elements.
 
@@ -4691,24 +3426,15 @@ def average_pooling1(
     IncludePadding (BOOL): Whether padding elements are included in the divisor of the average.
     """
     description: AveragePooling1 = _made(
-        "AVERAGE_POOLING1",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Strides=Strides,
-        WindowSize=WindowSize,
-        StartPadding=StartPadding,
-        EndPadding=EndPadding,
-        Dilations=Dilations,
+        "AVERAGE_POOLING1", InputTensor=InputTensor, OutputTensor=OutputTensor, Strides=Strides,
+        WindowSize=WindowSize, StartPadding=StartPadding, EndPadding=EndPadding, Dilations=Dilations,
         IncludePadding=IncludePadding,
     )
     return description
 
 
 def activation_swish(
-    InputTensor: Tensor,
-    *,
-    SigmoidInputScale: SupportsFloat,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, SigmoidInputScale: SupportsFloat, OutputTensor: Output | None = None,
 ) -> ActivationSwish:
     """Computes x times the sigmoid of SigmoidInputScale * x.
 
@@ -4717,20 +3443,14 @@ def activation_swish(
     SigmoidInputScale (FLOAT): Factor inside the sigmoid, usually 1.0.
     """
     description: ActivationSwish = _made(
-        "ACTIVATION_SWISH",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
+        "ACTIVATION_SWISH", InputTensor=InputTensor, OutputTensor=OutputTensor,
         SigmoidInputScale=SigmoidInputScale,
     )
     return description
 
 
 def activation_hard_swish(
-    InputTensor: Tensor,
-    *,
-    Alpha: SupportsFloat,
-    Beta: SupportsFloat,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Alpha: SupportsFloat, Beta: SupportsFloat, OutputTensor: Output | None = None,
 ) -> ActivationHardSwish:
     """Computes x times Alpha * x + Beta, the latter limited to 0 and 1; Alpha is usually 1/6, Beta 0.5.
 
@@ -4740,29 +3460,17 @@ def activation_hard_swish(
     Beta (FLOAT): The second parameter of the function.
     """
     description: ActivationHardSwish = _made(
-        "ACTIVATION_HARD_SWISH",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        Alpha=Alpha,
-        Beta=Beta,
+        "ACTIVATION_HARD_SWISH", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha, Beta=Beta,
     )
     return description
 
 
 def quantized_linear_average_pooling(
-    InputTensor: Tensor,
-    InputScaleTensor: Tensor,
-    OutputScaleTensor: Tensor,
-    InputZeroPointTensor: Tensor | None = None,
-    OutputZeroPointTensor: Tensor | None = None,
-    *,
-    Strides: Iterable[SupportsIndex],
-    WindowSize: Iterable[SupportsIndex],
-    StartPadding: Iterable[SupportsIndex],
-    EndPadding: Iterable[SupportsIndex],
-    Dilations: Iterable[SupportsIndex],
-    IncludePadding: bool,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, InputScaleTensor: Tensor, OutputScaleTensor: Tensor,
+InputZeroPointTensor: Tensor | None = None, OutputZeroPointTensor: Tensor | None = None, *,
+Strides: Iterable[SupportsIndex], WindowSize: Iterable[SupportsIndex], StartPadding: Iterable[SupportsIndex],
+EndPadding: Iterable[SupportsIndex], Dilations: Iterable[SupportsIndex], IncludePadding: bool,
+OutputTensor: Output | None = None,
 ) -> QuantizedLinearAveragePooling:
     """Averages quantized elements under a sliding window as if they were dequantized first and the averages
     quantized again.
@@ -4783,33 +3491,19 @@ def quantized_linear_average_pooling(
     IncludePadding (BOOL): Whether padding elements are included in the divisor of the average.
     """
     description: QuantizedLinearAveragePooling = _made(
-        "QUANTIZED_LINEAR_AVERAGE_POOLING",
-        InputTensor=InputTensor,
-        InputScaleTensor=InputScaleTensor,
-        InputZeroPointTensor=InputZeroPointTensor,
-        OutputScaleTensor=OutputScaleTensor,
-        OutputZeroPointTensor=OutputZeroPointTensor,
-        OutputTensor=OutputTensor,
-        Strides=Strides,
-        WindowSize=WindowSize,
-        StartPadding=StartPadding,
-        EndPadding=EndPadding,
-        Dilations=Dilations,
+        "QUANTIZED_LINEAR_AVERAGE_POOLING", InputTensor=InputTensor, InputScaleTensor=InputScaleTensor,
+        InputZeroPointTensor=InputZeroPointTensor, OutputScaleTensor=OutputScaleTensor,
+        OutputZeroPointTensor=OutputZeroPointTensor, OutputTensor=OutputTensor, Strides=Strides,
+        WindowSize=WindowSize, StartPadding=StartPadding, EndPadding=EndPadding, Dilations=Dilations,
         IncludePadding=IncludePadding,
     )
     return description
 
 
 def matrix_multiply_integer_to_float(
-    ATensor: Tensor,
-    AScaleTensor: Tensor,
-    BTensor: Tensor,
-    BScaleTensor: Tensor,
-    AZeroPointTensor: Tensor | None = None,
-    BZeroPointTensor: Tensor | None = None,
-    BiasTensor: Tensor | None = None,
-    *,
-    OutputTensor: Output | None = None,
+ATensor: Tensor, AScaleTensor: Tensor, BTensor: Tensor, BScaleTensor: Tensor,
+AZeroPointTensor: Tensor | None = None, BZeroPointTensor: Tensor | None = None,
+BiasTensor: Tensor | None = None, *, OutputTensor: Output | None = None,
 ) -> MatrixMultiplyIntegerToFloat:
     """Multiplies integer matrices after subtracting their zero points, scales the products to floating point
     and adds a bias.
@@ -4826,30 +3520,17 @@ def matrix_multiply_integer_to_float(
     OutputTensor (output tensor): The results, M x N.
     """
     description: MatrixMultiplyIntegerToFloat = _made(
-        "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
-        ATensor=ATensor,
-        AScaleTensor=AScaleTensor,
-        AZeroPointTensor=AZeroPointTensor,
-        BTensor=BTensor,
-        BScaleTensor=BScaleTensor,
-        BZeroPointTensor=BZeroPointTensor,
-        BiasTensor=BiasTensor,
-        OutputTensor=OutputTensor,
+        "MATRIX_MULTIPLY_INTEGER_TO_FLOAT", ATensor=ATensor, AScaleTensor=AScaleTensor,
+        AZeroPointTensor=AZeroPointTensor, BTensor=BTensor, BScaleTensor=BScaleTensor,
+        BZeroPointTensor=BZeroPointTensor, BiasTensor=BiasTensor, OutputTensor=OutputTensor,
     )
     return description
 
 
 def mean_variance_normalization2(
-    InputTensor: Tensor,
-    ScaleTensor: Tensor | None = None,
-    BiasTensor: Tensor | None = None,
-    *,
-    Axes: Iterable[SupportsIndex],
-    UseMean: bool,
-    UseVariance: bool,
-    Epsilon: SupportsFloat,
-    FusedActivation: Description | None = None,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, ScaleTensor: Tensor | None = None, BiasTensor: Tensor | None = None, *,
+Axes: Iterable[SupportsIndex], UseMean: bool, UseVariance: bool, Epsilon: SupportsFloat,
+FusedActivation: Description | None = None, OutputTensor: Output | None = None,
 ) -> MeanVarianceNormalization2:
     """Normalizes the input by its own mean, its variance or both along axes of choice, then scales and shifts
     it.
@@ -4865,42 +3546,23 @@ def mean_variance_normalization2(
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
     description: MeanVarianceNormalization2 = _made(
-        "MEAN_VARIANCE_NORMALIZATION2",
-        InputTensor=InputTensor,
-        ScaleTensor=ScaleTensor,
-        BiasTensor=BiasTensor,
-        OutputTensor=OutputTensor,
-        Axes=Axes,
-        UseMean=UseMean,
-        UseVariance=UseVariance,
-        Epsilon=Epsilon,
-        FusedActivation=FusedActivation,
+        "MEAN_VARIANCE_NORMALIZATION2", InputTensor=InputTensor, ScaleTensor=ScaleTensor,
+        BiasTensor=BiasTensor, OutputTensor=OutputTensor, Axes=Axes, UseMean=UseMean,
+        UseVariance=UseVariance, Epsilon=Epsilon, FusedActivation=FusedActivation,
     )
     return description
 
 
 def multihead_attention1(
-    QueryTensor: Tensor | None = None,
-    KeyTensor: Tensor | None = None,
-    ValueTensor: Tensor | None = None,
-    StackedQueryKeyTensor: Tensor | None = None,
-    StackedKeyValueTensor: Tensor | None = None,
-    StackedQueryKeyValueTensor: Tensor | None = None,
-    BiasTensor: Tensor | None = None,
-    MaskTensor: Tensor | None = None,
-    RelativePositionBiasTensor: Tensor | None = None,
-    PastKeyTensor: Tensor | None = None,
-    PastValueTensor: Tensor | None = None,
-    PastSequenceLengthsTensor: Tensor | None = None,
-    *,
-    Scale: SupportsFloat,
-    MaskFilterValue: SupportsFloat,
-    QueryHeadCount: SupportsIndex,
-    KeyValueHeadCount: SupportsIndex,
-    MaskType: _enums.MultiheadAttentionMaskType | str,
-    OutputTensor: Output | None = None,
-    OutputPresentKeyTensor: Output | None = None,
-    OutputPresentValueTensor: Output | None = None,
+QueryTensor: Tensor | None = None, KeyTensor: Tensor | None = None, ValueTensor: Tensor | None = None,
+StackedQueryKeyTensor: Tensor | None = None, StackedKeyValueTensor: Tensor | None = None,
+StackedQueryKeyValueTensor: Tensor | None = None, BiasTensor: Tensor | None = None,
+MaskTensor: Tensor | None = None, RelativePositionBiasTensor: Tensor | None = None,
+PastKeyTensor: Tensor | None = None, PastValueTensor: Tensor | None = None,
+PastSequenceLengthsTensor: Tensor | None = None, *, Scale: SupportsFloat, MaskFilterValue: SupportsFloat,
+QueryHeadCount: SupportsIndex, KeyValueHeadCount: SupportsIndex,
+MaskType: _enums.MultiheadAttentionMaskType | str, OutputTensor: Output | None = None,
+OutputPresentKeyTensor: Output | None = None, OutputPresentValueTensor: Output | None = None,
 ) -> MultiheadAttention1:
     """Multi-head attention in which several query heads can share a key and value head; keys and values can
     be appended to those of earlier calls.
@@ -4933,37 +3595,21 @@ def multihead_attention1(
     MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor contains.
     """
     description: MultiheadAttention1 = _made(
-        "MULTIHEAD_ATTENTION1",
-        QueryTensor=QueryTensor,
-        KeyTensor=KeyTensor,
-        ValueTensor=ValueTensor,
-        StackedQueryKeyTensor=StackedQueryKeyTensor,
-        StackedKeyValueTensor=StackedKeyValueTensor,
-        StackedQueryKeyValueTensor=StackedQueryKeyValueTensor,
-        BiasTensor=BiasTensor,
-        MaskTensor=MaskTensor,
-        RelativePositionBiasTensor=RelativePositionBiasTensor,
-        PastKeyTensor=PastKeyTensor,
-        PastValueTensor=PastValueTensor,
-        PastSequenceLengthsTensor=PastSequenceLengthsTensor,
-        OutputTensor=OutputTensor,
-        OutputPresentKeyTensor=OutputPresentKeyTensor,
-        OutputPresentValueTensor=OutputPresentValueTensor,
-        Scale=Scale,
-        MaskFilterValue=MaskFilterValue,
-        QueryHeadCount=QueryHeadCount,
-        KeyValueHeadCount=KeyValueHeadCount,
-        MaskType=MaskType,
+        "MULTIHEAD_ATTENTION1", QueryTensor=QueryTensor, KeyTensor=KeyTensor, ValueTensor=ValueTensor,
+        StackedQueryKeyTensor=StackedQueryKeyTensor, StackedKeyValueTensor=StackedKeyValueTensor,
+        StackedQueryKeyValueTensor=StackedQueryKeyValueTensor, BiasTensor=BiasTensor, MaskTensor=MaskTensor,
+        RelativePositionBiasTensor=RelativePositionBiasTensor, PastKeyTensor=PastKeyTensor,
+        PastValueTensor=PastValueTensor, PastSequenceLengthsTensor=PastSequenceLengthsTensor,
+        OutputTensor=OutputTensor, OutputPresentKeyTensor=OutputPresentKeyTensor,
+        OutputPresentValueTensor=OutputPresentValueTensor, Scale=Scale, MaskFilterValue=MaskFilterValue,
+        QueryHeadCount=QueryHeadCount, KeyValueHeadCount=KeyValueHeadCount, MaskType=MaskType,
     )
     return description
 
 
 def quantize(
-    InputTensor: Tensor,
-    QuantizationTensors: Iterable[Tensor],
-    *,
-    QuantizationType: _enums.QuantizationType | str,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, QuantizationTensors: Iterable[Tensor], *,
+QuantizationType: _enums.QuantizationType | str, OutputTensor: Output | None = None,
 ) -> Quantize:
     """Divides by a scale, rounds and adds a zero point, element by element, with one scale for each block of
     elements.
@@ -4974,21 +3620,15 @@ def quantize(
     OutputTensor (output tensor): The quantized values, clamped to the range of their type.
     """
     description: Quantize = _made(
-        "QUANTIZE",
-        InputTensor=InputTensor,
-        QuantizationType=QuantizationType,
-        QuantizationTensors=QuantizationTensors,
-        OutputTensor=OutputTensor,
+        "QUANTIZE", InputTensor=InputTensor, QuantizationType=QuantizationType,
+        QuantizationTensors=QuantizationTensors, OutputTensor=OutputTensor,
     )
     return description
 
 
 def dequantize(
-    InputTensor: Tensor,
-    QuantizationTensors: Iterable[Tensor],
-    *,
-    QuantizationType: _enums.QuantizationType | str,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, QuantizationTensors: Iterable[Tensor], *,
+QuantizationType: _enums.QuantizationType | str, OutputTensor: Output | None = None,
 ) -> Dequantize:
     """Subtracts a zero point and multiplies by a scale, element by element, with one scale for each block of
     elements.
@@ -4999,25 +3639,17 @@ def dequantize(
     OutputTensor (output tensor): The values that the input represents.
     """
     description: Dequantize = _made(
-        "DEQUANTIZE",
-        InputTensor=InputTensor,
-        QuantizationType=QuantizationType,
-        QuantizationTensors=QuantizationTensors,
-        OutputTensor=OutputTensor,
+        "DEQUANTIZE", InputTensor=InputTensor, QuantizationType=QuantizationType,
+        QuantizationTensors=QuantizationTensors, OutputTensor=OutputTensor,
     )
     return description
 
 
 def resample3(
-    InputTensor: Tensor,
-    *,
-    InterpolationMode: _enums.InterpolationMode | str,
-    RoundingDirection: _enums.AxisDirection | str = "INCREASING",
-    Scales: Iterable[SupportsFloat],
-    InputPixelOffsets: Iterable[SupportsFloat],
-    OutputPixelOffsets: Iterable[SupportsFloat],
-    Antialiased: bool,
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, InterpolationMode: _enums.InterpolationMode | str,
+RoundingDirection: _enums.AxisDirection | str = "INCREASING", Scales: Iterable[SupportsFloat],
+InputPixelOffsets: Iterable[SupportsFloat], OutputPixelOffsets: Iterable[SupportsFloat], Antialiased: bool,
+OutputTensor: Output | None = None,
 ) -> Resample3:
     """Resizes the input along any of its dimensions, with offsets, rounding and antialiasing of the caller's
     choice.
@@ -5037,28 +3669,17 @@ def resample3(
         passed over.
     """
     description: Resample3 = _made(
-        "RESAMPLE3",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        InterpolationMode=InterpolationMode,
-        RoundingDirection=RoundingDirection,
-        Scales=Scales,
-        InputPixelOffsets=InputPixelOffsets,
-        OutputPixelOffsets=OutputPixelOffsets,
-        Antialiased=Antialiased,
+        "RESAMPLE3", InputTensor=InputTensor, OutputTensor=OutputTensor, InterpolationMode=InterpolationMode,
+        RoundingDirection=RoundingDirection, Scales=Scales, InputPixelOffsets=InputPixelOffsets,
+        OutputPixelOffsets=OutputPixelOffsets, Antialiased=Antialiased,
     )
     return description
 
 
 def fold(
-    InputTensor: Tensor,
-    *,
-    WindowSizes: Iterable[SupportsIndex],
-    Strides: Iterable[SupportsIndex],
-    Dilations: Iterable[SupportsIndex],
-    StartPadding: Iterable[SupportsIndex],
-    EndPadding: Iterable[SupportsIndex],
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, WindowSizes: Iterable[SupportsIndex], Strides: Iterable[SupportsIndex],
+Dilations: Iterable[SupportsIndex], StartPadding: Iterable[SupportsIndex],
+EndPadding: Iterable[SupportsIndex], OutputTensor: Output | None = None,
 ) -> Fold:
     """Puts columns back to the positions of a sliding window and adds up where windows overlap.
 
@@ -5072,27 +3693,16 @@ def fold(
     EndPadding (UINT array): For each spatial dimension, how far windows reach past the image.
     """
     description: Fold = _made(
-        "FOLD",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        WindowSizes=WindowSizes,
-        Strides=Strides,
-        Dilations=Dilations,
-        StartPadding=StartPadding,
-        EndPadding=EndPadding,
+        "FOLD", InputTensor=InputTensor, OutputTensor=OutputTensor, WindowSizes=WindowSizes, Strides=Strides,
+        Dilations=Dilations, StartPadding=StartPadding, EndPadding=EndPadding,
     )
     return description
 
 
 def unfold(
-    InputTensor: Tensor,
-    *,
-    WindowSizes: Iterable[SupportsIndex],
-    Strides: Iterable[SupportsIndex],
-    Dilations: Iterable[SupportsIndex],
-    StartPadding: Iterable[SupportsIndex],
-    EndPadding: Iterable[SupportsIndex],
-    OutputTensor: Output | None = None,
+InputTensor: Tensor, *, WindowSizes: Iterable[SupportsIndex], Strides: Iterable[SupportsIndex],
+Dilations: Iterable[SupportsIndex], StartPadding: Iterable[SupportsIndex],
+EndPadding: Iterable[SupportsIndex], OutputTensor: Output | None = None,
 ) -> Unfold:
     """Copies every position of a sliding window into its own column.
 
@@ -5106,13 +3716,7 @@ def unfold(
     EndPadding (UINT array): For each spatial dimension, how many zeros come after the image.
     """
     description: Unfold = _made(
-        "UNFOLD",
-        InputTensor=InputTensor,
-        OutputTensor=OutputTensor,
-        WindowSizes=WindowSizes,
-        Strides=Strides,
-        Dilations=Dilations,
-        StartPadding=StartPadding,
-        EndPadding=EndPadding,
+        "UNFOLD", InputTensor=InputTensor, OutputTensor=OutputTensor, WindowSizes=WindowSizes,
+        Strides=Strides, Dilations=Dilations, StartPadding=StartPadding, EndPadding=EndPadding,
     )
     return description

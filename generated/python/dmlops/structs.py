@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, SupportsFloat, SupportsIndex, final
+from typing import SupportsFloat, SupportsIndex, final
 
-from .value import Value, opened, settle
+from .forms import created
+from .value import Value
 
 
 @final
@@ -24,16 +25,7 @@ class ScaleBias(Value):
         Scale: SupportsFloat,
         Bias: SupportsFloat,
     ) -> ScaleBias:
-        new: Any = _OPEN_SCALE_BIAS()
-        new.Scale = Scale
-        new.Bias = Bias
-        settle(new, ScaleBias)
-        new.__class__ = ScaleBias
-        made: ScaleBias = new
-        return made
-
-
-_OPEN_SCALE_BIAS = opened(ScaleBias)
+        return created(cls, Scale, Bias)
 
 
 @final
@@ -50,16 +42,7 @@ class Size2d(Value):
         Width: SupportsIndex,
         Height: SupportsIndex,
     ) -> Size2d:
-        new: Any = _OPEN_SIZE_2D()
-        new.Width = Width
-        new.Height = Height
-        settle(new, Size2d)
-        new.__class__ = Size2d
-        made: Size2d = new
-        return made
-
-
-_OPEN_SIZE_2D = opened(Size2d)
+        return created(cls, Width, Height)
 
 
 STRUCT_CLASSES: dict[str, type] = {

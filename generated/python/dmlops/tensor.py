@@ -9,8 +9,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, SupportsIndex, final
 
 from .enums import TensorDataType, TensorFlags
+from .forms import created
 from .tensor_rules import implied_size
-from .value import Value, opened, settle
+from .value import Value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,35 +44,9 @@ class TensorDesc(Value):
         TotalTensorSizeInBytes: SupportsIndex | None = None,
         GuaranteedBaseOffsetAlignment: SupportsIndex = 0,
     ) -> TensorDesc:
-        new: Any = _OPEN()
-        new.DataType = DataType
-        new.Sizes = Sizes
-        new.Flags = Flags
-        new.Strides = Strides
-        new.TotalTensorSizeInBytes = TotalTensorSizeInBytes
-        new.GuaranteedBaseOffsetAlignment = GuaranteedBaseOffsetAlignment
-        new._state = 0
-        typed = (
-            type(DataType) is TensorDataType
-            and type(Sizes) is tuple
-            and type(Flags) is TensorFlags
-            and (Strides is None or type(Strides) is tuple)
-            and (TotalTensorSizeInBytes is None or type(TotalTensorSizeInBytes) is int)
-            and type(GuaranteedBaseOffsetAlignment) is int
+        return created(
+            cls, DataType, Sizes, Flags, Strides, TotalTensorSizeInBytes, GuaranteedBaseOffsetAlignment
         )
-        if typed:
-            for entry in Sizes:
-                if type(entry) is not int:
-                    typed = False
-        if typed and Strides is not None:
-            for entry in Strides:
-                if type(entry) is not int:
-                    typed = False
-        if not typed:
-            settle(new, TensorDesc)
-        new.__class__ = TensorDesc
-        made: TensorDesc = new
-        return made
 
     @classmethod
     def of(cls, array: np.ndarray[Any, Any]) -> TensorDesc:
@@ -111,65 +86,3 @@ class TensorDesc(Value):
     def size_in_bytes(self) -> int:
         """TotalTensorSizeInBytes, or the implied size if it is not given."""
         return self.implied_size if self.TotalTensorSizeInBytes is None else self.TotalTensorSizeInBytes
-
-
-_OPEN = opened(TensorDesc)
-
-ABSENT = TensorDesc(TensorDataType.UNKNOWN, ())  # what rules read for an absent tensor
-
-
-def tensor_at(tensors: tuple[TensorDesc, ...], index: int) -> TensorDesc:
-    """A tensor of an array; ABSENT if the index is out of range."""
-    return tensors[index] if 0 <= index < len(tensors) else ABSENT
-
-
-def inferred_if_given(
-    name: str,
-    tensor: TensorDesc | None,
-    DataType: TensorDataType | None = None,
-    Sizes: tuple[int, ...] | None = None,
-    defaults: tuple[str, ...] = (),
-) -> TensorDesc | None:
-    """The same for an optional output, which stays absent if it is."""
-    return None if tensor is None else inferred(name, tensor, DataType, Sizes, defaults)
-
-
-def inferred(
-    name: str,
-    tensor: TensorDesc | None,
-    DataType: TensorDataType | None = None,
-    Sizes: tuple[int, ...] | None = None,
-    defaults: tuple[str, ...] = (),
-) -> TensorDesc:
-    """An output with its data type and sizes inferred from the rest of a description, as far as possible.
-
-    Other given fields are kept, and so are those named in `defaults`, which no rule requires; strides are
-    kept only if
-    the sizes are, and a total size only if both are, unless it is 0. Raises ValueError if the data type or
-    the sizes can neither
-    be inferred nor are given. If the rest breaks rules, the sizes can be impossible for a tensor.
-    """
-    given = TensorDesc(TensorDataType.UNKNOWN, ()) if tensor is None else tensor
-    if "DataType" in defaults and given.DataType != TensorDataType.UNKNOWN:
-        DataType = None
-    if "Sizes" in defaults and given.Sizes:
-        Sizes = None
-    DataType = given.DataType if DataType is None else DataType
-    if DataType == TensorDataType.UNKNOWN:
-        raise ValueError(f"{name}.DataType does not follow from the other members; give {name} one")
-    if Sizes is None and not given.Sizes:
-        raise ValueError(f"{name}.Sizes does not follow from the other members; give {name} some")
-    Sizes = given.Sizes if Sizes is None else Sizes
-    if tensor is None:
-        return TensorDesc(DataType, Sizes)
-    same_sizes = tensor.Sizes == Sizes
-    return TensorDesc(
-        DataType,
-        Sizes,
-        Strides=tensor.Strides if same_sizes else None,
-        Flags=tensor.Flags,
-        TotalTensorSizeInBytes=(
-            tensor.TotalTensorSizeInBytes or None if same_sizes and tensor.DataType == DataType else None
-        ),
-        GuaranteedBaseOffsetAlignment=tensor.GuaranteedBaseOffsetAlignment,
-    )

@@ -10,18 +10,13 @@ from typing import TYPE_CHECKING
 from . import enums
 from .arithmetic import entry, power_of_two, saturate
 from .enums import BITS, name_of
-from .value import SOUND_INPUT, SOUND_OUTPUT, set_state
-from .violation import Violation
+from .violation import Violation, report
 
 if TYPE_CHECKING:
     from .tensor import TensorDesc
 
 TENSOR_FLAGS_NONE = enums.TensorFlags.NONE
 TENSOR_FLAGS_OWNED_BY_DML = enums.TensorFlags.OWNED_BY_DML
-
-# What depends on the bits of an element alone; 0 bits are those of an unknown type.
-ELEMENT_SIZE = {bits: max(bits // 8, 1) for bits in (0, *BITS.values())}
-SIZE_LIMIT = {bits: (4294967295 * bits + 31) // 32 * 4 for bits in (0, *BITS.values())}
 
 # The fields that each rule reads, with spaces between.
 READS = {
@@ -41,7 +36,7 @@ READS = {
 def implied_size(tensor: TensorDesc) -> int:
     """The bytes up to the end of the last element, rounded up to a multiple of 4."""
     data_type = tensor.DataType
-    rank = tensor.DimensionCount
+    rank = len(tensor.Sizes)
     sizes = tensor.Sizes
     strides = tensor.Strides
     span = saturate(
@@ -57,60 +52,39 @@ def implied_size(tensor: TensorDesc) -> int:
 def check_structure(tensor: TensorDesc, path: str, is_input: bool, violations: list[Violation]) -> None:
     """Checks whether the arrays can be read at all; stops at the first rule that fails."""
     before = len(violations)
-    rank = tensor.DimensionCount
+    rank = len(tensor.Sizes)
     sizes = tensor.Sizes
     strides = tensor.Strides
     # DML-TENSOR-rank
     if rank < 1:
-        violations.append(
-            Violation(
-                "DML-TENSOR-rank",
-                f"{path}.DimensionCount",
-                "{}.DimensionCount is {}; it must be at least 1",
-                (path, saturate(rank)),
-                saturate(rank),
-                1,
-            )
+        report(
+            violations, "DML-TENSOR-rank", f"{path}.DimensionCount",
+            "{}.DimensionCount is {found}; it must be at least 1", path, found=saturate(rank), expected=1,
         )
     if rank > 8:
-        violations.append(
-            Violation(
-                "DML-TENSOR-rank",
-                f"{path}.DimensionCount",
-                "{}.DimensionCount is {}; it must be at most DML_TENSOR_DIMENSION_COUNT_MAX1, 8",
-                (path, saturate(rank)),
-                saturate(rank),
-                8,
-            )
+        report(
+            violations, "DML-TENSOR-rank", f"{path}.DimensionCount",
+            "{}.DimensionCount is {found}; it must be at most DML_TENSOR_DIMENSION_COUNT_MAX1, 8", path,
+            found=saturate(rank), expected=8,
         )
     if len(violations) > before:
         return
     # DML-TENSOR-strides-count
     if strides is not None and len(strides) != rank:
-        violations.append(
-            Violation(
-                "DML-TENSOR-strides-count",
-                f"{path}.Strides",
-                "{}.Strides has length {}; its length must equal {}.DimensionCount, {}",
-                (path, len(strides), path, saturate(rank)),
-                len(strides),
-                saturate(rank),
-            )
+        report(
+            violations, "DML-TENSOR-strides-count", f"{path}.Strides",
+            "{}.Strides has length {found}; its length must equal {}.DimensionCount, {expected}", path, path,
+            found=len(strides), expected=saturate(rank),
         )
     if len(violations) > before:
         return
     # DML-TENSOR-sizes
     for d in range(saturate(rank)):
         if sizes[d] < 1:
-            violations.append(
-                Violation(
-                    "DML-TENSOR-sizes",
-                    f"{path}.Sizes[{d}]",
-                    "{}.Sizes[{}] is {}; it must be at least 1",
-                    (path, d, saturate(sizes[d])),
-                    saturate(sizes[d]),
-                    1,
-                )
+            report(
+                violations, "DML-TENSOR-sizes", f"{path}.Sizes[{d}]",
+                "{}.Sizes[{}] is {found}; it must be at least 1", path, d, found=saturate(sizes[d]),
+                expected=1,
             )
             break
 
@@ -119,10 +93,10 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
     """Checks the other rules; arrays have the right length and integers fit their C types."""
     data_type = tensor.DataType
     flags = tensor.Flags
-    rank = tensor.DimensionCount
+    rank = len(tensor.Sizes)
     sizes = tensor.Sizes
     strides = tensor.Strides
-    total_tensor_size_in_bytes = tensor.size_in_bytes
+    total_tensor_size_in_bytes = tensor.TotalTensorSizeInBytes
     guaranteed_base_offset_alignment = tensor.GuaranteedBaseOffsetAlignment
     span = saturate(
         saturate(prod(sizes))
@@ -132,162 +106,56 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
     implied_size = saturate(span * BITS.get(data_type, 0) + 31) // 32 * 4
     element_size = max(BITS.get(data_type, 0) // 8, 1)
     size_limit = (4294967295 * BITS.get(data_type, 0) + 31) // 32 * 4
+    total_tensor_size_in_bytes = (
+        implied_size if total_tensor_size_in_bytes is None else total_tensor_size_in_bytes
+    )
     # DML-TENSOR-element-count
     if prod(sizes) > 4294967295:
-        violations.append(
-            Violation(
-                "DML-TENSOR-element-count",
-                f"{path}.Sizes",
-                "the product of {}.Sizes is {}; it must be at most 4294967295",
-                (path, saturate(prod(sizes))),
-                saturate(prod(sizes)),
-                4294967295,
-            )
+        report(
+            violations, "DML-TENSOR-element-count", f"{path}.Sizes",
+            "the product of {}.Sizes is {found}; it must be at most 4294967295", path,
+            found=saturate(prod(sizes)), expected=4294967295,
         )
     # DML-TENSOR-total-size
     if total_tensor_size_in_bytes < implied_size:
-        violations.append(
-            Violation(
-                "DML-TENSOR-total-size",
-                f"{path}.TotalTensorSizeInBytes",
-                "{}.TotalTensorSizeInBytes is {}; it must be at least {} (the end of the last element, "
-                "rounded up to 4 bytes)",
-                (path, saturate(total_tensor_size_in_bytes), implied_size),
-                saturate(total_tensor_size_in_bytes),
-                implied_size,
-            )
+        report(
+            violations, "DML-TENSOR-total-size", f"{path}.TotalTensorSizeInBytes",
+            "{}.TotalTensorSizeInBytes is {found}; it must be at least {expected} (the end of the last "
+            "element, rounded up to 4 bytes)",
+            path, found=saturate(total_tensor_size_in_bytes), expected=implied_size,
         )
     # DML-TENSOR-total-size-limit
     if BITS.get(data_type, 0) != 0 and total_tensor_size_in_bytes > size_limit:
-        violations.append(
-            Violation(
-                "DML-TENSOR-total-size-limit",
-                f"{path}.TotalTensorSizeInBytes",
-                "{}.TotalTensorSizeInBytes is {}; it must be at most {} (a buffer tensor holds at most "
-                "4294967295 elements)",
-                (path, saturate(total_tensor_size_in_bytes), size_limit),
-                saturate(total_tensor_size_in_bytes),
-                size_limit,
-            )
+        report(
+            violations, "DML-TENSOR-total-size-limit", f"{path}.TotalTensorSizeInBytes",
+            "{}.TotalTensorSizeInBytes is {found}; it must be at most {expected} (a buffer tensor holds at "
+            "most 4294967295 elements)",
+            path, found=saturate(total_tensor_size_in_bytes), expected=size_limit,
         )
     # DML-TENSOR-alignment-power-of-two
     if guaranteed_base_offset_alignment != 0 and not power_of_two(guaranteed_base_offset_alignment):
-        violations.append(
-            Violation(
-                "DML-TENSOR-alignment-power-of-two",
-                f"{path}.GuaranteedBaseOffsetAlignment",
-                "{}.GuaranteedBaseOffsetAlignment is {}; it must be a power of two",
-                (path, guaranteed_base_offset_alignment),
-            )
+        report(
+            violations, "DML-TENSOR-alignment-power-of-two", f"{path}.GuaranteedBaseOffsetAlignment",
+            "{}.GuaranteedBaseOffsetAlignment is {}; it must be a power of two", path,
+            guaranteed_base_offset_alignment,
         )
     # DML-TENSOR-alignment-element
     if guaranteed_base_offset_alignment != 0 and guaranteed_base_offset_alignment < element_size:
-        violations.append(
-            Violation(
-                "DML-TENSOR-alignment-element",
-                f"{path}.GuaranteedBaseOffsetAlignment",
-                "{}.GuaranteedBaseOffsetAlignment is {}; it must be at least {}",
-                (path, guaranteed_base_offset_alignment, element_size),
-                guaranteed_base_offset_alignment,
-                element_size,
-            )
+        report(
+            violations, "DML-TENSOR-alignment-element", f"{path}.GuaranteedBaseOffsetAlignment",
+            "{}.GuaranteedBaseOffsetAlignment is {found}; it must be at least {expected}", path,
+            found=guaranteed_base_offset_alignment, expected=element_size,
         )
     # DML-TENSOR-flags
     if flags not in (TENSOR_FLAGS_NONE, TENSOR_FLAGS_OWNED_BY_DML):
-        violations.append(
-            Violation(
-                "DML-TENSOR-flags",
-                f"{path}.Flags",
-                "{}.Flags is {}; it must be NONE or OWNED_BY_DML",
-                (path, name_of(enums.TensorFlags, flags)),
-            )
+        report(
+            violations, "DML-TENSOR-flags", f"{path}.Flags",
+            "{}.Flags is {}; it must be NONE or OWNED_BY_DML", path, name_of(enums.TensorFlags, flags),
         )
     # DML-TENSOR-flags-owned
     if not is_input and flags == TENSOR_FLAGS_OWNED_BY_DML:
-        violations.append(
-            Violation(
-                "DML-TENSOR-flags-owned",
-                f"{path}.Flags",
-                "{}.Flags must not be OWNED_BY_DML (only an input can be owned by DirectML)",
-                (path,),
-                name_of(enums.TensorFlags, flags),
-            )
+        report(
+            violations, "DML-TENSOR-flags-owned", f"{path}.Flags",
+            "{}.Flags must not be OWNED_BY_DML (only an input can be owned by DirectML)", path,
+            found=name_of(enums.TensorFlags, flags),
         )
-
-
-def is_sound(tensor: TensorDesc, is_input: bool) -> bool:
-    """Whether the tensor satisfies every rule: the fast path for valid tensors.
-
-    A tensor is immutable, so it remembers that it is valid, as an input or as an output.
-    """
-    data_type = tensor.DataType
-    sizes = tensor.Sizes
-    flags = tensor.Flags
-    strides = tensor.Strides
-    total_tensor_size_in_bytes = tensor.TotalTensorSizeInBytes
-    guaranteed_base_offset_alignment = tensor.GuaranteedBaseOffsetAlignment
-    rank = len(sizes)
-    # DML-OPERATOR-integer-range, DML-TENSOR-rank
-    if rank < 1 or rank > 8:
-        return False
-    if strides is None:
-        product_1 = 1
-        for size in sizes:
-            # DML-OPERATOR-integer-range, DML-TENSOR-sizes
-            if size < 1 or size > 4294967295:
-                return False
-            product_1 *= size
-        span = product_1
-    else:
-        # DML-TENSOR-strides-count
-        if len(strides) != rank:
-            return False
-        product_1 = 1
-        sum_2 = 0
-        for d, size in enumerate(sizes):
-            stride = strides[d]
-            # DML-OPERATOR-integer-range, DML-TENSOR-sizes
-            if size < 1 or size > 4294967295:
-                return False
-            # DML-OPERATOR-integer-range
-            if stride < 0 or stride > 4294967295:
-                return False
-            product_1 *= size
-            sum_2 += (size - 1) * stride
-        span = 1 + sum_2
-    # more than any buffer holds
-    if span > 72057594037927936:
-        return False
-    bits = BITS.get(data_type, 0)
-    implied_size = (span * bits + 31) // 32 * 4
-    if total_tensor_size_in_bytes is None:
-        total_tensor_size_in_bytes = implied_size
-    # DML-OPERATOR-integer-range
-    elif total_tensor_size_in_bytes < 0 or total_tensor_size_in_bytes > 18446744073709551615:
-        return False
-    # DML-OPERATOR-integer-range
-    if guaranteed_base_offset_alignment < 0 or guaranteed_base_offset_alignment > 4294967295:
-        return False
-    # DML-TENSOR-element-count
-    if product_1 > 4294967295:
-        return False
-    # DML-TENSOR-total-size
-    if total_tensor_size_in_bytes < implied_size:
-        return False
-    # DML-TENSOR-total-size-limit
-    if bits != 0 and total_tensor_size_in_bytes > SIZE_LIMIT[bits]:
-        return False
-    # DML-TENSOR-alignment-power-of-two
-    if guaranteed_base_offset_alignment != 0 and not power_of_two(guaranteed_base_offset_alignment):
-        return False
-    # DML-TENSOR-alignment-element
-    if guaranteed_base_offset_alignment != 0 and guaranteed_base_offset_alignment < ELEMENT_SIZE[bits]:
-        return False
-    # DML-TENSOR-flags
-    if flags not in (TENSOR_FLAGS_NONE, TENSOR_FLAGS_OWNED_BY_DML):
-        return False
-    # DML-TENSOR-flags-owned
-    if not is_input and flags == TENSOR_FLAGS_OWNED_BY_DML:
-        return False
-    set_state(tensor, tensor._state | (SOUND_INPUT if is_input else SOUND_OUTPUT))
-    return True

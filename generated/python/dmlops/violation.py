@@ -20,7 +20,7 @@ class Violation:
     `rule` is its stable identifier, such as DML-GATHER-axis-range; `member` the path of what to fix, such as
     OutputTensor.Sizes[1]. If the rule compares two values, `found` is the one that is there and `expected`
     the one that it is compared with: numbers, tuples of numbers, or names of enumerators. `template` is the
-    text of the message, with {} for each of `values`.
+    text of the message, with {found} and {expected} for these, and {} for each of `values`.
     """
 
     rule: str
@@ -33,7 +33,9 @@ class Violation:
     @property
     def message(self) -> str:
         """A sentence without its period: the value found, and what would be right."""
-        return self.template.format(*map(_shown, self.values))
+        return self.template.format(
+            *map(_shown, self.values), found=_shown(self.found), expected=_shown(self.expected)
+        )
 
     def between(self, before: str, after: str) -> Violation:
         """The same with a text before the message and one after it."""
@@ -49,6 +51,19 @@ class Violation:
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.message}"
+
+
+def report(
+    violations: list[Violation],
+    rule: str,
+    member: str,
+    template: str,
+    *values: Any,
+    found: Any = None,
+    expected: Any = None,
+) -> None:
+    """Adds a violation."""
+    violations.append(Violation(rule, member, template, values, found, expected))
 
 
 def filled(

@@ -9,7 +9,7 @@ from dmlgen.outputs import dxdispatch
 from dmlgen.outputs.parts import parts
 from dmlgen.outputs.python_bindings import ranges_view
 from dmlgen.outputs.python_graphs import graphs_view
-from dmlgen.outputs.python_operators import OPERATOR, operator_view
+from dmlgen.outputs.python_operators import OPERATOR, operator_view, support_sets
 from dmlgen.outputs.python_tensor import TENSOR, tensor_view
 from dmlgen.outputs.render import Templates, plain_files
 from dmlgen.project import LICENSE, RUNTIME
@@ -52,6 +52,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         "structs": {"structs": _values(registry)},
         "graph/rules": {"graphs": graphs_view(registry)},
         "bindings/rules": {"ranges": ranges_view(registry)},
+        "supported": {"sets": support_sets(registry)},
         "tensor": {"tensor": tensor_view(registry)},
         "tensor_rules": {"tensor": tensor_view(registry)},
         "dxdispatch/versions": {"cases": dxdispatch.CASES, "results": dxdispatch.RESULTS},

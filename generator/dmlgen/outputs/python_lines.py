@@ -1,9 +1,9 @@
 """Breaks long lines of generated Python like a formatter would.
 
-The content of brackets, which are added if necessary, is split at what binds least: at commas, otherwise
-before `for`, `if` and `else`, `or`, `and`, a comparison, a sign. Each piece is then treated in the same way,
-one level deeper at every bracket, until it fits or is a single word. This terminates because every piece is
-shorter than the whole. Strings are split after spaces.
+The content of brackets, which are added if necessary, is split at what binds least: at commas, with as many
+pieces on a line as fit, otherwise before `for`, `if` and `else`, `or`, `and`, a comparison, a sign. Each
+piece is then treated in the same way, one level deeper at every bracket, until it fits or is a single word.
+This terminates because every piece is shorter than the whole. Strings are split after spaces.
 """
 
 from __future__ import annotations
@@ -81,6 +81,8 @@ def _laid(code: str, indent: str, end: str = "", lead: str = "") -> Iterator[str
     if len(indent) + len(lead) + len(code) + len(end) <= WIDTH:
         yield f"{indent}{lead}{code}{end}"
     elif not lead and len(pieces := _pieces(code)) > 1:
+        if pieces[0].endswith(","):
+            pieces = list(_filled(pieces, WIDTH - len(indent) - 1))
         for piece in pieces[:-1]:
             comma = "," if piece.endswith(",") else ""
             yield from _laid(piece.removesuffix(","), indent, comma)
@@ -95,6 +97,18 @@ def _laid(code: str, indent: str, end: str = "", lead: str = "") -> Iterator[str
         yield from _opened(code, indent, end, lead)
 
 
+def _filled(pieces: list[str], room: int) -> Iterator[str]:
+    """Pieces with commas, several in one as long as that is no wider than `room`."""
+    line = pieces[0]
+    for piece in pieces[1:]:
+        if len(line) + 1 + len(piece) <= room:
+            line = f"{line} {piece}"
+        else:
+            yield line
+            line = piece
+    yield line
+
+
 def _opened(code: str, indent: str, end: str, lead: str) -> Iterator[str]:
     """An expression after `lead`: its longest bracket gets its own lines, or a new pair around everything."""
     room = WIDTH - len(indent) - len(lead)
@@ -105,7 +119,7 @@ def _opened(code: str, indent: str, end: str, lead: str) -> Iterator[str]:
         yield f"{indent}){end}"
         return
     inner, comma = code[start:stop], ""
-    if inner.endswith(",") or "," in _pieces(inner)[0][-1:]:
+    if inner.endswith(",") or (len(inner) > room and "," in _pieces(inner)[0][-1:]):
         inner, comma = inner.removesuffix(","), ","
     if inner:
         yield f"{indent}{lead}{code[:start]}"

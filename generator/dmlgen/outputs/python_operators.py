@@ -8,14 +8,13 @@ from itertools import groupby
 from typing import TypeAlias
 
 from dmlgen.expr import ir
-from dmlgen.names import field_local, pascal, python_variable
+from dmlgen.names import pascal, python_variable
 from dmlgen.outputs.python_printer import InferencePrinter, PythonPrinter
 from dmlgen.outputs.python_rules import (
     Assignments,
     RuleView,
     assignments_of,
     constants_of,
-    in_force,
     parts_of,
     reads_of,
     rule_view,
@@ -25,26 +24,16 @@ from dmlgen.outputs.render import python_string
 from dmlgen.registry import FeatureLevel, Inference, Member, Operator, Registry, Rule, Stage, Support
 
 OPERATOR = "OPERATOR_DESC"
-_HOISTED = ("Sizes", "DimensionCount", "DataType")  # fields of every tensor that validation reads anyway
 
 
 @dataclass(frozen=True)
 class StageView:
-    """A stage's rules, the variables that they need first, and the members that the whole stage reads."""
+    """A method that checks rules: its name and what it does, the variables it needs, and the rules."""
 
-    members: frozenset[str]
+    method: str
+    summary: str
     assignments: Assignments
     rules: tuple[RuleView, ...]
-    depends_on_level: bool
-
-
-@dataclass(frozen=True)
-class IntegerView:
-    """An integer, or the integers of an array: the expression for it, and its range."""
-
-    text: str
-    least: int
-    most: int
 
 
 @dataclass(frozen=True)
@@ -62,7 +51,6 @@ class MemberView:
     python: str
     kind: str
     may_be_absent: bool
-    integers: tuple[IntegerView, ...]
     counted: tuple[str, ...]
     default: str | None
 
@@ -76,38 +64,22 @@ class MemberView:
 
 
 @dataclass(frozen=True)
-class RowView:
-    """What one or more tensors support: dimension counts and names of data types."""
+class SupportView:
+    """What a tensor supports: the names of sets of dimension counts and of data types (python_support)."""
 
-    name: str
-    ranks: tuple[int, ...]
-    types: tuple[str, ...]
+    ranks: str
+    types: str
 
 
-Choices: TypeAlias = tuple[tuple[int, str], ...]  # cases and the row that applies in each
+Rows: TypeAlias = tuple[tuple[int, SupportView], ...]  # each with its condition's index; -1 for always
 
 
 @dataclass(frozen=True)
 class TableView:
-    """The support table that applies from a level on: for each tensor the name of its row.
-
-    If that depends on other members, `cases` has the rows by case, and `rows` the union of all cases.
-    """
+    """The rows of the tensors whose support changes at a level."""
 
     since: FeatureLevel
-    name: str
-    rows: tuple[tuple[str, str], ...]
-    cases: tuple[tuple[str, Choices], ...]
-
-
-@dataclass(frozen=True)
-class TablesView:
-    """The distinct rows, the distinct tables of them, the table of each level, and the tables' conditions."""
-
-    rows: tuple[RowView, ...]
-    tables: tuple[TableView, ...]
-    levels: tuple[tuple[FeatureLevel, str], ...]
-    conditions: tuple[ir.Expr, ...]
+    rows: tuple[tuple[str, Rows], ...]
 
 
 @dataclass(frozen=True)
@@ -120,14 +92,13 @@ class CasesView:
 
 @dataclass(frozen=True)
 class InferenceView:
-    """How outputs are inferred: required members, variables, and each output's fields.
+    """How outputs are inferred: variables, and each output's fields.
 
     A required output is among `outputs` even if none of its fields is inferred. `choosable` are outputs that
     can be left out by choice, and then stay absent. `defaults` are the fields that are kept if they are
     given.
     """
 
-    needed: tuple[MemberView, ...]
     assignments: Assignments
     outputs: Mapping[str, Assignments]
     choosable: tuple[str, ...]
@@ -142,23 +113,24 @@ class OperatorView:
     python: str  # its class
     axes: tuple[str, ...]
     members: tuple[MemberView, ...]
-    reads: Assignments
-    tables: TablesView
+    reads: Mapping[str, str]
+    support: tuple[TableView, ...]
     cases: CasesView | None
     turning_points: tuple[FeatureLevel, ...]
     fusable: Mapping[str, FeatureLevel]
-    fused_rules: StageView | None
-    fused_advice: StageView | None
-    counts: StageView
-    arrays: StageView
-    values: StageView
-    advice: StageView
+    stages: tuple[StageView, ...]
     inference: InferenceView
     constants: Assignments
 
     @property
     def tensors(self) -> tuple[MemberView, ...]:
         return tuple(member for member in self.members if member.spec.is_tensor)
+
+    @property
+    def sets(self) -> list[str]:
+        """The names of the sets that support tables use."""
+        rows = (row for table in self.support for _, rows in table.rows for _, row in rows)
+        return sorted({name for row in rows for name in (row.ranks, row.types)})
 
     @property
     def inputs(self) -> tuple[MemberView, ...]:
@@ -174,90 +146,91 @@ class OperatorView:
     def attributes(self) -> tuple[MemberView, ...]:
         return tuple(member for member in self.members if not member.spec.is_tensor)
 
-    @property
-    def judged(self) -> tuple[MemberView, ...]:
-        """The members that validation reads."""
-        named = self.counts.members | self.arrays.members | self.values.members
-        tested = ("tensor", "enum", "scalar", "operator")
-        return tuple(
-            member
-            for member in self.members
-            if member.required or member.integers or member.kind in tested or member.name in named
-        )
-
 
 def operator_view(registry: Registry, operator: Operator) -> OperatorView:
     members = tuple(_member(registry, operator, member) for member in operator.members)
     printers = {stage: PythonPrinter(registry, operator, stage) for stage in Stage}
-    stages = _stages(operator, printers)
-    fused = _rules_when_fused(operator)
-    apart = PythonPrinter(registry, operator, Stage.COUNTS)
-    tables = _tables(registry, operator)
     for_inference = InferencePrinter(registry, operator, Stage.COUNTS)
     takes_activations = any(member.type == OPERATOR for member in operator.members)
     fusable = registry.fusable(operator) if takes_activations else {}
-    inference = _inference(operator, members, for_inference)
-    cases = _cases(tables.conditions, apart) if tables.conditions else None
-    fused_rules, fused_advice = (
-        _stage_apart(operator, [one for one in fused if one.advice is is_advice], apart)
-        for is_advice in (False, True)
-    )
+    conditions = conditions_of(operator)
+    support = _support(registry, operator, conditions)
+    stages = [
+        _stage(operator, method, summary, rules, printers[stage])
+        for method, summary, stage, rules in _rules_by_method(operator)
+        if rules
+    ]
     return OperatorView(
         spec=operator,
         python=pascal(operator.name),
         axes=axes_of(operator),
         members=members,
         reads=reads_of(operator.rules),
-        tables=tables,
-        cases=cases,
-        turning_points=_turning_points(registry, operator, tables.tables, fusable),
+        support=support,
+        cases=_cases(conditions, printers[Stage.COUNTS]) if conditions else None,
+        turning_points=_turning_points(registry, operator, support, fusable),
         fusable=fusable,
-        fused_rules=fused_rules,
-        fused_advice=fused_advice,
-        counts=stages[Stage.COUNTS],
-        arrays=stages[Stage.ARRAYS],
-        values=stages[Stage.VALUES],
-        advice=stages[Stage.ADVICE],
-        inference=inference,
-        constants=constants_of(*printers.values(), apart, for_inference),
+        stages=tuple(stages),
+        inference=_inference(operator, members, for_inference),
+        constants=constants_of(*printers.values(), for_inference),
     )
 
 
-def _stages(operator: Operator, printers: Mapping[Stage, PythonPrinter]) -> dict[Stage, StageView]:
-    """The stages in which operators are checked; each but advice can use the variables of those before it."""
-    assigned = {field_local(t.name, name) for t in operator.tensors if not t.count for name in _HOISTED}
-    stages: dict[Stage, StageView] = {}
-    for stage in (Stage.COUNTS, Stage.ARRAYS, Stage.VALUES, Stage.ADVICE):
-        rules = [rule for rule in operator.rules if rule.stage is stage]
-        known = assigned if stage is not Stage.ADVICE else set()
-        stages[stage] = _stage(operator, rules, printers[stage], known)
-    return stages
+def _rules_by_method(operator: Operator) -> list[tuple[str, str, Stage, list[Rule]]]:
+    """For each method that checks rules its name, what it does, the stage it relies on, and the rules."""
 
+    def of_stage(stage: Stage) -> list[Rule]:
+        return [rule for rule in operator.rules if rule.stage is stage]
 
-def _stage_apart(operator: Operator, rules: Sequence[Rule], printer: PythonPrinter) -> StageView | None:
-    """Rules that are checked separately, if there are any."""
-    return _stage(operator, rules, printer, set()) if rules else None
+    fused = _rules_when_fused(operator)
+    return [
+        ("check_counts", "The rules on counts.", Stage.COUNTS, of_stage(Stage.COUNTS)),
+        ("check_arrays", "The rules on arrays.", Stage.ARRAYS, of_stage(Stage.ARRAYS)),
+        ("check_values", "The rules on values.", Stage.VALUES, of_stage(Stage.VALUES)),
+        (
+            "check_fused",
+            "The rules that also apply to a fused activation, whose tensors are what it is applied to.",
+            Stage.COUNTS,
+            [rule for rule in fused if not rule.advice],
+        ),
+        ("advise", "The advice on a valid description.", Stage.ADVICE, of_stage(Stage.ADVICE)),
+        (
+            "advise_fused",
+            "The advice that also applies to a fused activation.",
+            Stage.COUNTS,
+            [rule for rule in fused if rule.advice],
+        ),
+    ]
 
 
 def _stage(
-    operator: Operator, rules: Sequence[Rule], printer: PythonPrinter, assigned: set[str]
+    operator: Operator, method: str, summary: str, rules: Sequence[Rule], printer: PythonPrinter
 ) -> StageView:
-    """The rules, and the variables that they need besides those `assigned`, to which these are added."""
     parts = [part for rule in rules for check in rule.checks for part in parts_of(check)]
-    definitions = [
-        d for d in used_definitions(operator.definitions, parts) if python_variable(d.name) not in assigned
-    ]
-    read = [*parts, *(d.value for d in definitions)]
-    fields = [(name, value) for name, value in _fields(operator, read) if name not in assigned]
-    assignments = (*fields, *assignments_of(printer, definitions))
-    assigned |= {name for name, _ in assignments}
-    named = ir.Member | ir.Tensor | ir.Tensors
+    definitions = used_definitions(operator.definitions, parts)
+    read = [*parts, *(definition.value for definition in definitions)]
     return StageView(
-        members=frozenset(node.name for part in parts for node in ir.walk(part) if isinstance(node, named)),
-        assignments=assignments,
-        rules=tuple(rule_view(rule, printer) for rule in rules),
-        depends_on_level=any(in_force(rule, operator) for rule in rules),
+        method,
+        summary,
+        (*_variables(operator, read), *assignments_of(printer, definitions)),
+        tuple(rule_view(rule, printer) for rule in rules),
     )
+
+
+def _variables(operator: Operator, expressions: Iterable[ir.Expr]) -> Assignments:
+    """The members that expressions read; ABSENT stands for an optional tensor that is not given."""
+    named = ir.Member | ir.Tensor | ir.Tensors
+    names = {
+        node.name for one in expressions for node in ir.walk(one) if isinstance(node, named) and node.name
+    }
+    read = [member for member in operator.members if member.name in names]
+    return tuple((python_variable(member.name), _value(operator, member)) for member in read)
+
+
+def _value(operator: Operator, member: Member) -> str:
+    by_choice = member.optional or (operator.fused_into and member.role == "input")
+    may_be_absent = member.is_tensor and not member.count and by_choice
+    return f"self.{member.name} or ABSENT" if may_be_absent else f"self.{member.name}"
 
 
 def _rules_when_fused(operator: Operator) -> list[Rule]:
@@ -268,11 +241,11 @@ def _rules_when_fused(operator: Operator) -> list[Rule]:
 def _turning_points(
     registry: Registry,
     operator: Operator,
-    tables: Sequence[TableView],
+    support: Sequence[TableView],
     fusable: Mapping[str, FeatureLevel],
 ) -> tuple[FeatureLevel, ...]:
     """The levels at which validity can change."""
-    levels = {table.since for table in tables} | {*fusable.values()}
+    levels = {table.since for table in support} | {*fusable.values()}
     rules = [
         *operator.rules,
         *(rule for name in fusable for rule in _rules_when_fused(registry.operator[name])),
@@ -298,12 +271,6 @@ def axes_of(operator: Operator) -> tuple[str, ...]:
 
 def _member(registry: Registry, operator: Operator, member: Member) -> MemberView:
     kind, local = _kind(registry, member), python_variable(member.name)
-    integers: list[IntegerView] = []
-    if kind in ("integer", "boolean", "integers"):
-        integers.append(IntegerView(local, *registry.types[member.type].range))
-    elif kind == "struct" and not member.optional:
-        fields = [(f.name, registry.types[f.type]) for f in registry.structs[member.type].members]
-        integers += [IntegerView(f"{local}.{n}", *t.range) for n, t in fields if t.kind != "float"]
     by_choice = member.optional or member.role == "output" or (member.is_tensor and operator.fused_into)
     return MemberView(
         spec=member,
@@ -311,7 +278,6 @@ def _member(registry: Registry, operator: Operator, member: Member) -> MemberVie
         python=pascal(member.type),
         kind=kind,
         may_be_absent=bool(by_choice),
-        integers=tuple(integers),
         counted=tuple(other.name for other in operator.members if other.count == member.name),
         default=_literal(operator.defaults[member.name]) if member.name in operator.defaults else None,
     )
@@ -336,47 +302,29 @@ def _kind(registry: Registry, member: Member) -> str:
     return f"{kind}s" if member.count else kind
 
 
-def _fields(operator: Operator, expressions: Iterable[ir.Expr]) -> Assignments:
-    """Assignments of the tensor fields that expressions read, except ranks, in order of appearance."""
-    fields: dict[str, str] = {}
-    for expression in expressions:
-        for node in ir.walk(expression):
-            if isinstance(node, ir.Field) and node.tensor.index is None and node.tensor.name:
-                tensor = python_variable(node.tensor.name)
-                if operator.member[node.tensor.name].optional:
-                    tensor = f"({tensor} or ABSENT)"
-                fields[field_local(node.tensor.name, node.name)] = f"{tensor}.{node.name}"
-    return tuple(fields.items())
-
-
 def _inference(operator: Operator, members: tuple[MemberView, ...], printer: PythonPrinter) -> InferenceView:
     """How outputs are inferred from the rest."""
     values = [expression for inference in operator.inferences for expression in inference.expressions]
-    nodes = [node for value in values for node in ir.walk(value)]
-    read = {node.name for node in nodes if isinstance(node, ir.Tensor | ir.Tensors | ir.Member)}
-    needed = tuple(member for member in members if member.name in read)
     definitions = used_definitions(operator.definitions, values)
+    required = {python_variable(one.name): one.name for one in members if one.required}
     assignments = (
-        *((one.local, f"self.{one.name}") for one in needed if not one.required),
-        *_fields(operator, values),
+        *(
+            (local, f'given(self, "{required[local]}")' if local in required else value)
+            for local, value in _variables(operator, values)
+        ),
         *assignments_of(printer, definitions),
     )
     outputs: dict[str, Assignments] = {
         output.name: () for output in operator.outputs if not output.optional and not output.count
     }
-    values_of: list[tuple[str, str]] = []
     for (tensor, field), inferences in groupby(
         sorted(operator.inferences, key=lambda one: (one.tensor, one.field)),
         key=lambda one: (one.tensor, one.field),
     ):
         value = _first_that_applies(list(inferences), printer)
-        if not value.isidentifier():
-            values_of.append((field_local(tensor, field), value))
-            value = field_local(tensor, field)
         outputs[tensor] = (*outputs.get(tensor, ()), (field, value))
     return InferenceView(
-        needed=tuple(member for member in needed if member.required),
-        assignments=(*assignments, *values_of),
+        assignments=assignments,
         outputs=outputs,
         choosable=tuple(name for name in outputs if operator.member[name].optional),
         defaults={
@@ -403,32 +351,29 @@ def _cases(conditions: Sequence[ir.Expr], printer: PythonPrinter) -> CasesView:
     return CasesView(tuple(read), tuple(map(printer.print, conditions)))
 
 
-def _tables(registry: Registry, operator: Operator) -> TablesView:
-    rows: dict[tuple[tuple[int, ...], tuple[str, ...]], RowView] = {}
-    cases = {row.when: None for table in operator.support.values() for row in table if row.when is not None}
-    conditions = tuple(cases)
+def conditions_of(operator: Operator) -> tuple[ir.Expr, ...]:
+    """The conditions of rows of support tables."""
+    rows = [row for table in operator.support.values() for row in table]
+    return tuple(dict.fromkeys(row.when for row in rows if row.when is not None))
 
-    def row_of(supports: Sequence[Support]) -> str:
-        row = _union(supports)
-        return rows.setdefault(row, RowView(f"_ROW_{len(rows) + 1}", *row)).name
 
+def _support(registry: Registry, operator: Operator, conditions: Sequence[ir.Expr]) -> tuple[TableView, ...]:
     tables: list[TableView] = []
-    levels: list[tuple[FeatureLevel, str]] = []
+    known: dict[str, Rows] = {}
     for level in registry.levels[operator.since.ordinal :]:
-        by_tensor = {
-            tensor.name: [row for row in operator.support[level.name] if row.tensor == tensor.name]
+        rows: dict[str, Rows] = {
+            tensor.name: tuple(
+                (_case(conditions, row), SupportView(ranks_name(row.ranks), types_name(row.types)))
+                for row in operator.support[level.name]
+                if row.tensor == tensor.name
+            )
             for tensor in operator.tensors
         }
-        whole = tuple((tensor, row_of(supports)) for tensor, supports in by_tensor.items())
-        choices = tuple(
-            (tensor, tuple((_case(conditions, row), row_of([row])) for row in supports))
-            for tensor, supports in by_tensor.items()
-        )
-        if not tables or (tables[-1].rows, tables[-1].cases) != (whole, choices if conditions else ()):
-            name = f"_SINCE_{level.name.replace('.', '_')}"
-            tables.append(TableView(level, name, whole, choices if conditions else ()))
-        levels.append((level, tables[-1].name))
-    return TablesView(tuple(rows.values()), tuple(tables), tuple(levels), conditions)
+        changed = tuple((name, row) for name, row in rows.items() if known.get(name) != row)
+        if changed or not tables:
+            tables.append(TableView(level, changed))
+        known = rows
+    return tuple(tables)
 
 
 def _case(conditions: Sequence[ir.Expr], row: Support) -> int:
@@ -436,7 +381,22 @@ def _case(conditions: Sequence[ir.Expr], row: Support) -> int:
     return -1 if row.when is None else conditions.index(row.when)
 
 
-def _union(rows: Sequence[Support]) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """The union of the rows, in the order in which it is written."""
-    ranks = dict.fromkeys(rank for row in rows for rank in row.ranks)
-    return tuple(ranks), tuple(dict.fromkeys(name for row in rows for name in row.types))
+def ranks_name(ranks: Sequence[int]) -> str:
+    """The name of a set of dimension counts: RANKS_1_TO_8, RANKS_1_2_4, RANK_4."""
+    if len(ranks) > 2 and tuple(ranks) == tuple(range(ranks[0], ranks[-1] + 1)):
+        return f"RANKS_{ranks[0]}_TO_{ranks[-1]}"
+    return f"RANK{'S' * (len(ranks) > 1)}_{'_'.join(map(str, ranks))}"
+
+
+def types_name(types: Sequence[str]) -> str:
+    """The name of a set of data types, sizes after each kind: FLOAT_32_16_UINT_8."""
+    kinds = groupby(types, key=lambda name: name.rstrip("0123456789"))
+    return "_".join("_".join((kind, *(one.removeprefix(kind) for one in names))) for kind, names in kinds)
+
+
+def support_sets(registry: Registry) -> tuple[Mapping[str, Sequence[int]], Mapping[str, Sequence[str]]]:
+    """The sets of dimension counts and of data types in support tables, by name."""
+    rows = [row for one in registry.operators for table in one.support.values() for row in table]
+    ranks = {ranks_name(row.ranks): row.ranks for row in rows}
+    types = {types_name(row.types): row.types for row in rows}
+    return dict(sorted(ranks.items())), dict(sorted(types.items()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from dmlgen.analysis.described import Described, Unchecked
@@ -24,18 +24,16 @@ def literal(text: str) -> str:
 
 
 class Message(NamedTuple):
-    """What a violation carries, as literals, after the variables for long values, and its hint, if any.
+    """What a violation carries, after the variables for long values, and its hint, if any.
 
-    `place` is the path of what is wrong, `template` the text with {} for each of `values`, and `compared` the
-    value found and the one expected, if any.
+    `place` is the path of what is wrong, and `arguments` are the text with braces for each value and the
+    values, as arguments of `report`.
     """
 
     shown: tuple[tuple[str, str], ...]
     hint: str | None
     place: str
-    template: str
-    values: str
-    compared: tuple[str, ...]
+    arguments: tuple[str, ...]
 
 
 class PythonPrinter(Printer):
@@ -81,15 +79,19 @@ class PythonPrinter(Printer):
 
         parts, place = named(check.message), named(check.place)
         compared = [part for part in named(check.values) if not isinstance(part, str)]
+        named_values = dict(zip(map(self._shown, compared), ("found", "expected"), strict=False))
         values = [part for part in parts if not isinstance(part, str | ir.Constant)]
-        texts = [*map(self._shown, values), *(["hint"] if check.hint is not None else [])]
+        others = [text for text in map(self._shown, values) if text not in named_values]
         return Message(
             shown=tuple(shown),
             hint=None if check.hint is None else self._hint(check.hint, names),
             place=self._text(place, path),
-            template=self._template(parts, check.hint is not None),
-            values=f"({', '.join(texts)}{',' * (len(texts) == 1)})",
-            compared=tuple(map(self._shown, compared)),
+            arguments=(
+                self._template(parts, named_values, check.hint is not None),
+                *others,
+                *(["hint"] if check.hint is not None else []),
+                *(f"{name}={text}" for text, name in named_values.items()),
+            ),
         )
 
     def _variable(self, value: ir.Expr, name: str) -> ir.Local:
@@ -103,16 +105,17 @@ class PythonPrinter(Printer):
         parts = [part if isinstance(part, str) else ir.substitute(part, names) for part in hint.message]
         return f'{self._text(parts)} if {self.print(ir.substitute(hint.when, names))} else ""'
 
-    def _template(self, parts: Iterable[str | ir.Expr], has_hint: bool) -> str:
-        """The text with {} for each value, and for a hint at its end."""
-        texts = (
-            _braced(part)
-            if isinstance(part, str)
-            else str(part.value)
-            if isinstance(part, ir.Constant)
-            else "{}"
-            for part in parts
-        )
+    def _template(
+        self, parts: Iterable[str | ir.Expr], named_values: Mapping[str, str], has_hint: bool
+    ) -> str:
+        """The text with braces for each value, with the name of those that have one, and for a hint."""
+
+        def field(part: ir.Expr) -> str:
+            if isinstance(part, ir.Constant):
+                return str(part.value)
+            return f"{{{named_values.get(self._shown(part), '')}}}"
+
+        texts = (_braced(part) if isinstance(part, str) else field(part) for part in parts)
         return f'"{"".join(texts)}{"{}" * has_hint}"'
 
     def _text(self, parts: Iterable[str | ir.Expr], before: str = "") -> str:
@@ -171,9 +174,10 @@ class PythonPrinter(Printer):
         return f"tensor_at({python_variable(node.name)}, {self.print(node.index)})"
 
     def field(self, node: ir.Field) -> str:
-        if node.tensor.index is not None:
-            return f"{self.tensor(node.tensor)}.{node.name}"
-        return field_local(node.tensor.name, node.name)
+        if self.operator is None and node.tensor.index is None:
+            return field_local(node.tensor.name, node.name)
+        tensor = self.tensor(node.tensor)
+        return f"len({tensor}.Sizes)" if node.name == "DimensionCount" else f"{tensor}.{node.name}"
 
     def present(self, node: ir.Present) -> str:
         return f"{self.print(node.item, ATOM)} is not {self._absence(node)}"
@@ -184,9 +188,9 @@ class PythonPrinter(Printer):
         return super().not_(operand)
 
     def _absence(self, node: ir.Present) -> str:
-        """What replaces an item that is out of range; `tensor_at` returns a tensor for it."""
-        of_several = isinstance(node.item, ir.Tensor) and node.item.index is not None
-        return "ABSENT" if of_several else "None"
+        """What stands for an item that is absent or out of range."""
+        of_operator = self.operator is not None and isinstance(node.item, ir.Tensor)
+        return "ABSENT" if of_operator else "None"
 
     def index(self, node: ir.Index) -> str:
         sequence, index = node.sequence, node.index

@@ -69,9 +69,9 @@ def parts_of(check: Check) -> list[ir.Expr]:
     return [*check.shown, *check.read]
 
 
-def reads_of(rules: Iterable[Rule]) -> Assignments:
+def reads_of(rules: Iterable[Rule]) -> dict[str, str]:
     """For each rule that checks something, the paths that it reads, separated by spaces."""
-    return tuple((rule.id, " ".join(sorted(reads(rule)))) for rule in rules if rule.checks)
+    return {rule.id: " ".join(sorted(reads(rule))) for rule in rules if rule.checks}
 
 
 def used_definitions(definitions: Iterable[Definition], expressions: Iterable[ir.Expr]) -> list[Definition]:

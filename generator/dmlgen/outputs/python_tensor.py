@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.names import field_local, pascal
+from dmlgen.names import field_local, pascal, python_variable
 from dmlgen.outputs.python_printer import InferencePrinter, PythonPrinter
 from dmlgen.outputs.python_rules import (
     Assignments,
@@ -18,7 +18,6 @@ from dmlgen.outputs.python_rules import (
     rule_view,
     used_definitions,
 )
-from dmlgen.outputs.python_soundness import Soundness, SoundnessView
 from dmlgen.registry import Member, Registry, Stage
 
 TENSOR = "BUFFER_TENSOR_DESC"
@@ -26,7 +25,7 @@ TENSOR = "BUFFER_TENSOR_DESC"
 
 @dataclass(frozen=True)
 class FieldView:
-    """A field of a tensor: `default` is the text of its default; `computed` ones are derived if None."""
+    """A field of a tensor: the text of its `default`, and the variable with what is `computed` for None."""
 
     name: str
     local: str
@@ -34,7 +33,7 @@ class FieldView:
     array: bool
     optional: bool
     default: str | None
-    computed: bool
+    computed: str | None
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,7 @@ class TensorView:
     size: TensorStageView
     structure: TensorStageView
     values: TensorStageView
-    soundness: SoundnessView
-    reads: Assignments
+    reads: Mapping[str, str]
     constants: Assignments
 
 
@@ -68,7 +66,8 @@ def tensor_view(registry: Registry) -> TensorView:
     def stage_view(stage: Stage) -> TensorStageView:
         rules = [rule for rule in registry.tensor.rules if rule.stage is stage and rule.checks]
         parts = [part for rule in rules for check in rule.checks for part in parts_of(check)]
-        definitions = used_definitions(registry.tensor.definitions, parts)
+        computed = [registry.tensor.defaults[field.name] for field in _read(fields, parts) if field.computed]
+        definitions = used_definitions(registry.tensor.definitions, [*parts, *computed])
         views = tuple(rule_view(rule, printers[stage], of_tensor=True) for rule in rules)
         assignments = assignments_of(printers[stage], definitions)
         return TensorStageView(_read(fields, parts), assignments, views, stops=stage is Stage.STRUCTURE)
@@ -83,7 +82,6 @@ def tensor_view(registry: Registry) -> TensorView:
         size=TensorStageView(_read(fields, needed), sizes, ()),
         structure=structure,
         values=values,
-        soundness=Soundness(registry).view(),
         reads=reads_of(registry.tensor.rules),
         constants=constants_of(*printers.values()),
     )
@@ -118,5 +116,5 @@ def _field(registry: Registry, field: Member) -> FieldView:
         array=field.count is not None,
         optional=text == "None",
         default=text,
-        computed=isinstance(default, ir.Definition),
+        computed=python_variable(default.name) if isinstance(default, ir.Definition) else None,
     )

@@ -23,12 +23,11 @@ import numpy as np
 
 from ..arrays import checked, fitting, of_tensor
 from ..description import Description
+from ..judgement import tensor_violations
 from ..plain import is_a
 from ..quoting import shown
 from ..tensor import TensorDesc
-from ..tensor_rules import check_structure, check_values, is_sound
 from ..value import WRONG_TYPE
-from ..violation import Violation
 from . import by_member, prepared, shared_buffers
 from .commands import barrier, clear
 from .device import Device
@@ -437,12 +436,9 @@ def _check_tensor(tensor: TensorDesc) -> None:
     """Raises ValueError for what is not a tensor that an operator could read."""
     if not is_a(tensor, TensorDesc) or tensor._state & WRONG_TYPE:
         raise ValueError(f"{shown(tensor)} does not describe a tensor")
-    if not is_sound(tensor, True):
-        violations: list[Violation] = []
-        check_structure(tensor, "the tensor", True, violations)
-        if not violations:
-            check_values(tensor, "the tensor", True, violations)
-        raise ValueError("; ".join(map(str, violations)) or f"{shown(tensor)} does not describe a tensor")
+    violations = tensor_violations(tensor, "the tensor", is_input=True)
+    if violations:
+        raise ValueError("; ".join(map(str, violations)))
 
 
 def _check_shared(

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..arithmetic import saturate
-from ..violation import Violation, filled
+from ..violation import Violation, filled, report
 
 if TYPE_CHECKING:
     from .slots import Slot
@@ -176,90 +176,50 @@ def check_range(slot: Slot, violations: list[Violation]) -> None:
     width = slot.width
     if slot.role in ("input", "output") and saturate(offset) % max(16, guaranteed_base_offset_alignment) != 0:
         number1 = max(16, guaranteed_base_offset_alignment)
-        violations.append(
-            Violation(
-                "DML-BINDING-offset",
-                f"{path}.Offset",
-                "{}.Offset is {}; it must be a multiple of {}",
-                (path, saturate(offset), number1),
-                saturate(offset) % number1,
-                0,
-            )
+        report(
+            violations, "DML-BINDING-offset", f"{path}.Offset",
+            "{}.Offset is {}; it must be a multiple of {}", path, saturate(offset), number1,
+            found=saturate(offset) % number1, expected=0,
         )
     if slot.role in ("input", "output") and saturate(size_in_bytes) < saturate(required_size):
-        violations.append(
-            Violation(
-                "DML-BINDING-size",
-                f"{path}.SizeInBytes",
-                "{}.SizeInBytes is {}; it must be at least the TotalTensorSizeInBytes of {}, {}",
-                (path, saturate(size_in_bytes), slot.label, saturate(required_size)),
-                saturate(size_in_bytes),
-                saturate(required_size),
-            )
+        report(
+            violations, "DML-BINDING-size", f"{path}.SizeInBytes",
+            "{}.SizeInBytes is {found}; it must be at least the TotalTensorSizeInBytes of {}, {expected}",
+            path, slot.label, found=saturate(size_in_bytes), expected=saturate(required_size),
         )
     if slot.role in ("input", "output", "persistent", "temporary") and saturate(size_in_bytes) % 4 != 0:
-        violations.append(
-            Violation(
-                "DML-BINDING-size-word",
-                f"{path}.SizeInBytes",
-                "{}.SizeInBytes is {}; it must be a multiple of 4",
-                (path, saturate(size_in_bytes)),
-                saturate(size_in_bytes) % 4,
-                0,
-            )
+        report(
+            violations, "DML-BINDING-size-word", f"{path}.SizeInBytes",
+            "{}.SizeInBytes is {}; it must be a multiple of 4", path, saturate(size_in_bytes),
+            found=saturate(size_in_bytes) % 4, expected=0,
         )
     if slot.role in ("input", "output", "persistent", "temporary") and saturate(width) % 4 != 0:
-        violations.append(
-            Violation(
-                "DML-BINDING-buffer-word",
-                f"{path}.Width",
-                "the buffer of {} has {} bytes; it must have a multiple of 4",
-                (path, saturate(width)),
-                saturate(width) % 4,
-                0,
-            )
+        report(
+            violations, "DML-BINDING-buffer-word", f"{path}.Width",
+            "the buffer of {} has {} bytes; it must have a multiple of 4", path, saturate(width),
+            found=saturate(width) % 4, expected=0,
         )
     if slot.role == "persistent" and saturate(offset) % 256 != 0:
-        violations.append(
-            Violation(
-                "DML-BINDING-persistent-alignment",
-                f"{path}.Offset",
-                "{}.Offset is {}; it must be a multiple of 256",
-                (path, saturate(offset)),
-                saturate(offset) % 256,
-                0,
-            )
+        report(
+            violations, "DML-BINDING-persistent-alignment", f"{path}.Offset",
+            "{}.Offset is {}; it must be a multiple of 256", path, saturate(offset),
+            found=saturate(offset) % 256, expected=0,
         )
     if slot.role == "persistent" and saturate(size_in_bytes) < saturate(required_size):
-        violations.append(
-            Violation(
-                "DML-BINDING-persistent-size",
-                f"{path}.SizeInBytes",
-                "{}.SizeInBytes is {}; it must be at least the PersistentResourceSize, {}",
-                (path, saturate(size_in_bytes), saturate(required_size)),
-                saturate(size_in_bytes),
-                saturate(required_size),
-            )
+        report(
+            violations, "DML-BINDING-persistent-size", f"{path}.SizeInBytes",
+            "{}.SizeInBytes is {found}; it must be at least the PersistentResourceSize, {expected}", path,
+            found=saturate(size_in_bytes), expected=saturate(required_size),
         )
     if slot.role == "temporary" and saturate(offset) % 256 != 0:
-        violations.append(
-            Violation(
-                "DML-BINDING-temporary-alignment",
-                f"{path}.Offset",
-                "{}.Offset is {}; it must be a multiple of 256",
-                (path, saturate(offset)),
-                saturate(offset) % 256,
-                0,
-            )
+        report(
+            violations, "DML-BINDING-temporary-alignment", f"{path}.Offset",
+            "{}.Offset is {}; it must be a multiple of 256", path, saturate(offset),
+            found=saturate(offset) % 256, expected=0,
         )
     if slot.role == "temporary" and saturate(size_in_bytes) < saturate(required_size):
-        violations.append(
-            Violation(
-                "DML-BINDING-temporary-size",
-                f"{path}.SizeInBytes",
-                "{}.SizeInBytes is {}; it must be at least the TemporaryResourceSize, {}",
-                (path, saturate(size_in_bytes), saturate(required_size)),
-                saturate(size_in_bytes),
-                saturate(required_size),
-            )
+        report(
+            violations, "DML-BINDING-temporary-size", f"{path}.SizeInBytes",
+            "{}.SizeInBytes is {found}; it must be at least the TemporaryResourceSize, {expected}", path,
+            found=saturate(size_in_bytes), expected=saturate(required_size),
         )

@@ -15,15 +15,14 @@ from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load, align, replace, wrap
 from ..enums import BITS, SIGNED
 from ..fused import activated, activation_parameter, activation_type
-from ..tensor import ABSENT, tensor_at
+from ..inference import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     x = load("InputTensor", at)
     return f.where(
-        x >= 0,
-        x,
+        x >= 0, x,
         f.convert(f.single(desc.Alpha), desc.InputTensor.DataType)
         * f.expm1(f.divide(x, f.convert(f.single(desc.Alpha), desc.InputTensor.DataType))),
     )

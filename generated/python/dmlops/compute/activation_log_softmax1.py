@@ -15,7 +15,7 @@ from ..computations.reduce import Reduce, Steps
 from ..coordinates import Coordinates, Load, align, replace, wrap
 from ..enums import BITS, SIGNED
 from ..fused import activated, activation_parameter, activation_type
-from ..tensor import ABSENT, tensor_at
+from ..inference import ABSENT, tensor_at
 
 STEPS: dict[str, Steps] = {
     "ALWAYS": Steps(

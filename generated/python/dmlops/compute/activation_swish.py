@@ -14,14 +14,14 @@ from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load, align, replace, wrap
 from ..enums import BITS, SIGNED
 from ..fused import activated, activation_parameter, activation_type
-from ..tensor import ABSENT, tensor_at
+from ..inference import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     x = load("InputTensor", at)
     weight = f.divide(
-        1, 1 + f.exp(f.convert(-f.single(desc.SigmoidInputScale), desc.InputTensor.DataType) * x),
+        1, 1 + f.exp(f.convert(-f.single(desc.SigmoidInputScale), desc.InputTensor.DataType) * x)
     )
     return f.where(weight == 0, 0, x * weight)
 

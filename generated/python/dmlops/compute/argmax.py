@@ -14,13 +14,11 @@ from ..computations.reduce import Reduce, Steps
 from ..coordinates import Coordinates, Load, align, replace, wrap
 from ..enums import BITS, SIGNED
 from ..fused import activated, activation_parameter, activation_type
-from ..tensor import ABSENT, tensor_at
+from ..inference import ABSENT, tensor_at
 
 STEPS: dict[str, Steps] = {
     "ALWAYS": Steps(
-        better=lambda x,
-        y=None,
-        z=None,
+        better=lambda x, y=None, z=None,
         count=None: f.either(x > y, f.both(f.is_nan(x), f.opposite(f.is_nan(y)))),
     ),
 }

@@ -74,8 +74,7 @@ def define(e: Evaluation) -> None:
     def count(o: Any) -> Any:
         return larger(
             e.sum(
-                lambda w: 1,
-                box(desc.WindowSize),
+                lambda w: 1, box(desc.WindowSize),
                 where=lambda w: inside(padded(place(o, w)), padded_sizes())
                 if desc.IncludePadding
                 else inside(place(o, w), spatial()),
@@ -85,8 +84,7 @@ def define(e: Evaluation) -> None:
 
     e.outputs = {
         "OutputTensor": lambda at: e.sum(
-            lambda w: e.double("InputTensor", at[:2] + place(at[2:], w)),
-            box(desc.WindowSize),
+            lambda w: e.double("InputTensor", at[:2] + place(at[2:], w)), box(desc.WindowSize),
             where=lambda w: valid(at, w),
         )
         / e.as_double(count(at[2:])),

@@ -71,8 +71,7 @@ def define(e: Evaluation) -> None:
     def count(o: Any) -> Any:
         return larger(
             e.sum(
-                lambda w: 1,
-                box(desc.WindowSize),
+                lambda w: 1, box(desc.WindowSize),
                 where=lambda w: inside(padded(place(o, w)), padded_sizes())
                 if desc.IncludePadding
                 else inside(place(o, w), spatial()),
@@ -86,8 +85,7 @@ def define(e: Evaluation) -> None:
     def last(at: Any) -> Any:
         return tuple(
             clamp(
-                quotient(entry(at, d + 2) + entry(desc.StartPadding, d), entry(desc.Strides, d)) + 1,
-                0,
+                quotient(entry(at, d + 2) + entry(desc.StartPadding, d), entry(desc.Strides, d)) + 1, 0,
                 entry(results(), d),
             )
             for d in range(dims())
@@ -99,8 +97,7 @@ def define(e: Evaluation) -> None:
     def first(at: Any) -> Any:
         return tuple(
             clamp(
-                quotient(before(at, d) + entry(desc.Strides, d) - 1, entry(desc.Strides, d)),
-                0,
+                quotient(before(at, d) + entry(desc.Strides, d) - 1, entry(desc.Strides, d)), 0,
                 entry(results(), d),
             )
             for d in range(dims())
@@ -115,7 +112,7 @@ def define(e: Evaluation) -> None:
     }
     e.outputs = {
         "OutputGradientTensor": lambda at: e.sum(
-            lambda o: e.double("Share", at[:2] + o), Box(first(at), last(at)),
+            lambda o: e.double("Share", at[:2] + o), Box(first(at), last(at))
         ),
     }
 

@@ -112,9 +112,7 @@ def define(e: Evaluation) -> None:
     def total2(at: Any) -> Any:
         return e.sum(
             lambda w, k: (e.double("InputTensor", (at[0], source(at, k), *place(at, w))), filter_(at, k, w)),
-            box(window()),
-            Range(0, inputs()),
-            where=lambda w, k: hits(at, w),
+            box(window()), Range(0, inputs()), where=lambda w, k: hits(at, w),
         )
 
     def pick(d: Any, i: Any) -> Any:

@@ -108,9 +108,7 @@ def define(e: Evaluation) -> None:
 
     def exact(at: Any) -> Any:
         return e.sum(
-            lambda w, k: (value(at, k, w), weight(at, k, w)),
-            box(window()),
-            Range(0, inputs()),
+            lambda w, k: (value(at, k, w), weight(at, k, w)), box(window()), Range(0, inputs()),
             where=lambda w, k: hits(at, w),
         )
 

@@ -14,7 +14,7 @@ from ..computations.scan import Scan, Steps
 from ..coordinates import Coordinates, Load, align, replace, wrap
 from ..enums import BITS, SIGNED
 from ..fused import activated, activation_parameter, activation_type
-from ..tensor import ABSENT, tensor_at
+from ..inference import ABSENT, tensor_at
 
 AXIS_DIRECTION_DECREASING = enums.AxisDirection.DECREASING
 

@@ -15,7 +15,7 @@ from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load, align, replace, wrap
 from ..enums import BITS, SIGNED
 from ..fused import activated, activation_parameter, activation_type
-from ..tensor import ABSENT, tensor_at
+from ..inference import ABSENT, tensor_at
 
 DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW = enums.DepthSpaceOrder.DEPTH_COLUMN_ROW
 
@@ -29,7 +29,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
         place * channels + at[1] if desc.Order == DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW else at[1] * area + place
     )
     return load(
-        "InputTensor", (at[0], deep, quotient(at[2], desc.BlockSize), quotient(at[3], desc.BlockSize)),
+        "InputTensor", (at[0], deep, quotient(at[2], desc.BlockSize), quotient(at[3], desc.BlockSize))
     )
 
 

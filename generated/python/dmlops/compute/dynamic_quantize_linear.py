@@ -50,7 +50,7 @@ def define(e: Evaluation) -> None:
             sizes=lambda: (1,),
             value=lambda at: f.minimum(
                 e.min(
-                    lambda p: e.single("InputTensor", p), box(desc.InputTensor.Sizes), greatest=float("inf"),
+                    lambda p: e.single("InputTensor", p), box(desc.InputTensor.Sizes), greatest=float("inf")
                 ),
                 e.as_single(0.0),
             ),

@@ -14,15 +14,14 @@ from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load, align, replace, wrap
 from ..enums import BITS, SIGNED
 from ..fused import activated, activation_parameter, activation_type
-from ..tensor import ABSENT, tensor_at
+from ..inference import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     x = (
         f.scaled(
-            load("InputTensor", at),
-            f.single(f.part(desc.ScaleBias, "Scale")),
+            load("InputTensor", at), f.single(f.part(desc.ScaleBias, "Scale")),
             f.single(f.part(desc.ScaleBias, "Bias")),
         )
         if desc.ScaleBias is not None

@@ -14,7 +14,7 @@ from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load, align, replace, wrap
 from ..enums import BITS, SIGNED
 from ..fused import activated, activation_parameter, activation_type
-from ..tensor import ABSENT, tensor_at
+from ..inference import ABSENT, tensor_at
 
 ROUNDING_MODE_HALVES_TO_NEAREST_EVEN = enums.RoundingMode.HALVES_TO_NEAREST_EVEN
 ROUNDING_MODE_TOWARD_ZERO = enums.RoundingMode.TOWARD_ZERO

@@ -85,7 +85,7 @@ def define(e: Evaluation) -> None:
         "OutputTensor": lambda at: f.convert(
             e.sum(
                 lambda w: e.element(
-                    "InputTensor", (at[0], entry2(at, w), flat(block(at, w), blocks_per_dimension())),
+                    "InputTensor", (at[0], entry2(at, w), flat(block(at, w), blocks_per_dimension()))
                 ),
                 box(desc.WindowSizes),
                 where=lambda w: f.both(inside(block(at, w), blocks_per_dimension()), on_stride(at, w)),

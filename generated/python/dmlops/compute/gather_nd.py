@@ -14,7 +14,7 @@ from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load, align, replace, wrap
 from ..enums import BITS, SIGNED
 from ..fused import activated, activation_parameter, activation_type
-from ..tensor import ABSENT, tensor_at
+from ..inference import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -22,15 +22,14 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
     input_start = desc.InputTensor.DimensionCount - desc.InputDimensionCount
     index_tuple_size = desc.IndicesTensor.Sizes[desc.IndicesTensor.DimensionCount - 1]
     place = align(
-        at, min(desc.IndicesDimensionCount - 1 + desc.InputDimensionCount - index_tuple_size, 15), 0,
+        at, min(desc.IndicesDimensionCount - 1 + desc.InputDimensionCount - index_tuple_size, 15), 0
     )
     indexed = tuple(
         wrap(
             load(
                 "IndicesTensor",
                 align(
-                    (*place[: max(desc.IndicesDimensionCount - 1, 0)], j),
-                    desc.IndicesTensor.DimensionCount,
+                    (*place[: max(desc.IndicesDimensionCount - 1, 0)], j), desc.IndicesTensor.DimensionCount,
                     0,
                 ),
             ),

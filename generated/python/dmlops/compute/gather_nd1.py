@@ -14,7 +14,7 @@ from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load, align, replace, wrap
 from ..enums import BITS, SIGNED
 from ..fused import activated, activation_parameter, activation_type
-from ..tensor import ABSENT, tensor_at
+from ..inference import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -38,8 +38,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
             load(
                 "IndicesTensor",
                 align(
-                    (*place[: max(desc.IndicesDimensionCount - 1, 0)], j),
-                    desc.IndicesTensor.DimensionCount,
+                    (*place[: max(desc.IndicesDimensionCount - 1, 0)], j), desc.IndicesTensor.DimensionCount,
                     0,
                 ),
             ),
@@ -51,8 +50,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
         "InputTensor",
         align(
             place[: desc.BatchDimensionCount] + indexed + place[max(desc.IndicesDimensionCount - 1, 0) :],
-            desc.InputTensor.DimensionCount,
-            0,
+            desc.InputTensor.DimensionCount, 0,
         ),
     )
 

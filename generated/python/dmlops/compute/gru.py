@@ -159,7 +159,7 @@ def define(e: Evaluation) -> None:
             np.float64,
             sizes=lambda: states(),
             value=lambda at: choose(
-                f.either(at[0] == 0, f.opposite(running(at))), 0.0, act(at, fed(at, 1) + recur(at, 1), 0),
+                f.either(at[0] == 0, f.opposite(running(at))), 0.0, act(at, fed(at, 1) + recur(at, 1), 0)
             ),
             along=True,
         ),
@@ -167,10 +167,9 @@ def define(e: Evaluation) -> None:
             np.float64,
             sizes=lambda: states(),
             value=lambda at: choose(
-                at[0] == 0,
-                begin(at),
+                at[0] == 0, begin(at),
                 choose(
-                    running(at), (1.0 - update(at)) * candidate(at) + update(at) * earlier(at), earlier(at),
+                    running(at), (1.0 - update(at)) * candidate(at) + update(at) * earlier(at), earlier(at)
                 ),
             ),
             along=True,

@@ -66,8 +66,7 @@ def define(e: Evaluation) -> None:
             / e.as_double(desc.LocalSize)
             * e.sum(
                 lambda w: (e.double("InputTensor", region(at, w)), e.double("InputTensor", region(at, w))),
-                box(span()),
-                where=lambda w: inside(region(at, w), desc.InputTensor.Sizes),
+                box(span()), where=lambda w: inside(region(at, w), desc.InputTensor.Sizes),
             )
         )
 

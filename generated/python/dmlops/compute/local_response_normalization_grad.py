@@ -66,8 +66,7 @@ def define(e: Evaluation) -> None:
             / e.as_double(desc.LocalSize)
             * e.sum(
                 lambda w: (e.double("InputTensor", region(at, w)), e.double("InputTensor", region(at, w))),
-                box(span()),
-                where=lambda w: inside(region(at, w), desc.InputTensor.Sizes),
+                box(span()), where=lambda w: inside(region(at, w), desc.InputTensor.Sizes),
             )
         )
 
@@ -97,8 +96,7 @@ def define(e: Evaluation) -> None:
         / e.as_double(desc.LocalSize)
         * e.double("InputTensor", at)
         * e.sum(
-            lambda w: e.double("Shares", holder(at, w)),
-            box(span()),
+            lambda w: e.double("Shares", holder(at, w)), box(span()),
             where=lambda w: inside(holder(at, w), desc.InputTensor.Sizes),
         ),
     }

@@ -66,10 +66,9 @@ def define(e: Evaluation) -> None:
         "OutputTensor": lambda at: f.pow(
             e.sum(
                 lambda w: f.pow(
-                    f.absolute(e.double("InputTensor", at[:2] + place(at[2:], w))), e.as_double(desc.P),
+                    f.absolute(e.double("InputTensor", at[:2] + place(at[2:], w))), e.as_double(desc.P)
                 ),
-                box(desc.WindowSize),
-                where=lambda w: valid(at, w),
+                box(desc.WindowSize), where=lambda w: valid(at, w),
             ),
             1.0 / e.as_double(desc.P),
         ),

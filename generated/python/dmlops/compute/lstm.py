@@ -171,8 +171,7 @@ def define(e: Evaluation) -> None:
             np.float64,
             sizes=lambda: states(),
             value=lambda at: choose(
-                at[0] == 0,
-                begin(at),
+                at[0] == 0, begin(at),
                 choose(
                     running(at),
                     forget(at) * earlier(at) + input_(at) * act(at, cut(fed(at, 3) + recur(at, 3)), 1),
@@ -185,8 +184,7 @@ def define(e: Evaluation) -> None:
             np.float64,
             sizes=lambda: states(),
             value=lambda at: choose(
-                at[0] == 0,
-                begin2(at),
+                at[0] == 0, begin2(at),
                 choose(running(at), output(at) * act(at, cut(e.double("Cell", at)), 2), earlier2(at)),
             ),
             along=True,

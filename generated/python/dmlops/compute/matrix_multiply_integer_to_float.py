@@ -121,7 +121,7 @@ def define(e: Evaluation) -> None:
 
     e.outputs = {
         "OutputTensor": lambda at: e.sum(
-            lambda k: (e.as_double(left(at, k)), e.as_double(right(at, k))), Range(0, k2()),
+            lambda k: (e.as_double(left(at, k)), e.as_double(right(at, k))), Range(0, k2())
         )
         * factor(at)
         + (e.double("BiasTensor", at) if (desc.BiasTensor is not None) else 0.0),

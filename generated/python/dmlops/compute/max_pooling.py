@@ -64,10 +64,8 @@ def define(e: Evaluation) -> None:
 
     e.outputs = {
         "OutputTensor": lambda at: e.max(
-            lambda w: e.element("InputTensor", at[:2] + place(at[2:], w)),
-            box(desc.WindowSize),
-            where=lambda w: valid(at, w),
-            least=f.convert(e.least("InputTensor"), desc.InputTensor.DataType),
+            lambda w: e.element("InputTensor", at[:2] + place(at[2:], w)), box(desc.WindowSize),
+            where=lambda w: valid(at, w), least=f.convert(e.least("InputTensor"), desc.InputTensor.DataType),
         ),
     }
 

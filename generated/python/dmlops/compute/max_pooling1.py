@@ -64,24 +64,20 @@ def define(e: Evaluation) -> None:
 
     def greatest_at(at: Any) -> Any:
         return e.argmax(
-            lambda w: e.element("InputTensor", at[:2] + place(at[2:], w)),
-            box(desc.WindowSize),
+            lambda w: e.element("InputTensor", at[:2] + place(at[2:], w)), box(desc.WindowSize),
             where=lambda w: valid(at, w),
         )
 
     e.outputs = {
         "OutputTensor": lambda at: e.max(
-            lambda w: e.element("InputTensor", at[:2] + place(at[2:], w)),
-            box(desc.WindowSize),
-            where=lambda w: valid(at, w),
-            least=f.convert(e.least("InputTensor"), desc.InputTensor.DataType),
+            lambda w: e.element("InputTensor", at[:2] + place(at[2:], w)), box(desc.WindowSize),
+            where=lambda w: valid(at, w), least=f.convert(e.least("InputTensor"), desc.InputTensor.DataType),
         ),
         "OutputIndicesTensor": lambda at: e.as_integer(
             e.converted(
                 choose(
                     e.any(lambda w: valid(at, w), box(desc.WindowSize)),
-                    flat(at[:2] + place(at[2:], greatest_at(at)), desc.InputTensor.Sizes),
-                    0,
+                    flat(at[:2] + place(at[2:], greatest_at(at)), desc.InputTensor.Sizes), 0,
                 ),
                 "OutputIndicesTensor",
             )

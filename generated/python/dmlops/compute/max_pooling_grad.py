@@ -64,8 +64,7 @@ def define(e: Evaluation) -> None:
 
     def greatest_at(at: Any) -> Any:
         return e.argmax(
-            lambda w: e.single("InputTensor", at[:2] + place(at[2:], w)),
-            box(desc.WindowSize),
+            lambda w: e.single("InputTensor", at[:2] + place(at[2:], w)), box(desc.WindowSize),
             where=lambda w: valid(at, w),
         )
 
@@ -75,8 +74,7 @@ def define(e: Evaluation) -> None:
     def last(at: Any) -> Any:
         return tuple(
             clamp(
-                quotient(entry(at, d + 2) + entry(desc.StartPadding, d), entry(desc.Strides, d)) + 1,
-                0,
+                quotient(entry(at, d + 2) + entry(desc.StartPadding, d), entry(desc.Strides, d)) + 1, 0,
                 entry(results(), d),
             )
             for d in range(dims())
@@ -88,8 +86,7 @@ def define(e: Evaluation) -> None:
     def first(at: Any) -> Any:
         return tuple(
             clamp(
-                quotient(before(at, d) + entry(desc.Strides, d) - 1, entry(desc.Strides, d)),
-                0,
+                quotient(before(at, d) + entry(desc.Strides, d) - 1, entry(desc.Strides, d)), 0,
                 entry(results(), d),
             )
             for d in range(dims())
@@ -101,15 +98,13 @@ def define(e: Evaluation) -> None:
             sizes=lambda: desc.InputGradientTensor.Sizes,
             value=lambda at: choose(
                 e.any(lambda w: valid(at, w), box(desc.WindowSize)),
-                flat(at[:2] + place(at[2:], greatest_at(at)), desc.InputTensor.Sizes),
-                -1,
+                flat(at[:2] + place(at[2:], greatest_at(at)), desc.InputTensor.Sizes), -1,
             ),
         ),
     }
     e.outputs = {
         "OutputGradientTensor": lambda at: e.sum(
-            lambda o: e.double("InputGradientTensor", at[:2] + o),
-            Box(first(at), last(at)),
+            lambda o: e.double("InputGradientTensor", at[:2] + o), Box(first(at), last(at)),
             where=lambda o: e.integer("Winner", at[:2] + o) == flat(at, desc.InputTensor.Sizes),
         ),
     }

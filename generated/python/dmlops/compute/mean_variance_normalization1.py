@@ -115,7 +115,7 @@ def define(e: Evaluation) -> None:
             np.float64,
             sizes=lambda: kept(),
             value=lambda at: e.sum(
-                lambda r: (deviation(at, over(at, r)), deviation(at, over(at, r))), box(extent()),
+                lambda r: (deviation(at, over(at, r)), deviation(at, over(at, r))), box(extent())
             )
             / count(),
         ),

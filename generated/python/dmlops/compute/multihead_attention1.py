@@ -126,10 +126,9 @@ def define(e: Evaluation) -> None:
         return (
             clamp(
                 e.integer(
-                    "PastSequenceLengthsTensor", align((b,), rank_of(desc.PastSequenceLengthsTensor), 0),
+                    "PastSequenceLengthsTensor", align((b,), rank_of(desc.PastSequenceLengthsTensor), 0)
                 ),
-                0,
-                total_sequence_length() - key_sequence_length(),
+                0, total_sequence_length() - key_sequence_length(),
             )
             if (desc.PastSequenceLengthsTensor is not None)
             else past_sequence_length()
@@ -237,8 +236,7 @@ def define(e: Evaluation) -> None:
                 key(at[0], at[1], at[2] - past(at[0]), at[3])
                 + bias(heads() * head_size() + flat(at[1:2] + at[3:], (groups(), head_size()))),
                 choose(
-                    old(at),
-                    e.double("PastKeyTensor", align(at, rank_of(desc.PastKeyTensor), 0)),
+                    old(at), e.double("PastKeyTensor", align(at, rank_of(desc.PastKeyTensor), 0)),
                     held_key(at),
                 ),
             ),
@@ -253,8 +251,7 @@ def define(e: Evaluation) -> None:
                     (heads() + groups()) * head_size() + flat(at[1:2] + at[3:], (groups(), value_head_size()))
                 ),
                 choose(
-                    old2(at),
-                    e.double("PastValueTensor", align(at, rank_of(desc.PastValueTensor), 0)),
+                    old2(at), e.double("PastValueTensor", align(at, rank_of(desc.PastValueTensor), 0)),
                     held_value(at),
                 ),
             ),
@@ -282,12 +279,11 @@ def define(e: Evaluation) -> None:
             value=lambda at: e.double("Raw", at)
             if not (desc.MaskTensor is not None)
             else choose(
-                dropped(at[0], at[3]),
-                e.as_double(f.single(desc.MaskFilterValue)),
+                dropped(at[0], at[3]), e.as_double(f.single(desc.MaskFilterValue)),
                 e.double("Raw", at)
                 + (
                     choose(
-                        cleared(at[0], at[1], at[2], at[3]), e.as_double(f.single(desc.MaskFilterValue)), 0.0,
+                        cleared(at[0], at[1], at[2], at[3]), e.as_double(f.single(desc.MaskFilterValue)), 0.0
                     )
                 ),
             ),
@@ -296,10 +292,8 @@ def define(e: Evaluation) -> None:
             np.float64,
             sizes=lambda: (batch_size(), heads(), sequence_length()),
             value=lambda at: e.max(
-                lambda t: e.double("Score", (*at, t)),
-                Range(0, total_sequence_length()),
-                where=lambda t: seen(at[0], at[2], t),
-                least=-float("inf"),
+                lambda t: e.double("Score", (*at, t)), Range(0, total_sequence_length()),
+                where=lambda t: seen(at[0], at[2], t), least=-float("inf"),
             ),
         ),
         "Sum": Kept(
@@ -307,8 +301,7 @@ def define(e: Evaluation) -> None:
             sizes=lambda: (batch_size(), heads(), sequence_length()),
             value=lambda at: e.sum(
                 lambda t: f.exp(e.double("Score", (*at, t)) - e.double("Peak", at)),
-                Range(0, total_sequence_length()),
-                where=lambda t: seen(at[0], at[2], t),
+                Range(0, total_sequence_length()), where=lambda t: seen(at[0], at[2], t),
             ),
         ),
         "Mixed": Kept(
@@ -319,8 +312,7 @@ def define(e: Evaluation) -> None:
                     f.exp(e.double("Score", (*at[:3], t)) - e.double("Peak", at[:3])),
                     e.double("PresentValue", (at[0], group(at[1]), t, at[3])),
                 ),
-                Range(0, total_sequence_length()),
-                where=lambda t: seen(at[0], at[2], t),
+                Range(0, total_sequence_length()), where=lambda t: seen(at[0], at[2], t),
             )
             / e.double("Sum", at[:3]),
         ),
@@ -330,9 +322,7 @@ def define(e: Evaluation) -> None:
             value=lambda at: e.double(
                 "Mixed",
                 (
-                    at[0],
-                    entry(unflat(at[2], (heads(), value_head_size())), 0),
-                    at[1],
+                    at[0], entry(unflat(at[2], (heads(), value_head_size())), 0), at[1],
                     entry(unflat(at[2], (heads(), value_head_size())), 1),
                 ),
             ),

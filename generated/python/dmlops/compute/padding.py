@@ -14,7 +14,7 @@ from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load, align, replace, wrap
 from ..enums import BITS, SIGNED
 from ..fused import activated, activation_parameter, activation_type
-from ..tensor import ABSENT, tensor_at
+from ..inference import ABSENT, tensor_at
 
 PADDING_MODE_CONSTANT = enums.PaddingMode.CONSTANT
 PADDING_MODE_EDGE = enums.PaddingMode.EDGE
@@ -51,8 +51,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
                 for d in range(desc.InputTensor.DimensionCount)
             ),
         ),
-        load("InputTensor", source),
-        f.convert(f.single(desc.PaddingValue), desc.OutputTensor.DataType),
+        load("InputTensor", source), f.convert(f.single(desc.PaddingValue), desc.OutputTensor.DataType),
     )
 
 

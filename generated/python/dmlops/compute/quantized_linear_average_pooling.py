@@ -86,8 +86,7 @@ def define(e: Evaluation) -> None:
     def exact(at: Any) -> Any:
         return e.sum(
             lambda w: e.integer("InputTensor", at[:2] + place(at[2:], w)) - from_zero(at),
-            box(desc.WindowSize),
-            where=lambda w: valid(at, w),
+            box(desc.WindowSize), where=lambda w: valid(at, w),
         )
 
     def pick2(d: Any, i: Any) -> Any:
@@ -117,8 +116,7 @@ def define(e: Evaluation) -> None:
     def count(o: Any) -> Any:
         return larger(
             e.sum(
-                lambda w: 1,
-                box(desc.WindowSize),
+                lambda w: 1, box(desc.WindowSize),
                 where=lambda w: inside(padded(place(o, w)), padded_sizes())
                 if desc.IncludePadding
                 else inside(place(o, w), spatial()),
@@ -158,8 +156,7 @@ def define(e: Evaluation) -> None:
 
     e.outputs = {
         "OutputTensor": lambda at: coded(
-            e.as_single(exact(at)) * by(at) / e.as_single(count(at[2:])),
-            by2(at),
+            e.as_single(exact(at)) * by(at) / e.as_single(count(at[2:])), by2(at),
             zero2(channel_axis4(), at[1]),
         ),
     }

@@ -111,9 +111,7 @@ def define(e: Evaluation) -> None:
 
     def exact(at: Any) -> Any:
         return e.sum(
-            lambda w, k: (value(at, k, w), weight(at, k, w)),
-            box(window()),
-            Range(0, inputs()),
+            lambda w, k: (value(at, k, w), weight(at, k, w)), box(window()), Range(0, inputs()),
             where=lambda w, k: hits(at, w),
         )
 
@@ -174,8 +172,7 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: coded(
             e.as_single(exact(at) + zero3(1, at[1])) * pick4(0, 0) * pick5(channel_axis2(), at[1]),
-            pick6(0, 0),
-            zero4(0, 0),
+            pick6(0, 0), zero4(0, 0),
         ),
     }
 

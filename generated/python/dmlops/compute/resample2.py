@@ -110,8 +110,7 @@ def define(e: Evaluation) -> None:
     def blended(at: Any) -> Any:
         return e.as_single(
             e.sum(
-                lambda p: (weights(at, p), e.as_double(e.element("InputTensor", p))),
-                Box(first(at), last(at)),
+                lambda p: (weights(at, p), e.as_double(e.element("InputTensor", p))), Box(first(at), last(at))
             )
         )
 
@@ -122,8 +121,7 @@ def define(e: Evaluation) -> None:
                 if desc.RoundingDirection == enums.AxisDirection.DECREASING
                 else f.ceil(x(d, o))
             ),
-            0,
-            size - 1,
+            0, size - 1,
         )
 
     def chosen(at: Any) -> Any:

@@ -85,10 +85,9 @@ def define(e: Evaluation) -> None:
         return tuple(
             choose(
                 f.either(
-                    entry(at, d) == size2(d) - 1, not e.as_single(f.single(entry(desc.Scales, d))) > 0.0,
+                    entry(at, d) == size2(d) - 1, not e.as_single(f.single(entry(desc.Scales, d))) > 0.0
                 ),
-                results(d),
-                clamp(whole(f.ceil(returned(d, entry(at, d) + 1))) + 2, 0, results(d)),
+                results(d), clamp(whole(f.ceil(returned(d, entry(at, d) + 1))) + 2, 0, results(d)),
             )
             for d in range(dims())
         )
@@ -96,8 +95,7 @@ def define(e: Evaluation) -> None:
     def first(at: Any) -> Any:
         return tuple(
             choose(
-                f.either(entry(at, d) == 0, not e.as_single(f.single(entry(desc.Scales, d))) > 0.0),
-                0,
+                f.either(entry(at, d) == 0, not e.as_single(f.single(entry(desc.Scales, d))) > 0.0), 0,
                 clamp(whole(f.floor(returned(d, entry(at, d) - 1))) - 1, 0, results(d)),
             )
             for d in range(dims())
@@ -140,8 +138,7 @@ def define(e: Evaluation) -> None:
                 if desc.RoundingDirection == enums.AxisDirection.DECREASING
                 else f.ceil(x(d, o))
             ),
-            0,
-            size - 1,
+            0, size - 1,
         )
 
     def takes(at: Any, o: Any) -> Any:
@@ -156,14 +153,12 @@ def define(e: Evaluation) -> None:
     }
     e.outputs = {
         "OutputGradientTensor": lambda at: e.sum(
-            lambda o: (taken(at, o), e.double("InputGradientTensor", o)),
-            Box(first(at), last(at)),
+            lambda o: (taken(at, o), e.double("InputGradientTensor", o)), Box(first(at), last(at)),
             where=lambda o: reaches(at, o),
         )
         if desc.InterpolationMode == enums.InterpolationMode.LINEAR
         else e.sum(
-            lambda o: e.double("InputGradientTensor", o),
-            Box(first(at), last(at)),
+            lambda o: e.double("InputGradientTensor", o), Box(first(at), last(at)),
             where=lambda o: takes(at, o),
         ),
     }

@@ -137,8 +137,7 @@ def define(e: Evaluation) -> None:
             np.float64,
             sizes=lambda: states(),
             value=lambda at: choose(
-                at[0] == 0,
-                begin(at),
+                at[0] == 0, begin(at),
                 choose(running(at), act(at, fed(at, 0) + recur(at, 0), 0), earlier(at)),
             ),
             along=True,

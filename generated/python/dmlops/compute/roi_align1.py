@@ -52,7 +52,7 @@ def define(e: Evaluation) -> None:
 
     def factor(d: Any) -> Any:
         return choose(
-            d == 0, e.as_single(f.single(desc.SpatialScaleY)), e.as_single(f.single(desc.SpatialScaleX)),
+            d == 0, e.as_single(f.single(desc.SpatialScaleY)), e.as_single(f.single(desc.SpatialScaleX))
         )
 
     def results(d: Any) -> Any:
@@ -63,8 +63,7 @@ def define(e: Evaluation) -> None:
 
     def wanted(at: Any) -> Any:
         return choose(
-            f.is_infinity(e.single("Lengths", at)),
-            0,
+            f.is_infinity(e.single("Lengths", at)), 0,
             whole(f.ceil(e.single("Lengths", at) / e.as_single(own_results(at)))),
         )
 
@@ -110,8 +109,7 @@ def define(e: Evaluation) -> None:
 
     def batch(r: Any) -> Any:
         return clamp(
-            e.integer("BatchIndicesTensor", align((r,), desc.BatchIndicesTensor.DimensionCount, 0)),
-            0,
+            e.integer("BatchIndicesTensor", align((r,), desc.BatchIndicesTensor.DimensionCount, 0)), 0,
             batches() - 1,
         )
 
@@ -122,8 +120,7 @@ def define(e: Evaluation) -> None:
         return (
             e.sum(
                 lambda i, j: (hat(y, i) * hat(x, j), e.double("InputTensor", (batch(r), c, i, j))),
-                Range(low(y), whole(f.ceil(y)) + 1),
-                Range(low(x), whole(f.ceil(x)) + 1),
+                Range(low(y), whole(f.ceil(y)) + 1), Range(low(x), whole(f.ceil(x)) + 1),
             )
             if desc.InterpolationMode == enums.InterpolationMode.LINEAR
             else e.double("InputTensor", (batch(r), c, near(y), near(x)))
@@ -138,8 +135,7 @@ def define(e: Evaluation) -> None:
     def read(r: Any, c: Any, o: Any, s: Any) -> Any:
         return choose(
             f.both(hit(r, 0, o[0], s[0]), hit(r, 1, o[1], s[1])),
-            between(r, c, held_in(r, 0, o[0], s[0]), held_in(r, 1, o[1], s[1])),
-            outside(),
+            between(r, c, held_in(r, 0, o[0], s[0]), held_in(r, 1, o[1], s[1])), outside(),
         )
 
     e.tensors = {
@@ -157,7 +153,7 @@ def define(e: Evaluation) -> None:
             np.int64,
             sizes=lambda: (regions(), 2),
             value=lambda at: clamp(
-                wanted(at), larger(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput,
+                wanted(at), larger(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput
             ),
         ),
         "Paces": Kept(
@@ -166,7 +162,7 @@ def define(e: Evaluation) -> None:
             value=lambda at: e.single("Lengths", at) / e.as_single(own_lines(at))
             if not corners()
             else choose(
-                own_lines(at) > 1, e.single("Lengths", at) / e.as_single(own_lines(at) - 1), e.as_single(0.0),
+                own_lines(at) > 1, e.single("Lengths", at) / e.as_single(own_lines(at) - 1), e.as_single(0.0)
             ),
         ),
     }

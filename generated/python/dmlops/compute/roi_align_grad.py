@@ -52,7 +52,7 @@ def define(e: Evaluation) -> None:
 
     def factor(d: Any) -> Any:
         return choose(
-            d == 0, e.as_single(f.single(desc.SpatialScaleY)), e.as_single(f.single(desc.SpatialScaleX)),
+            d == 0, e.as_single(f.single(desc.SpatialScaleY)), e.as_single(f.single(desc.SpatialScaleX))
         )
 
     def results(d: Any) -> Any:
@@ -63,8 +63,7 @@ def define(e: Evaluation) -> None:
 
     def wanted(at: Any) -> Any:
         return choose(
-            f.is_infinity(e.single("Lengths", at)),
-            0,
+            f.is_infinity(e.single("Lengths", at)), 0,
             whole(f.ceil(e.single("Lengths", at) / e.as_single(own_results(at)))),
         )
 
@@ -152,8 +151,7 @@ def define(e: Evaluation) -> None:
 
     def batch(r: Any) -> Any:
         return clamp(
-            e.integer("BatchIndicesTensor", align((r,), desc.BatchIndicesTensor.DimensionCount, 0)),
-            0,
+            e.integer("BatchIndicesTensor", align((r,), desc.BatchIndicesTensor.DimensionCount, 0)), 0,
             batches() - 1,
         )
 
@@ -162,8 +160,7 @@ def define(e: Evaluation) -> None:
             e.as_single(
                 e.sum(
                     lambda i, j: (hat(y, i) * hat(x, j), e.double("InputTensor", (batch(r), c, i, j))),
-                    Range(low(y), whole(f.ceil(y)) + 1),
-                    Range(low(x), whole(f.ceil(x)) + 1),
+                    Range(low(y), whole(f.ceil(y)) + 1), Range(low(x), whole(f.ceil(x)) + 1),
                 )
             )
             if desc.InterpolationMode == enums.InterpolationMode.LINEAR
@@ -176,8 +173,7 @@ def define(e: Evaluation) -> None:
     def read(r: Any, c: Any, o: Any, s: Any) -> Any:
         return choose(
             f.both(hit(r, 0, o[0], s[0]), hit(r, 1, o[1], s[1])),
-            between(r, c, held_in2(r, 0, o[0], s[0]), held_in2(r, 1, o[1], s[1])),
-            outside(),
+            between(r, c, held_in2(r, 0, o[0], s[0]), held_in2(r, 1, o[1], s[1])), outside(),
         )
 
     def hat2(x: Any, i: Any) -> Any:
@@ -228,8 +224,7 @@ def define(e: Evaluation) -> None:
 
     def live(at: Any, o: Any, s: Any) -> Any:
         return f.both(
-            hit(region(at), 0, o[0], s[0]),
-            hit(region(at), 1, o[1], s[1]),
+            hit(region(at), 0, o[0], s[0]), hit(region(at), 1, o[1], s[1]),
             choose(vertical(at), free(at, 0, o, s), free(at, 1, o, s)),
         )
 
@@ -280,8 +275,7 @@ def define(e: Evaluation) -> None:
 
     def rises(at: Any, c: Any, o: Any, s: Any) -> Any:
         return choose(
-            vertical(at),
-            slope_y(at, c, y2(at, o, s), x2(at, o, s)) * moves(at, 0, o, s),
+            vertical(at), slope_y(at, c, y2(at, o, s), x2(at, o, s)) * moves(at, 0, o, s),
             slope_x(at, c, y2(at, o, s), x2(at, o, s)) * moves(at, 1, o, s),
         )
 
@@ -300,7 +294,7 @@ def define(e: Evaluation) -> None:
             np.int64,
             sizes=lambda: (regions(), 2),
             value=lambda at: clamp(
-                wanted(at), larger(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput,
+                wanted(at), larger(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput
             ),
         ),
         "Paces": Kept(
@@ -309,7 +303,7 @@ def define(e: Evaluation) -> None:
             value=lambda at: e.single("Lengths", at) / e.as_single(own_lines(at))
             if not corners()
             else choose(
-                own_lines(at) > 1, e.single("Lengths", at) / e.as_single(own_lines(at) - 1), e.as_single(0.0),
+                own_lines(at) > 1, e.single("Lengths", at) / e.as_single(own_lines(at) - 1), e.as_single(0.0)
             ),
         ),
         "Rows": Kept(
@@ -334,20 +328,17 @@ def define(e: Evaluation) -> None:
             if desc.ReductionFunction == enums.ReduceFunction.MAX
             else (1, 1, 1, 1),
             value=lambda at: flat(
-                e.argmax(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0]))), grid(at[0]),
+                e.argmax(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0]))), grid(at[0])
             ),
         ),
     }
     e.outputs = {
         "OutputGradientTensor": lambda at: e.sum(
             lambda r, o: (part(at, r, o), e.double("InputGradientTensor", (r, at[1], *o))),
-            Range(0, roi_count()),
-            box(desc.InputGradientTensor.Sizes[2:]),
+            Range(0, roi_count()), box(desc.InputGradientTensor.Sizes[2:]),
             where=lambda r, o: f.both(
-                batch(r) == at[0],
-                e.single("Rows", (r, o[0], at[2])) > 0.0,
-                e.single("Columns", (r, o[1], at[3])) > 0.0,
-                reaches(at, r, o),
+                batch(r) == at[0], e.single("Rows", (r, o[0], at[2])) > 0.0,
+                e.single("Columns", (r, o[1], at[3])) > 0.0, reaches(at, r, o),
             ),
         ),
         "OutputROIGradientTensor": lambda at: e.sum(
@@ -355,8 +346,7 @@ def define(e: Evaluation) -> None:
                 e.double("InputGradientTensor", (region(at), *p)) * part_of(at, p[0], p[1:], s),
                 rises(at, p[0], p[1:], s),
             ),
-            box(desc.InputGradientTensor.Sizes[1:]),
-            box(grid(region(at))),
+            box(desc.InputGradientTensor.Sizes[1:]), box(grid(region(at))),
             where=lambda p, s: live(at, p[1:], s),
         )
         if desc.InterpolationMode == enums.InterpolationMode.LINEAR

@@ -58,8 +58,7 @@ def define(e: Evaluation) -> None:
     def first(at: Any) -> Any:
         return tuple(
             clamp(
-                quotient(entry(at, d + 2) * length(at, d), entry(pooled(), d)) + corner(at, 2 - d),
-                0,
+                quotient(entry(at, d + 2) * length(at, d), entry(pooled(), d)) + corner(at, 2 - d), 0,
                 entry(desc.InputTensor.Sizes, d + 2),
             )
             for d in range(2)
@@ -70,8 +69,7 @@ def define(e: Evaluation) -> None:
             clamp(
                 quotient((entry(at, d + 2) + 1) * length(at, d) + entry(pooled(), d) - 1, entry(pooled(), d))
                 + corner(at, 2 - d),
-                0,
-                entry(desc.InputTensor.Sizes, d + 2),
+                0, entry(desc.InputTensor.Sizes, d + 2),
             )
             for d in range(2)
         )
@@ -83,8 +81,7 @@ def define(e: Evaluation) -> None:
         "OutputTensor": lambda at: choose(
             f.every(entry(first(at), d) < entry(last(at), d) for d in range(2)),
             e.max(
-                lambda p: e.double("InputTensor", (batch(at), at[1], *p)),
-                Box(first(at), last(at)),
+                lambda p: e.double("InputTensor", (batch(at), at[1], *p)), Box(first(at), last(at)),
                 least=-float("inf"),
             ),
             0.0,

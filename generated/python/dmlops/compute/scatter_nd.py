@@ -14,7 +14,7 @@ from ..computations.scatter import Scatter
 from ..coordinates import Coordinates, Load, align, replace, wrap
 from ..enums import BITS, SIGNED
 from ..fused import activated, activation_parameter, activation_type
-from ..tensor import ABSENT, tensor_at
+from ..inference import ABSENT, tensor_at
 
 
 def place(desc: Any, at: Coordinates, load: Load) -> Coordinates:
@@ -22,7 +22,7 @@ def place(desc: Any, at: Coordinates, load: Load) -> Coordinates:
     input_start = desc.InputTensor.DimensionCount - desc.InputDimensionCount
     index_tuple_size = desc.IndicesTensor.Sizes[desc.IndicesTensor.DimensionCount - 1]
     scattered = align(
-        at, min(desc.IndicesDimensionCount - 1 + desc.InputDimensionCount - index_tuple_size, 15), 0,
+        at, min(desc.IndicesDimensionCount - 1 + desc.InputDimensionCount - index_tuple_size, 15), 0
     )
     indexed = tuple(
         wrap(
@@ -30,8 +30,7 @@ def place(desc: Any, at: Coordinates, load: Load) -> Coordinates:
                 "IndicesTensor",
                 align(
                     (*scattered[: max(desc.IndicesDimensionCount - 1, 0)], j),
-                    desc.IndicesTensor.DimensionCount,
-                    0,
+                    desc.IndicesTensor.DimensionCount, 0,
                 ),
             ),
             desc.OutputTensor.Sizes[input_start + j],
@@ -39,7 +38,7 @@ def place(desc: Any, at: Coordinates, load: Load) -> Coordinates:
         for j in range(min(index_tuple_size, 8))
     )
     return align(
-        indexed + scattered[max(desc.IndicesDimensionCount - 1, 0) :], desc.OutputTensor.DimensionCount, 0,
+        indexed + scattered[max(desc.IndicesDimensionCount - 1, 0) :], desc.OutputTensor.DimensionCount, 0
     )
 
 

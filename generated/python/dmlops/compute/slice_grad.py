@@ -15,7 +15,7 @@ from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load, align, replace, wrap
 from ..enums import BITS, SIGNED
 from ..fused import activated, activation_parameter, activation_type
-from ..tensor import ABSENT, tensor_at
+from ..inference import ABSENT, tensor_at
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -34,8 +34,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
     )
     taken = f.every(
         f.both(
-            distance[d] >= 0,
-            remainder(distance[d], step[d]) == 0,
+            distance[d] >= 0, remainder(distance[d], step[d]) == 0,
             quotient(distance[d], step[d]) < desc.InputGradientTensor.Sizes[d],
         )
         for d in range(desc.OutputGradientTensor.DimensionCount)

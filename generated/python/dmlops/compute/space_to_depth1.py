@@ -14,7 +14,7 @@ from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load, align, replace, wrap
 from ..enums import BITS, SIGNED
 from ..fused import activated, activation_parameter, activation_type
-from ..tensor import ABSENT, tensor_at
+from ..inference import ABSENT, tensor_at
 
 DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW = enums.DepthSpaceOrder.DEPTH_COLUMN_ROW
 
@@ -28,9 +28,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
     return load(
         "InputTensor",
         (
-            at[0],
-            channel,
-            at[2] * desc.BlockSize + quotient(place, desc.BlockSize),
+            at[0], channel, at[2] * desc.BlockSize + quotient(place, desc.BlockSize),
             at[3] * desc.BlockSize + remainder(place, desc.BlockSize),
         ),
     )

@@ -51,7 +51,7 @@ def define(e: Evaluation) -> None:
 
     def factor(d: Any) -> Any:
         return choose(
-            d == dims() - 1, desc.ScaleSize.Width, choose(d == dims() - 2, desc.ScaleSize.Height, 1),
+            d == dims() - 1, desc.ScaleSize.Width, choose(d == dims() - 2, desc.ScaleSize.Height, 1)
         )
 
     def place(d: Any, o: Any) -> Any:

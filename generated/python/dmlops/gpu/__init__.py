@@ -22,6 +22,7 @@ from ..errors import InvalidDescription
 from ..graph import Graph
 from ..plain import is_a
 from ..quoting import shown
+from ..value import WRONG_TYPE
 from . import compiler
 from .errors import GpuUnavailable, OutOfMemory, Unsupported
 from .memory import array_of, buffer_size, overlaps, tensor_bytes
@@ -200,8 +201,8 @@ def prepared(desc: Description, device: Device) -> Program:
 
     Raises Unsupported for what the shaders or the device cannot do, and the errors of `checked_description`.
     """
-    known = is_a(desc, Description) and not desc._state  # one with wrong types may not be hashable
-    found = device.programs.get(desc) if known else None
+    may_be_known = is_a(desc, Description) and not desc._state & WRONG_TYPE  # wrong types may have no hash
+    found = device.programs.get(desc) if may_be_known else None
     if found is None:
         found = _program(desc, device)
         device.programs.keep(desc, found)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import enums
 from ..arithmetic import saturate
 from ..enums import BITS, FeatureLevel, name_of
-from ..violation import Violation, filled
+from ..violation import Violation, filled, report
 
 if TYPE_CHECKING:
     from .slots import Slot
@@ -110,26 +110,17 @@ def check_edge(from_: Slot, to: Slot, violations: list[Violation]) -> None:
         and saturate(to_total_tensor_size_in_bytes) != saturate(from__total_tensor_size_in_bytes)
     ):
         number1 = saturate(from__total_tensor_size_in_bytes)
-        violations.append(
-            Violation(
-                "DML-GRAPH-edge-size",
-                f"{to.path}.TotalTensorSizeInBytes",
-                "{}.TotalTensorSizeInBytes is {}; it must equal that of {}, {}",
-                (to.label, saturate(to_total_tensor_size_in_bytes), from_.label, number1),
-                saturate(to_total_tensor_size_in_bytes),
-                number1,
-            )
+        report(
+            violations, "DML-GRAPH-edge-size", f"{to.path}.TotalTensorSizeInBytes",
+            "{}.TotalTensorSizeInBytes is {found}; it must equal that of {}, {expected}", to.label,
+            from_.label, found=saturate(to_total_tensor_size_in_bytes), expected=number1,
         )
     if to_flags == TENSOR_FLAGS_OWNED_BY_DML:
-        violations.append(
-            Violation(
-                "DML-GRAPH-owned-from-input",
-                f"{to.path}.Flags",
-                "{} has the flag OWNED_BY_DML, but {} feeds it; only an input of the graph can be owned by "
-                "DirectML",
-                (to.label, from_.label),
-                name_of(enums.TensorFlags, to_flags),
-            )
+        report(
+            violations, "DML-GRAPH-owned-from-input", f"{to.path}.Flags",
+            "{} has the flag OWNED_BY_DML, but {} feeds it; only an input of the graph can be owned by "
+            "DirectML",
+            to.label, from_.label, found=name_of(enums.TensorFlags, to_flags),
         )
 
 
@@ -168,46 +159,28 @@ def advise_on_edge(from_: Slot, to: Slot, violations: list[Violation]) -> None:
         and saturate(to_total_tensor_size_in_bytes) != saturate(from__total_tensor_size_in_bytes)
     ):
         number1 = saturate(from__total_tensor_size_in_bytes)
-        violations.append(
-            Violation(
-                "DML-GRAPH-constant-size",
-                f"{to.path}.TotalTensorSizeInBytes",
-                "{}.TotalTensorSizeInBytes is {}; it should equal the DataSize of {}, {}",
-                (to.label, saturate(to_total_tensor_size_in_bytes), from_.label, number1),
-                saturate(to_total_tensor_size_in_bytes),
-                number1,
-            )
+        report(
+            violations, "DML-GRAPH-constant-size", f"{to.path}.TotalTensorSizeInBytes",
+            "{}.TotalTensorSizeInBytes is {found}; it should equal the DataSize of {}, {expected}", to.label,
+            from_.label, found=saturate(to_total_tensor_size_in_bytes), expected=number1,
         )
     if not from_.is_constant and to_bits > from_bits:
-        violations.append(
-            Violation(
-                "DML-GRAPH-reads-written",
-                f"{to.path}.Strides",
-                "the last element of {} ends at bit {}; {}, which writes it, ends at bit {}",
-                (to.label, to_bits, from_.label, from_bits),
-                to_bits,
-                from_bits,
-            )
+        report(
+            violations, "DML-GRAPH-reads-written", f"{to.path}.Strides",
+            "the last element of {} ends at bit {found}; {}, which writes it, ends at bit {expected}",
+            to.label, from_.label, found=to_bits, expected=from_bits,
         )
 
 
-def check_input(one_: Slot, other: Slot, violations: list[Violation]) -> None:
+def check_input(one: Slot, other: Slot, violations: list[Violation]) -> None:
     """Checks two tensors that read the same input of a graph."""
     other_flags = other.given.Flags
-    one__flags = one_.given.Flags
-    if other_flags != one__flags:
-        violations.append(
-            Violation(
-                "DML-GRAPH-owned-alike",
-                f"{other.path}.Flags",
-                "{}.Flags is {}; it must equal that of {}, {}, which reads the same input of the graph",
-                (
-                    other.label,
-                    name_of(enums.TensorFlags, other_flags),
-                    one_.label,
-                    name_of(enums.TensorFlags, one__flags),
-                ),
-                name_of(enums.TensorFlags, other_flags),
-                name_of(enums.TensorFlags, one__flags),
-            )
+    one_flags = one.given.Flags
+    if other_flags != one_flags:
+        report(
+            violations, "DML-GRAPH-owned-alike", f"{other.path}.Flags",
+            "{}.Flags is {found}; it must equal that of {}, {expected}, which reads the same input of the "
+            "graph",
+            other.label, one.label, found=name_of(enums.TensorFlags, other_flags),
+            expected=name_of(enums.TensorFlags, one_flags),
         )

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from ..description import Description
 from ..enums import TensorDataType
-from ..tensor import ABSENT, TensorDesc
+from ..inference import ABSENT
+from ..tensor import TensorDesc
+from ..value import WRONG_TYPE
 
 if TYPE_CHECKING:
     from .model import Node
@@ -71,7 +73,7 @@ def slots(node: Node, at: int) -> Slots | None:
     if desc is None:
         tensor = TensorDesc(TensorDataType.UNKNOWN, (), TotalTensorSizeInBytes=node.size)
         return Slots((), (Slot(node, at, "", None, tensor, True),))
-    if desc._state:
+    if desc._state & WRONG_TYPE:
         return None
     return Slots(tuple(_of_role(node, desc, at, "input")), tuple(_of_role(node, desc, at, "output")))
 

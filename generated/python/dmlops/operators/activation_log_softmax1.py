@@ -7,30 +7,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, RANKS_1_TO_8,
 )
-_SINCE_5_1 = {
-    "InputTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -42,47 +33,41 @@ class ActivationLogSoftmax1(Description):
     OutputTensor (output tensor): The results, one for each element of the input.
     AxisCount (UINT): Number of axes.
     Axes (UINT array): The dimensions whose elements belong together.
-
-    Rules: DML-ACTIVATION_LOG_SOFTMAX1-axes-range, DML-ACTIVATION_LOG_SOFTMAX1-same-rank,
-    DML-ACTIVATION_LOG_SOFTMAX1-same-type, DML-ACTIVATION_LOG_SOFTMAX1-same-sizes.
-
-    Advice: DML-ACTIVATION_LOG_SOFTMAX1-axis-count.
     """
 
-    OPERATOR: ClassVar[str] = "ACTIVATION_LOG_SOFTMAX1"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_5_1
-    AXES: ClassVar[tuple[str, ...]] = ("Axes",)
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "ACTIVATION_LOG_SOFTMAX1"
+    SINCE = FeatureLevel.LEVEL_5_1
+    LEVELS = (FeatureLevel.LEVEL_5_1,)
+    AXES = ("Axes",)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("AxisCount", "UINT"),
         Member("Axes", "UINT", count="AxisCount", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_LOG_SOFTMAX1-axes-range", "docs"),
-        Rule("DML-ACTIVATION_LOG_SOFTMAX1-axis-count", "ours", advice=True),
-        Rule("DML-ACTIVATION_LOG_SOFTMAX1-same-rank", "docs"),
-        Rule("DML-ACTIVATION_LOG_SOFTMAX1-same-type", "docs"),
-        Rule("DML-ACTIVATION_LOG_SOFTMAX1-same-sizes", "docs"),
+    RULES = (
+        Rule("DML-ACTIVATION_LOG_SOFTMAX1-axes-range", "docs", reads="Axes InputTensor.DimensionCount"),
+        Rule(
+            "DML-ACTIVATION_LOG_SOFTMAX1-axis-count", "ours", advice=True,
+            reads="AxisCount InputTensor.DimensionCount",
+        ),
+        Rule(
+            "DML-ACTIVATION_LOG_SOFTMAX1-same-rank", "docs",
+            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
+        ),
+        Rule(
+            "DML-ACTIVATION_LOG_SOFTMAX1-same-type", "docs",
+            reads="InputTensor.DataType OutputTensor.DataType",
+        ),
+        Rule("DML-ACTIVATION_LOG_SOFTMAX1-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-ACTIVATION_LOG_SOFTMAX1-axes-range": "Axes InputTensor.DimensionCount",
-        "DML-ACTIVATION_LOG_SOFTMAX1-axis-count": "AxisCount InputTensor.DimensionCount",
-        "DML-ACTIVATION_LOG_SOFTMAX1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-ACTIVATION_LOG_SOFTMAX1-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-ACTIVATION_LOG_SOFTMAX1-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_5_1: _SINCE_5_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_5_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_5_1,
+    SUPPORT = tables(
+        {
+            "5.1": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -91,207 +76,82 @@ class ActivationLogSoftmax1(Description):
     Axes: tuple[int, ...]
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        AxisCount: SupportsIndex | None = None,
-        Axes: Iterable[SupportsIndex],
+        cls, *, InputTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
+        AxisCount: SupportsIndex | None = None, Axes: Iterable[SupportsIndex],
     ) -> ActivationLogSoftmax1:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputTensor = OutputTensor
-        new.AxisCount = AxisCount
-        new.Axes = Axes
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(AxisCount) is int
-            and type(Axes) is tuple and INTEGERS(map(type, Axes))
-        ):
-            settle(new, ActivationLogSoftmax1)
-        new.__class__ = ActivationLogSoftmax1
-        made: ActivationLogSoftmax1 = new
-        return made
+        return created(cls, InputTensor, OutputTensor, AxisCount, Axes)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
-        axis_count = self.AxisCount
-        axes = self.Axes
-        if self._state or input_tensor is None or output_tensor is None or axes is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= axis_count <= 4294967295
-            and len(axes) == self.AxisCount
-            and 0 <= min(axes, default=0) <= max(axes, default=0) <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-ACTIVATION_LOG_SOFTMAX1-same-rank
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ACTIVATION_LOG_SOFTMAX1-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-ACTIVATION_LOG_SOFTMAX1-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        axes = self.Axes
         # DML-ACTIVATION_LOG_SOFTMAX1-axes-range
         for i in range(len(axes)):
-            if axes[i] >= input_tensor_rank:
+            if axes[i] >= len(input_tensor.Sizes):
                 hint = (
                     f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number"
                     if axes[i] >= 2147483648
                     else ""
                 )
-                violations.append(
-                    Violation(
-                        "DML-ACTIVATION_LOG_SOFTMAX1-axes-range",
-                        f"Axes[{i}]",
-                        "Axes[{}] is {}; it must be less than InputTensor.DimensionCount, {}{}",
-                        (i, axes[i], input_tensor_rank, hint),
-                        axes[i],
-                        input_tensor_rank,
-                    )
+                report(
+                    violations, "DML-ACTIVATION_LOG_SOFTMAX1-axes-range", f"Axes[{i}]",
+                    "Axes[{}] is {found}; it must be less than InputTensor.DimensionCount, {expected}{}", i,
+                    hint, found=axes[i], expected=len(input_tensor.Sizes),
                 )
                 break
         # DML-ACTIVATION_LOG_SOFTMAX1-same-type
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ACTIVATION_LOG_SOFTMAX1-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-ACTIVATION_LOG_SOFTMAX1-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-ACTIVATION_LOG_SOFTMAX1-same-sizes
-        if output_tensor_sizes != input_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-ACTIVATION_LOG_SOFTMAX1-same-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
-                    (output_tensor_sizes, input_tensor_sizes),
-                    output_tensor_sizes,
-                    input_tensor_sizes,
-                )
+        if output_tensor.Sizes != input_tensor.Sizes:
+            report(
+                violations, "DML-ACTIVATION_LOG_SOFTMAX1-same-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
+                found=output_tensor.Sizes, expected=input_tensor.Sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         input_tensor = self.InputTensor
         axis_count = self.AxisCount
-        if self._state or input_tensor is None:
-            return []
-        violations: list[Violation] = []
-        input_tensor_rank = input_tensor.DimensionCount
         # DML-ACTIVATION_LOG_SOFTMAX1-axis-count
-        if axis_count > input_tensor_rank:
+        if axis_count > len(input_tensor.Sizes):
             hint = (
                 f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number"
                 if axis_count >= 2147483648
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-ACTIVATION_LOG_SOFTMAX1-axis-count",
-                    "AxisCount",
-                    "AxisCount is {}; it should be at most InputTensor.DimensionCount, {} (an axis counts "
-                    "once){}",
-                    (axis_count, input_tensor_rank, hint),
-                    axis_count,
-                    input_tensor_rank,
-                )
+            report(
+                violations, "DML-ACTIVATION_LOG_SOFTMAX1-axis-count", "AxisCount",
+                "AxisCount is {found}; it should be at most InputTensor.DimensionCount, {expected} (an axis "
+                "counts once){}",
+                hint, found=axis_count, expected=len(input_tensor.Sizes),
             )
-        return violations
 
-    def infer(self) -> ActivationLogSoftmax1:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
-        completed = ActivationLogSoftmax1(
-            InputTensor=self.InputTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=input_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType, Sizes=input_tensor.Sizes,
             ),
-            AxisCount=self.AxisCount,
-            Axes=self.Axes,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(ActivationLogSoftmax1)
-_ACCEPTED = judgement.accepted_by_level(ActivationLogSoftmax1.SUPPORT)
+        }

@@ -8,46 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, FLOAT_32_16_INT_32_16_8, RANKS_1_TO_8,
 )
-_ROW_2 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-    ),
-)
-_SINCE_3_0 = {
-    "InputTensor": _ROW_1,
-    "InputGradientTensor": _ROW_1,
-    "OutputGradientTensor": _ROW_1,
-}
-_SINCE_5_1 = {
-    "InputTensor": _ROW_2,
-    "InputGradientTensor": _ROW_2,
-    "OutputGradientTensor": _ROW_2,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -58,52 +33,46 @@ class ActivationReluGrad(Description):
     InputTensor (input tensor): The input of the forward pass.
     InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
     OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
-
-    Rules: DML-ACTIVATION_RELU_GRAD-same-rank, DML-ACTIVATION_RELU_GRAD-same-type,
-    DML-ACTIVATION_RELU_GRAD-same-sizes.
     """
 
-    OPERATOR: ClassVar[str] = "ACTIVATION_RELU_GRAD"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "ACTIVATION_RELU_GRAD"
+    SINCE = FeatureLevel.LEVEL_3_0
+    LEVELS = (FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_5_1)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("InputGradientTensor", "tensor", role="input", pointer=True),
         Member("OutputGradientTensor", "tensor", role="output", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_RELU_GRAD-same-rank", "docs"),
-        Rule("DML-ACTIVATION_RELU_GRAD-same-type", "docs"),
-        Rule("DML-ACTIVATION_RELU_GRAD-same-sizes", "docs"),
+    RULES = (
+        Rule(
+            "DML-ACTIVATION_RELU_GRAD-same-rank", "docs",
+            reads=(
+                "InputGradientTensor.DimensionCount InputTensor.DimensionCount "
+                "OutputGradientTensor.DimensionCount"
+            ),
+        ),
+        Rule(
+            "DML-ACTIVATION_RELU_GRAD-same-type", "docs",
+            reads="InputGradientTensor.DataType InputTensor.DataType OutputGradientTensor.DataType",
+        ),
+        Rule(
+            "DML-ACTIVATION_RELU_GRAD-same-sizes", "docs",
+            reads="InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes",
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-ACTIVATION_RELU_GRAD-same-rank": (
-            "InputGradientTensor.DimensionCount InputTensor.DimensionCount "
-            "OutputGradientTensor.DimensionCount"
-        ),
-        "DML-ACTIVATION_RELU_GRAD-same-type": (
-            "InputGradientTensor.DataType InputTensor.DataType OutputGradientTensor.DataType"
-        ),
-        "DML-ACTIVATION_RELU_GRAD-same-sizes": (
-            "InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes"
-        ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_5_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_5_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_5_1,
+    SUPPORT = tables(
+        {
+            "3.0": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "InputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "OutputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+            },
+            "5.1": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8),
+                "InputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8),
+                "OutputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -111,212 +80,83 @@ class ActivationReluGrad(Description):
     OutputGradientTensor: TensorDesc
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        InputGradientTensor: TensorDesc,
+        cls, *, InputTensor: TensorDesc, InputGradientTensor: TensorDesc,
         OutputGradientTensor: TensorDesc | None = None,
     ) -> ActivationReluGrad:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.InputGradientTensor = InputGradientTensor
-        new.OutputGradientTensor = OutputGradientTensor
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and type(InputGradientTensor) is TensorDesc and InputGradientTensor._state != WRONG_TYPE
-            and (
-                OutputGradientTensor is None
-                or (type(OutputGradientTensor) is TensorDesc and OutputGradientTensor._state != WRONG_TYPE)
-            )
-        ):
-            settle(new, ActivationReluGrad)
-        new.__class__ = ActivationReluGrad
-        made: ActivationReluGrad = new
-        return made
+        return created(cls, InputTensor, InputGradientTensor, OutputGradientTensor)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         input_gradient_tensor = self.InputGradientTensor
         output_gradient_tensor = self.OutputGradientTensor
-        if (
-            self._state
-            or input_tensor is None
-            or input_gradient_tensor is None
-            or output_gradient_tensor is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (input_gradient_tensor._state & SOUND_INPUT or is_sound(input_gradient_tensor, True))
-            and (output_gradient_tensor._state & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        input_gradient_tensor_sizes = input_gradient_tensor.Sizes
-        input_gradient_tensor_rank = len(input_gradient_tensor_sizes)
-        output_gradient_tensor_sizes = output_gradient_tensor.Sizes
-        output_gradient_tensor_rank = len(output_gradient_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            input_gradient_tensor_ranks,
-            input_gradient_tensor_types,
-            output_gradient_tensor_ranks,
-            output_gradient_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or input_gradient_tensor_rank not in input_gradient_tensor_ranks
-            or output_gradient_tensor_rank not in output_gradient_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-ACTIVATION_RELU_GRAD-same-rank
-        if input_gradient_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ACTIVATION_RELU_GRAD-same-rank",
-                    "InputGradientTensor.DimensionCount",
-                    "InputGradientTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (input_gradient_tensor_rank, input_tensor_rank),
-                    input_gradient_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(input_gradient_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-ACTIVATION_RELU_GRAD-same-rank", "InputGradientTensor.DimensionCount",
+                "InputGradientTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(input_gradient_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if output_gradient_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ACTIVATION_RELU_GRAD-same-rank",
-                    "OutputGradientTensor.DimensionCount",
-                    "OutputGradientTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_gradient_tensor_rank, input_tensor_rank),
-                    output_gradient_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_gradient_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-ACTIVATION_RELU_GRAD-same-rank", "OutputGradientTensor.DimensionCount",
+                "OutputGradientTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_gradient_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        input_gradient_tensor_data_type = input_gradient_tensor.DataType
-        output_gradient_tensor_data_type = output_gradient_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or input_gradient_tensor_data_type not in input_gradient_tensor_types
-            or output_gradient_tensor_data_type not in output_gradient_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        input_gradient_tensor = self.InputGradientTensor
+        output_gradient_tensor = self.OutputGradientTensor
         # DML-ACTIVATION_RELU_GRAD-same-type
-        if input_gradient_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ACTIVATION_RELU_GRAD-same-type",
-                    "InputGradientTensor.DataType",
-                    "InputGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if input_gradient_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-ACTIVATION_RELU_GRAD-same-type", "InputGradientTensor.DataType",
+                "InputGradientTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if output_gradient_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ACTIVATION_RELU_GRAD-same-type",
-                    "OutputGradientTensor.DataType",
-                    "OutputGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_gradient_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_gradient_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_gradient_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-ACTIVATION_RELU_GRAD-same-type", "OutputGradientTensor.DataType",
+                "OutputGradientTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_gradient_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-ACTIVATION_RELU_GRAD-same-sizes
-        if input_gradient_tensor_sizes != input_tensor_sizes:
+        if input_gradient_tensor.Sizes != input_tensor.Sizes:
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in "
+                f"; DirectML broadcasts by strides: Sizes {list(input_tensor.Sizes)}, with a stride of 0 in "
                 "each dimension that repeats"
-                if input_gradient_tensor_rank == len(input_tensor_sizes)
+                if len(input_gradient_tensor.Sizes) == len(input_tensor.Sizes)
                 and all(
-                    input_gradient_tensor_sizes[d] == input_tensor_sizes[d]
-                    or input_gradient_tensor_sizes[d] == 1
-                    for d in range(input_gradient_tensor_rank)
+                    input_gradient_tensor.Sizes[d] == input_tensor.Sizes[d]
+                    or input_gradient_tensor.Sizes[d] == 1
+                    for d in range(len(input_gradient_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-ACTIVATION_RELU_GRAD-same-sizes",
-                    "InputGradientTensor.Sizes",
-                    "InputGradientTensor.Sizes is {}; it must equal InputTensor.Sizes, {}{}",
-                    (input_gradient_tensor_sizes, input_tensor_sizes, hint),
-                    input_gradient_tensor_sizes,
-                    input_tensor_sizes,
-                )
+            report(
+                violations, "DML-ACTIVATION_RELU_GRAD-same-sizes", "InputGradientTensor.Sizes",
+                "InputGradientTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}{}", hint,
+                found=input_gradient_tensor.Sizes, expected=input_tensor.Sizes,
             )
-        if output_gradient_tensor_sizes != input_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-ACTIVATION_RELU_GRAD-same-sizes",
-                    "OutputGradientTensor.Sizes",
-                    "OutputGradientTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
-                    (output_gradient_tensor_sizes, input_tensor_sizes),
-                    output_gradient_tensor_sizes,
-                    input_tensor_sizes,
-                )
+        if output_gradient_tensor.Sizes != input_tensor.Sizes:
+            report(
+                violations, "DML-ACTIVATION_RELU_GRAD-same-sizes", "OutputGradientTensor.Sizes",
+                "OutputGradientTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
+                found=output_gradient_tensor.Sizes, expected=input_tensor.Sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> ActivationReluGrad:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
-        completed = ActivationReluGrad(
-            InputTensor=self.InputTensor,
-            InputGradientTensor=self.InputGradientTensor,
-            OutputGradientTensor=inferred(
-                "OutputGradientTensor",
-                self.OutputGradientTensor,
-                DataType=input_tensor_data_type,
-                Sizes=input_tensor_sizes,
+        return {
+            "OutputGradientTensor": inferred(
+                "OutputGradientTensor", self.OutputGradientTensor, DataType=input_tensor.DataType,
+                Sizes=input_tensor.Sizes,
             ),
-        )
-        return valid(completed)
-
-
-_OPEN = opened(ActivationReluGrad)
-_ACCEPTED = judgement.accepted_by_level(ActivationReluGrad.SUPPORT)
+        }

@@ -8,40 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, RANK_4, UINT_32,
 )
-_ROW_2 = Support(
-    (4,),
-    (TensorDataType.UINT32,),
-)
-_SINCE_3_0 = {
-    "InputParametersTensor": _ROW_1,
-    "InputFirstMomentTensor": _ROW_1,
-    "InputSecondMomentTensor": _ROW_1,
-    "GradientTensor": _ROW_1,
-    "TrainingStepTensor": _ROW_2,
-    "OutputParametersTensor": _ROW_1,
-    "OutputFirstMomentTensor": _ROW_1,
-    "OutputSecondMomentTensor": _ROW_1,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -65,21 +46,16 @@ class AdamOptimizer(Description):
     Beta2 (FLOAT): Decay rate of the second moment, between 0 and 1; 0.999 is usual.
     Epsilon (FLOAT): Small number that keeps the divisor from being 0; 1e-8 is usual.
 
-    Rules: DML-ADAM_OPTIMIZER-same-type, DML-ADAM_OPTIMIZER-same-sizes,
-    DML-ADAM_OPTIMIZER-training-step-sizes.
-
     The step is at least 1. At 0 the correction of the moments is 0 divided by 0.
     """
 
-    OPERATOR: ClassVar[str] = "ADAM_OPTIMIZER"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
-    IN_PLACE: ClassVar[tuple[str, ...]] = (
-        "InputParametersTensor",
-        "InputFirstMomentTensor",
-        "InputSecondMomentTensor",
-        "GradientTensor",
+    OPERATOR = "ADAM_OPTIMIZER"
+    SINCE = FeatureLevel.LEVEL_3_0
+    LEVELS = (FeatureLevel.LEVEL_3_0,)
+    IN_PLACE = (
+        "InputParametersTensor", "InputFirstMomentTensor", "InputSecondMomentTensor", "GradientTensor"
     )
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    MEMBERS = (
         Member("InputParametersTensor", "tensor", role="input", pointer=True),
         Member("InputFirstMomentTensor", "tensor", role="input", pointer=True),
         Member("InputSecondMomentTensor", "tensor", role="input", pointer=True),
@@ -93,42 +69,41 @@ class AdamOptimizer(Description):
         Member("Beta2", "FLOAT"),
         Member("Epsilon", "FLOAT"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ADAM_OPTIMIZER-same-type", "docs"),
-        Rule("DML-ADAM_OPTIMIZER-same-sizes", "docs"),
-        Rule("DML-ADAM_OPTIMIZER-training-step-sizes", "docs"),
+    RULES = (
+        Rule(
+            "DML-ADAM_OPTIMIZER-same-type", "docs",
+            reads=(
+                "GradientTensor.DataType InputFirstMomentTensor.DataType InputParametersTensor.DataType "
+                "InputSecondMomentTensor.DataType OutputFirstMomentTensor.DataType "
+                "OutputParametersTensor.DataType OutputSecondMomentTensor.DataType"
+            ),
+        ),
+        Rule(
+            "DML-ADAM_OPTIMIZER-same-sizes", "docs",
+            reads=(
+                "GradientTensor.Sizes InputFirstMomentTensor.Sizes InputParametersTensor.Sizes "
+                "InputSecondMomentTensor.Sizes OutputFirstMomentTensor.Sizes OutputParametersTensor.Sizes "
+                "OutputSecondMomentTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-ADAM_OPTIMIZER-training-step-sizes", "docs",
+            reads="TrainingStepTensor.DimensionCount TrainingStepTensor.Sizes",
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-ADAM_OPTIMIZER-same-type": (
-            "GradientTensor.DataType InputFirstMomentTensor.DataType InputParametersTensor.DataType "
-            "InputSecondMomentTensor.DataType OutputFirstMomentTensor.DataType "
-            "OutputParametersTensor.DataType OutputSecondMomentTensor.DataType"
-        ),
-        "DML-ADAM_OPTIMIZER-same-sizes": (
-            "GradientTensor.Sizes InputFirstMomentTensor.Sizes InputParametersTensor.Sizes "
-            "InputSecondMomentTensor.Sizes OutputFirstMomentTensor.Sizes OutputParametersTensor.Sizes "
-            "OutputSecondMomentTensor.Sizes"
-        ),
-        "DML-ADAM_OPTIMIZER-training-step-sizes": (
-            "TrainingStepTensor.DimensionCount TrainingStepTensor.Sizes"
-        ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_3_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_3_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_3_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_3_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_3_0,
+    SUPPORT = tables(
+        {
+            "3.0": {
+                "InputParametersTensor": Support(RANK_4, FLOAT_32_16),
+                "InputFirstMomentTensor": Support(RANK_4, FLOAT_32_16),
+                "InputSecondMomentTensor": Support(RANK_4, FLOAT_32_16),
+                "GradientTensor": Support(RANK_4, FLOAT_32_16),
+                "TrainingStepTensor": Support(RANK_4, UINT_32),
+                "OutputParametersTensor": Support(RANK_4, FLOAT_32_16),
+                "OutputFirstMomentTensor": Support(RANK_4, FLOAT_32_16),
+                "OutputSecondMomentTensor": Support(RANK_4, FLOAT_32_16),
+            },
+        }
     )
 
     InputParametersTensor: TensorDesc
@@ -145,83 +120,20 @@ class AdamOptimizer(Description):
     Epsilon: float
 
     def __new__(
-        cls,
-        *,
-        InputParametersTensor: TensorDesc,
-        InputFirstMomentTensor: TensorDesc,
-        InputSecondMomentTensor: TensorDesc,
-        GradientTensor: TensorDesc,
-        TrainingStepTensor: TensorDesc,
-        OutputParametersTensor: TensorDesc | None = None,
-        OutputFirstMomentTensor: TensorDesc | None = None,
-        OutputSecondMomentTensor: TensorDesc | None = None,
-        LearningRate: SupportsFloat,
-        Beta1: SupportsFloat,
-        Beta2: SupportsFloat,
-        Epsilon: SupportsFloat,
+        cls, *, InputParametersTensor: TensorDesc, InputFirstMomentTensor: TensorDesc,
+        InputSecondMomentTensor: TensorDesc, GradientTensor: TensorDesc, TrainingStepTensor: TensorDesc,
+        OutputParametersTensor: TensorDesc | None = None, OutputFirstMomentTensor: TensorDesc | None = None,
+        OutputSecondMomentTensor: TensorDesc | None = None, LearningRate: SupportsFloat,
+        Beta1: SupportsFloat, Beta2: SupportsFloat, Epsilon: SupportsFloat,
     ) -> AdamOptimizer:
-        new: Any = _OPEN()
-        new.InputParametersTensor = InputParametersTensor
-        new.InputFirstMomentTensor = InputFirstMomentTensor
-        new.InputSecondMomentTensor = InputSecondMomentTensor
-        new.GradientTensor = GradientTensor
-        new.TrainingStepTensor = TrainingStepTensor
-        new.OutputParametersTensor = OutputParametersTensor
-        new.OutputFirstMomentTensor = OutputFirstMomentTensor
-        new.OutputSecondMomentTensor = OutputSecondMomentTensor
-        new.LearningRate = LearningRate
-        new.Beta1 = Beta1
-        new.Beta2 = Beta2
-        new.Epsilon = Epsilon
-        new._state = 0
-        if not (
-            type(InputParametersTensor) is TensorDesc and InputParametersTensor._state != WRONG_TYPE
-            and type(InputFirstMomentTensor) is TensorDesc and InputFirstMomentTensor._state != WRONG_TYPE
-            and type(InputSecondMomentTensor) is TensorDesc and InputSecondMomentTensor._state != WRONG_TYPE
-            and type(GradientTensor) is TensorDesc and GradientTensor._state != WRONG_TYPE
-            and type(TrainingStepTensor) is TensorDesc and TrainingStepTensor._state != WRONG_TYPE
-            and (
-                OutputParametersTensor is None
-                or (
-                    type(OutputParametersTensor) is TensorDesc and OutputParametersTensor._state != WRONG_TYPE
-                )
-            )
-            and (
-                OutputFirstMomentTensor is None
-                or (
-                    type(OutputFirstMomentTensor) is TensorDesc
-                    and OutputFirstMomentTensor._state != WRONG_TYPE
-                )
-            )
-            and (
-                OutputSecondMomentTensor is None
-                or (
-                    type(OutputSecondMomentTensor) is TensorDesc
-                    and OutputSecondMomentTensor._state != WRONG_TYPE
-                )
-            )
-            and type(LearningRate) is float
-            and type(Beta1) is float
-            and type(Beta2) is float
-            and type(Epsilon) is float
-        ):
-            settle(new, AdamOptimizer)
-        new.__class__ = AdamOptimizer
-        made: AdamOptimizer = new
-        return made
+        return created(
+            cls, InputParametersTensor, InputFirstMomentTensor, InputSecondMomentTensor, GradientTensor,
+            TrainingStepTensor, OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor,
+            LearningRate, Beta1, Beta2, Epsilon,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
         input_parameters_tensor = self.InputParametersTensor
         input_first_moment_tensor = self.InputFirstMomentTensor
         input_second_moment_tensor = self.InputSecondMomentTensor
@@ -230,362 +142,155 @@ class AdamOptimizer(Description):
         output_parameters_tensor = self.OutputParametersTensor
         output_first_moment_tensor = self.OutputFirstMomentTensor
         output_second_moment_tensor = self.OutputSecondMomentTensor
-        if (
-            self._state
-            or input_parameters_tensor is None
-            or input_first_moment_tensor is None
-            or input_second_moment_tensor is None
-            or gradient_tensor is None
-            or training_step_tensor is None
-            or output_parameters_tensor is None
-            or output_first_moment_tensor is None
-            or output_second_moment_tensor is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_parameters_tensor._state & SOUND_INPUT or is_sound(input_parameters_tensor, True))
-            and (input_first_moment_tensor._state & SOUND_INPUT or is_sound(input_first_moment_tensor, True))
-            and (
-                input_second_moment_tensor._state & SOUND_INPUT or is_sound(input_second_moment_tensor, True)
-            )
-            and (gradient_tensor._state & SOUND_INPUT or is_sound(gradient_tensor, True))
-            and (training_step_tensor._state & SOUND_INPUT or is_sound(training_step_tensor, True))
-            and (output_parameters_tensor._state & SOUND_OUTPUT or is_sound(output_parameters_tensor, False))
-            and (
-                output_first_moment_tensor._state & SOUND_OUTPUT
-                or is_sound(output_first_moment_tensor, False)
-            )
-            and (
-                output_second_moment_tensor._state & SOUND_OUTPUT
-                or is_sound(output_second_moment_tensor, False)
-            )
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_parameters_tensor_sizes = input_parameters_tensor.Sizes
-        input_parameters_tensor_rank = len(input_parameters_tensor_sizes)
-        input_first_moment_tensor_sizes = input_first_moment_tensor.Sizes
-        input_first_moment_tensor_rank = len(input_first_moment_tensor_sizes)
-        input_second_moment_tensor_sizes = input_second_moment_tensor.Sizes
-        input_second_moment_tensor_rank = len(input_second_moment_tensor_sizes)
-        gradient_tensor_sizes = gradient_tensor.Sizes
-        gradient_tensor_rank = len(gradient_tensor_sizes)
-        training_step_tensor_sizes = training_step_tensor.Sizes
-        training_step_tensor_rank = len(training_step_tensor_sizes)
-        output_parameters_tensor_sizes = output_parameters_tensor.Sizes
-        output_parameters_tensor_rank = len(output_parameters_tensor_sizes)
-        output_first_moment_tensor_sizes = output_first_moment_tensor.Sizes
-        output_first_moment_tensor_rank = len(output_first_moment_tensor_sizes)
-        output_second_moment_tensor_sizes = output_second_moment_tensor.Sizes
-        output_second_moment_tensor_rank = len(output_second_moment_tensor_sizes)
-        (
-            input_parameters_tensor_ranks,
-            input_parameters_tensor_types,
-            input_first_moment_tensor_ranks,
-            input_first_moment_tensor_types,
-            input_second_moment_tensor_ranks,
-            input_second_moment_tensor_types,
-            gradient_tensor_ranks,
-            gradient_tensor_types,
-            training_step_tensor_ranks,
-            training_step_tensor_types,
-            output_parameters_tensor_ranks,
-            output_parameters_tensor_types,
-            output_first_moment_tensor_ranks,
-            output_first_moment_tensor_types,
-            output_second_moment_tensor_ranks,
-            output_second_moment_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_parameters_tensor_rank not in input_parameters_tensor_ranks
-            or input_first_moment_tensor_rank not in input_first_moment_tensor_ranks
-            or input_second_moment_tensor_rank not in input_second_moment_tensor_ranks
-            or gradient_tensor_rank not in gradient_tensor_ranks
-            or training_step_tensor_rank not in training_step_tensor_ranks
-            or output_parameters_tensor_rank not in output_parameters_tensor_ranks
-            or output_first_moment_tensor_rank not in output_first_moment_tensor_ranks
-            or output_second_moment_tensor_rank not in output_second_moment_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        input_parameters_tensor_data_type = input_parameters_tensor.DataType
-        input_first_moment_tensor_data_type = input_first_moment_tensor.DataType
-        input_second_moment_tensor_data_type = input_second_moment_tensor.DataType
-        gradient_tensor_data_type = gradient_tensor.DataType
-        training_step_tensor_data_type = training_step_tensor.DataType
-        output_parameters_tensor_data_type = output_parameters_tensor.DataType
-        output_first_moment_tensor_data_type = output_first_moment_tensor.DataType
-        output_second_moment_tensor_data_type = output_second_moment_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_parameters_tensor_data_type not in input_parameters_tensor_types
-            or input_first_moment_tensor_data_type not in input_first_moment_tensor_types
-            or input_second_moment_tensor_data_type not in input_second_moment_tensor_types
-            or gradient_tensor_data_type not in gradient_tensor_types
-            or training_step_tensor_data_type not in training_step_tensor_types
-            or output_parameters_tensor_data_type not in output_parameters_tensor_types
-            or output_first_moment_tensor_data_type not in output_first_moment_tensor_types
-            or output_second_moment_tensor_data_type not in output_second_moment_tensor_types
-        ):
-            judgement.values(self, level, violations)
         # DML-ADAM_OPTIMIZER-same-type
-        if input_first_moment_tensor_data_type != input_parameters_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ADAM_OPTIMIZER-same-type",
-                    "InputFirstMomentTensor.DataType",
-                    "InputFirstMomentTensor.DataType is {}; it must equal InputParametersTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, input_first_moment_tensor_data_type),
-                        name_of(enums.TensorDataType, input_parameters_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, input_first_moment_tensor_data_type),
-                    name_of(enums.TensorDataType, input_parameters_tensor_data_type),
-                )
+        if input_first_moment_tensor.DataType != input_parameters_tensor.DataType:
+            report(
+                violations, "DML-ADAM_OPTIMIZER-same-type", "InputFirstMomentTensor.DataType",
+                "InputFirstMomentTensor.DataType is {found}; it must equal InputParametersTensor.DataType, "
+                "{expected}",
+                found=name_of(enums.TensorDataType, input_first_moment_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_parameters_tensor.DataType),
             )
-        if input_second_moment_tensor_data_type != input_parameters_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ADAM_OPTIMIZER-same-type",
-                    "InputSecondMomentTensor.DataType",
-                    "InputSecondMomentTensor.DataType is {}; it must equal InputParametersTensor.DataType, "
-                    "{}",
-                    (
-                        name_of(enums.TensorDataType, input_second_moment_tensor_data_type),
-                        name_of(enums.TensorDataType, input_parameters_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, input_second_moment_tensor_data_type),
-                    name_of(enums.TensorDataType, input_parameters_tensor_data_type),
-                )
+        if input_second_moment_tensor.DataType != input_parameters_tensor.DataType:
+            report(
+                violations, "DML-ADAM_OPTIMIZER-same-type", "InputSecondMomentTensor.DataType",
+                "InputSecondMomentTensor.DataType is {found}; it must equal InputParametersTensor.DataType, "
+                "{expected}",
+                found=name_of(enums.TensorDataType, input_second_moment_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_parameters_tensor.DataType),
             )
-        if gradient_tensor_data_type != input_parameters_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ADAM_OPTIMIZER-same-type",
-                    "GradientTensor.DataType",
-                    "GradientTensor.DataType is {}; it must equal InputParametersTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, gradient_tensor_data_type),
-                        name_of(enums.TensorDataType, input_parameters_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, gradient_tensor_data_type),
-                    name_of(enums.TensorDataType, input_parameters_tensor_data_type),
-                )
+        if gradient_tensor.DataType != input_parameters_tensor.DataType:
+            report(
+                violations, "DML-ADAM_OPTIMIZER-same-type", "GradientTensor.DataType",
+                "GradientTensor.DataType is {found}; it must equal InputParametersTensor.DataType, "
+                "{expected}",
+                found=name_of(enums.TensorDataType, gradient_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_parameters_tensor.DataType),
             )
-        if output_parameters_tensor_data_type != input_parameters_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ADAM_OPTIMIZER-same-type",
-                    "OutputParametersTensor.DataType",
-                    "OutputParametersTensor.DataType is {}; it must equal InputParametersTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_parameters_tensor_data_type),
-                        name_of(enums.TensorDataType, input_parameters_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_parameters_tensor_data_type),
-                    name_of(enums.TensorDataType, input_parameters_tensor_data_type),
-                )
+        if output_parameters_tensor.DataType != input_parameters_tensor.DataType:
+            report(
+                violations, "DML-ADAM_OPTIMIZER-same-type", "OutputParametersTensor.DataType",
+                "OutputParametersTensor.DataType is {found}; it must equal InputParametersTensor.DataType, "
+                "{expected}",
+                found=name_of(enums.TensorDataType, output_parameters_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_parameters_tensor.DataType),
             )
-        if output_first_moment_tensor_data_type != input_parameters_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ADAM_OPTIMIZER-same-type",
-                    "OutputFirstMomentTensor.DataType",
-                    "OutputFirstMomentTensor.DataType is {}; it must equal InputParametersTensor.DataType, "
-                    "{}",
-                    (
-                        name_of(enums.TensorDataType, output_first_moment_tensor_data_type),
-                        name_of(enums.TensorDataType, input_parameters_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_first_moment_tensor_data_type),
-                    name_of(enums.TensorDataType, input_parameters_tensor_data_type),
-                )
+        if output_first_moment_tensor.DataType != input_parameters_tensor.DataType:
+            report(
+                violations, "DML-ADAM_OPTIMIZER-same-type", "OutputFirstMomentTensor.DataType",
+                "OutputFirstMomentTensor.DataType is {found}; it must equal InputParametersTensor.DataType, "
+                "{expected}",
+                found=name_of(enums.TensorDataType, output_first_moment_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_parameters_tensor.DataType),
             )
-        if output_second_moment_tensor_data_type != input_parameters_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ADAM_OPTIMIZER-same-type",
-                    "OutputSecondMomentTensor.DataType",
-                    "OutputSecondMomentTensor.DataType is {}; it must equal InputParametersTensor.DataType, "
-                    "{}",
-                    (
-                        name_of(enums.TensorDataType, output_second_moment_tensor_data_type),
-                        name_of(enums.TensorDataType, input_parameters_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_second_moment_tensor_data_type),
-                    name_of(enums.TensorDataType, input_parameters_tensor_data_type),
-                )
+        if output_second_moment_tensor.DataType != input_parameters_tensor.DataType:
+            report(
+                violations, "DML-ADAM_OPTIMIZER-same-type", "OutputSecondMomentTensor.DataType",
+                "OutputSecondMomentTensor.DataType is {found}; it must equal "
+                "InputParametersTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_second_moment_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_parameters_tensor.DataType),
             )
         # DML-ADAM_OPTIMIZER-same-sizes
-        if input_first_moment_tensor_sizes != input_parameters_tensor_sizes:
+        if input_first_moment_tensor.Sizes != input_parameters_tensor.Sizes:
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor_sizes)}, with a "
+                f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor.Sizes)}, with a "
                 "stride of 0 in each dimension that repeats"
-                if input_first_moment_tensor_rank == len(input_parameters_tensor_sizes)
+                if len(input_first_moment_tensor.Sizes) == len(input_parameters_tensor.Sizes)
                 and all(
-                    input_first_moment_tensor_sizes[d] == entry(input_parameters_tensor_sizes, d)
-                    or input_first_moment_tensor_sizes[d] == 1
-                    for d in range(input_first_moment_tensor_rank)
+                    input_first_moment_tensor.Sizes[d] == entry(input_parameters_tensor.Sizes, d)
+                    or input_first_moment_tensor.Sizes[d] == 1
+                    for d in range(len(input_first_moment_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-ADAM_OPTIMIZER-same-sizes",
-                    "InputFirstMomentTensor.Sizes",
-                    "InputFirstMomentTensor.Sizes is {}; it must equal InputParametersTensor.Sizes, {}{}",
-                    (input_first_moment_tensor_sizes, input_parameters_tensor_sizes, hint),
-                    input_first_moment_tensor_sizes,
-                    input_parameters_tensor_sizes,
-                )
+            report(
+                violations, "DML-ADAM_OPTIMIZER-same-sizes", "InputFirstMomentTensor.Sizes",
+                "InputFirstMomentTensor.Sizes is {found}; it must equal InputParametersTensor.Sizes, "
+                "{expected}{}",
+                hint, found=input_first_moment_tensor.Sizes, expected=input_parameters_tensor.Sizes,
             )
-        if input_second_moment_tensor_sizes != input_parameters_tensor_sizes:
+        if input_second_moment_tensor.Sizes != input_parameters_tensor.Sizes:
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor_sizes)}, with a "
+                f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor.Sizes)}, with a "
                 "stride of 0 in each dimension that repeats"
-                if input_second_moment_tensor_rank == len(input_parameters_tensor_sizes)
+                if len(input_second_moment_tensor.Sizes) == len(input_parameters_tensor.Sizes)
                 and all(
-                    input_second_moment_tensor_sizes[d] == entry(input_parameters_tensor_sizes, d)
-                    or input_second_moment_tensor_sizes[d] == 1
-                    for d in range(input_second_moment_tensor_rank)
+                    input_second_moment_tensor.Sizes[d] == entry(input_parameters_tensor.Sizes, d)
+                    or input_second_moment_tensor.Sizes[d] == 1
+                    for d in range(len(input_second_moment_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-ADAM_OPTIMIZER-same-sizes",
-                    "InputSecondMomentTensor.Sizes",
-                    "InputSecondMomentTensor.Sizes is {}; it must equal InputParametersTensor.Sizes, {}{}",
-                    (input_second_moment_tensor_sizes, input_parameters_tensor_sizes, hint),
-                    input_second_moment_tensor_sizes,
-                    input_parameters_tensor_sizes,
-                )
+            report(
+                violations, "DML-ADAM_OPTIMIZER-same-sizes", "InputSecondMomentTensor.Sizes",
+                "InputSecondMomentTensor.Sizes is {found}; it must equal InputParametersTensor.Sizes, "
+                "{expected}{}",
+                hint, found=input_second_moment_tensor.Sizes, expected=input_parameters_tensor.Sizes,
             )
-        if gradient_tensor_sizes != input_parameters_tensor_sizes:
+        if gradient_tensor.Sizes != input_parameters_tensor.Sizes:
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor_sizes)}, with a "
+                f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor.Sizes)}, with a "
                 "stride of 0 in each dimension that repeats"
-                if gradient_tensor_rank == len(input_parameters_tensor_sizes)
+                if len(gradient_tensor.Sizes) == len(input_parameters_tensor.Sizes)
                 and all(
-                    gradient_tensor_sizes[d] == entry(input_parameters_tensor_sizes, d)
-                    or gradient_tensor_sizes[d] == 1
-                    for d in range(gradient_tensor_rank)
+                    gradient_tensor.Sizes[d] == entry(input_parameters_tensor.Sizes, d)
+                    or gradient_tensor.Sizes[d] == 1
+                    for d in range(len(gradient_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-ADAM_OPTIMIZER-same-sizes",
-                    "GradientTensor.Sizes",
-                    "GradientTensor.Sizes is {}; it must equal InputParametersTensor.Sizes, {}{}",
-                    (gradient_tensor_sizes, input_parameters_tensor_sizes, hint),
-                    gradient_tensor_sizes,
-                    input_parameters_tensor_sizes,
-                )
+            report(
+                violations, "DML-ADAM_OPTIMIZER-same-sizes", "GradientTensor.Sizes",
+                "GradientTensor.Sizes is {found}; it must equal InputParametersTensor.Sizes, {expected}{}",
+                hint, found=gradient_tensor.Sizes, expected=input_parameters_tensor.Sizes,
             )
-        if output_parameters_tensor_sizes != input_parameters_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-ADAM_OPTIMIZER-same-sizes",
-                    "OutputParametersTensor.Sizes",
-                    "OutputParametersTensor.Sizes is {}; it must equal InputParametersTensor.Sizes, {}",
-                    (output_parameters_tensor_sizes, input_parameters_tensor_sizes),
-                    output_parameters_tensor_sizes,
-                    input_parameters_tensor_sizes,
-                )
+        if output_parameters_tensor.Sizes != input_parameters_tensor.Sizes:
+            report(
+                violations, "DML-ADAM_OPTIMIZER-same-sizes", "OutputParametersTensor.Sizes",
+                "OutputParametersTensor.Sizes is {found}; it must equal InputParametersTensor.Sizes, "
+                "{expected}",
+                found=output_parameters_tensor.Sizes, expected=input_parameters_tensor.Sizes,
             )
-        if output_first_moment_tensor_sizes != input_parameters_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-ADAM_OPTIMIZER-same-sizes",
-                    "OutputFirstMomentTensor.Sizes",
-                    "OutputFirstMomentTensor.Sizes is {}; it must equal InputParametersTensor.Sizes, {}",
-                    (output_first_moment_tensor_sizes, input_parameters_tensor_sizes),
-                    output_first_moment_tensor_sizes,
-                    input_parameters_tensor_sizes,
-                )
+        if output_first_moment_tensor.Sizes != input_parameters_tensor.Sizes:
+            report(
+                violations, "DML-ADAM_OPTIMIZER-same-sizes", "OutputFirstMomentTensor.Sizes",
+                "OutputFirstMomentTensor.Sizes is {found}; it must equal InputParametersTensor.Sizes, "
+                "{expected}",
+                found=output_first_moment_tensor.Sizes, expected=input_parameters_tensor.Sizes,
             )
-        if output_second_moment_tensor_sizes != input_parameters_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-ADAM_OPTIMIZER-same-sizes",
-                    "OutputSecondMomentTensor.Sizes",
-                    "OutputSecondMomentTensor.Sizes is {}; it must equal InputParametersTensor.Sizes, {}",
-                    (output_second_moment_tensor_sizes, input_parameters_tensor_sizes),
-                    output_second_moment_tensor_sizes,
-                    input_parameters_tensor_sizes,
-                )
+        if output_second_moment_tensor.Sizes != input_parameters_tensor.Sizes:
+            report(
+                violations, "DML-ADAM_OPTIMIZER-same-sizes", "OutputSecondMomentTensor.Sizes",
+                "OutputSecondMomentTensor.Sizes is {found}; it must equal InputParametersTensor.Sizes, "
+                "{expected}",
+                found=output_second_moment_tensor.Sizes, expected=input_parameters_tensor.Sizes,
             )
         # DML-ADAM_OPTIMIZER-training-step-sizes
-        for d in range(training_step_tensor_rank):
-            if training_step_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-ADAM_OPTIMIZER-training-step-sizes",
-                        f"TrainingStepTensor.Sizes[{d}]",
-                        "TrainingStepTensor.Sizes[{}] is {}; it must equal 1 (all parameters are at the "
-                        "same step)",
-                        (d, training_step_tensor_sizes[d]),
-                        training_step_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(len(training_step_tensor.Sizes)):
+            if training_step_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-ADAM_OPTIMIZER-training-step-sizes", f"TrainingStepTensor.Sizes[{d}]",
+                    "TrainingStepTensor.Sizes[{}] is {found}; it must equal 1 (all parameters are at the "
+                    "same step)",
+                    d, found=training_step_tensor.Sizes[d], expected=1,
                 )
                 break
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> AdamOptimizer:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_parameters_tensor = given(self, "InputParametersTensor")
-        input_parameters_tensor_data_type = input_parameters_tensor.DataType
-        input_parameters_tensor_sizes = input_parameters_tensor.Sizes
-        completed = AdamOptimizer(
-            InputParametersTensor=self.InputParametersTensor,
-            InputFirstMomentTensor=self.InputFirstMomentTensor,
-            InputSecondMomentTensor=self.InputSecondMomentTensor,
-            GradientTensor=self.GradientTensor,
-            TrainingStepTensor=self.TrainingStepTensor,
-            OutputParametersTensor=inferred(
-                "OutputParametersTensor",
-                self.OutputParametersTensor,
-                DataType=input_parameters_tensor_data_type,
-                Sizes=input_parameters_tensor_sizes,
+        return {
+            "OutputParametersTensor": inferred(
+                "OutputParametersTensor", self.OutputParametersTensor,
+                DataType=input_parameters_tensor.DataType, Sizes=input_parameters_tensor.Sizes,
             ),
-            OutputFirstMomentTensor=inferred(
-                "OutputFirstMomentTensor",
-                self.OutputFirstMomentTensor,
-                DataType=input_parameters_tensor_data_type,
-                Sizes=input_parameters_tensor_sizes,
+            "OutputFirstMomentTensor": inferred(
+                "OutputFirstMomentTensor", self.OutputFirstMomentTensor,
+                DataType=input_parameters_tensor.DataType, Sizes=input_parameters_tensor.Sizes,
             ),
-            OutputSecondMomentTensor=inferred(
-                "OutputSecondMomentTensor",
-                self.OutputSecondMomentTensor,
-                DataType=input_parameters_tensor_data_type,
-                Sizes=input_parameters_tensor_sizes,
+            "OutputSecondMomentTensor": inferred(
+                "OutputSecondMomentTensor", self.OutputSecondMomentTensor,
+                DataType=input_parameters_tensor.DataType, Sizes=input_parameters_tensor.Sizes,
             ),
-            LearningRate=self.LearningRate,
-            Beta1=self.Beta1,
-            Beta2=self.Beta2,
-            Epsilon=self.Epsilon,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(AdamOptimizer)
-_ACCEPTED = judgement.accepted_by_level(AdamOptimizer.SUPPORT)
+        }

@@ -7,64 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
+from ..supported import (
+    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, INT_64_32_UINT_64_32,
+    RANKS_1_TO_8,
 )
-_ROW_2 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-    ),
-)
-_ROW_3 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_SINCE_3_0 = {
-    "InputTensor": _ROW_1,
-    "OutputTensor": _ROW_2,
-}
-_SINCE_4_1 = {
-    "InputTensor": _ROW_3,
-    "OutputTensor": _ROW_2,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -79,51 +37,38 @@ class Argmax(Description):
     Axes (UINT array): The dimensions to reduce.
     AxisDirection (AXIS_DIRECTION): Which of equal values is chosen: INCREASING the first, DECREASING the
         last.
-
-    Rules: DML-ARGMAX-same-rank, DML-ARGMAX-axes-range, DML-ARGMAX-output-sizes.
-
-    Advice: DML-ARGMAX-axis-count.
     """
 
-    OPERATOR: ClassVar[str] = "ARGMAX"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
-    AXES: ClassVar[tuple[str, ...]] = ("Axes",)
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "ARGMAX"
+    SINCE = FeatureLevel.LEVEL_3_0
+    LEVELS = (FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
+    AXES = ("Axes",)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("AxisCount", "UINT"),
         Member("Axes", "UINT", count="AxisCount", pointer=True),
         Member("AxisDirection", "AXIS_DIRECTION"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ARGMAX-same-rank", "docs"),
-        Rule("DML-ARGMAX-axis-count", "ours", advice=True),
-        Rule("DML-ARGMAX-axes-range", "docs"),
-        Rule("DML-ARGMAX-output-sizes", "docs"),
+    RULES = (
+        Rule("DML-ARGMAX-same-rank", "docs", reads="InputTensor.DimensionCount OutputTensor.DimensionCount"),
+        Rule("DML-ARGMAX-axis-count", "ours", advice=True, reads="AxisCount InputTensor.DimensionCount"),
+        Rule("DML-ARGMAX-axes-range", "docs", reads="Axes InputTensor.DimensionCount"),
+        Rule(
+            "DML-ARGMAX-output-sizes", "docs",
+            reads="Axes InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes",
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-ARGMAX-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-ARGMAX-axis-count": "AxisCount InputTensor.DimensionCount",
-        "DML-ARGMAX-axes-range": "Axes InputTensor.DimensionCount",
-        "DML-ARGMAX-output-sizes": "Axes InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_4_1,
+    SUPPORT = tables(
+        {
+            "3.0": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensor": Support(RANKS_1_TO_8, INT_64_32_UINT_64_32),
+            },
+            "4.1": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -133,206 +78,82 @@ class Argmax(Description):
     AxisDirection: enums.AxisDirection
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        AxisCount: SupportsIndex | None = None,
-        Axes: Iterable[SupportsIndex],
+        cls, *, InputTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
+        AxisCount: SupportsIndex | None = None, Axes: Iterable[SupportsIndex],
         AxisDirection: enums.AxisDirection | str,
     ) -> Argmax:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputTensor = OutputTensor
-        new.AxisCount = AxisCount
-        new.Axes = Axes
-        new.AxisDirection = AxisDirection
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(AxisCount) is int
-            and type(Axes) is tuple and INTEGERS(map(type, Axes))
-            and type(AxisDirection) is enums.AxisDirection
-        ):
-            settle(new, Argmax)
-        new.__class__ = Argmax
-        made: Argmax = new
-        return made
+        return created(cls, InputTensor, OutputTensor, AxisCount, Axes, AxisDirection)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
-        axis_count = self.AxisCount
-        axes = self.Axes
-        axis_direction = self.AxisDirection
-        if self._state or input_tensor is None or output_tensor is None or axes is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= axis_count <= 4294967295
-            and len(axes) == self.AxisCount
-            and 0 <= min(axes, default=0) <= max(axes, default=0) <= 4294967295
-            and type(axis_direction) is enums.AxisDirection
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-ARGMAX-same-rank
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ARGMAX-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-ARGMAX-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        axes = self.Axes
         reduced_sizes = tuple(
-            1 if any(axes[i] == d for i in range(len(axes))) else input_tensor_sizes[d]
-            for d in range(input_tensor_rank)
+            1 if any(axes[i] == d for i in range(len(axes))) else input_tensor.Sizes[d]
+            for d in range(len(input_tensor.Sizes))
         )
         # DML-ARGMAX-axes-range
         for i in range(len(axes)):
-            if axes[i] >= input_tensor_rank:
+            if axes[i] >= len(input_tensor.Sizes):
                 hint = (
                     f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number"
                     if axes[i] >= 2147483648
                     else ""
                 )
-                violations.append(
-                    Violation(
-                        "DML-ARGMAX-axes-range",
-                        f"Axes[{i}]",
-                        "Axes[{}] is {}; it must be less than InputTensor.DimensionCount, {}{}",
-                        (i, axes[i], input_tensor_rank, hint),
-                        axes[i],
-                        input_tensor_rank,
-                    )
+                report(
+                    violations, "DML-ARGMAX-axes-range", f"Axes[{i}]",
+                    "Axes[{}] is {found}; it must be less than InputTensor.DimensionCount, {expected}{}", i,
+                    hint, found=axes[i], expected=len(input_tensor.Sizes),
                 )
                 break
         # DML-ARGMAX-output-sizes
-        if output_tensor_sizes != reduced_sizes:
-            violations.append(
-                Violation(
-                    "DML-ARGMAX-output-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must be {} (reduced dimensions have size 1)",
-                    (output_tensor_sizes, reduced_sizes),
-                    output_tensor_sizes,
-                    reduced_sizes,
-                )
+        if output_tensor.Sizes != reduced_sizes:
+            report(
+                violations, "DML-ARGMAX-output-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must be {expected} (reduced dimensions have size 1)",
+                found=output_tensor.Sizes, expected=reduced_sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         input_tensor = self.InputTensor
         axis_count = self.AxisCount
-        if self._state or input_tensor is None:
-            return []
-        violations: list[Violation] = []
-        input_tensor_rank = input_tensor.DimensionCount
         # DML-ARGMAX-axis-count
-        if axis_count > input_tensor_rank:
+        if axis_count > len(input_tensor.Sizes):
             hint = (
                 f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number"
                 if axis_count >= 2147483648
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-ARGMAX-axis-count",
-                    "AxisCount",
-                    "AxisCount is {}; it should be at most InputTensor.DimensionCount, {} (a dimension is "
-                    "reduced once){}",
-                    (axis_count, input_tensor_rank, hint),
-                    axis_count,
-                    input_tensor_rank,
-                )
+            report(
+                violations, "DML-ARGMAX-axis-count", "AxisCount",
+                "AxisCount is {found}; it should be at most InputTensor.DimensionCount, {expected} (a "
+                "dimension is reduced once){}",
+                hint, found=axis_count, expected=len(input_tensor.Sizes),
             )
-        return violations
 
-    def infer(self) -> Argmax:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         axes = given(self, "Axes")
-        input_tensor_rank = input_tensor.DimensionCount
-        input_tensor_sizes = input_tensor.Sizes
         reduced_sizes = tuple(
-            1 if any(entry(axes, i) == d for i in range(len(axes))) else entry(input_tensor_sizes, d)
-            for d in range(input_tensor_rank)
+            1 if any(entry(axes, i) == d for i in range(len(axes))) else entry(input_tensor.Sizes, d)
+            for d in range(len(input_tensor.Sizes))
         )
-        completed = Argmax(
-            InputTensor=self.InputTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                Sizes=reduced_sizes,
-            ),
-            AxisCount=self.AxisCount,
-            Axes=self.Axes,
-            AxisDirection=self.AxisDirection,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(Argmax)
-_ACCEPTED = judgement.accepted_by_level(Argmax.SUPPORT)
+        return {
+            "OutputTensor": inferred("OutputTensor", self.OutputTensor, Sizes=reduced_sizes),
+        }

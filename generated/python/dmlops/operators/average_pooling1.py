@@ -8,30 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, RANKS_4_5,
 )
-_SINCE_6_2 = {
-    "InputTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -48,18 +39,12 @@ class AveragePooling1(Description):
     EndPadding (UINT array): Padding after the last element, in the order of Strides.
     Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides.
     IncludePadding (BOOL): Whether padding elements are included in the divisor of the average.
-
-    Rules: DML-AVERAGE_POOLING1-same-rank, DML-AVERAGE_POOLING1-dimension-count,
-    DML-AVERAGE_POOLING1-strides-range, DML-AVERAGE_POOLING1-window-size-range,
-    DML-AVERAGE_POOLING1-dilations-range, DML-AVERAGE_POOLING1-same-type,
-    DML-AVERAGE_POOLING1-output-batches-channels.
-
-    Advice: DML-AVERAGE_POOLING1-window-fits, DML-AVERAGE_POOLING1-windows-within.
     """
 
-    OPERATOR: ClassVar[str] = "AVERAGE_POOLING1"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_6_2
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "AVERAGE_POOLING1"
+    SINCE = FeatureLevel.LEVEL_6_2
+    LEVELS = (FeatureLevel.LEVEL_6_2,)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("DimensionCount", "UINT"),
@@ -70,39 +55,41 @@ class AveragePooling1(Description):
         Member("Dilations", "UINT", count="DimensionCount", pointer=True),
         Member("IncludePadding", "BOOL"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-AVERAGE_POOLING1-same-rank", "docs"),
-        Rule("DML-AVERAGE_POOLING1-dimension-count", "docs"),
-        Rule("DML-AVERAGE_POOLING1-strides-range", "docs"),
-        Rule("DML-AVERAGE_POOLING1-window-size-range", "docs"),
-        Rule("DML-AVERAGE_POOLING1-dilations-range", "docs"),
-        Rule("DML-AVERAGE_POOLING1-same-type", "docs"),
-        Rule("DML-AVERAGE_POOLING1-window-fits", "ours", advice=True),
-        Rule("DML-AVERAGE_POOLING1-output-batches-channels", "docs"),
-        Rule("DML-AVERAGE_POOLING1-windows-within", "ours", advice=True),
+    RULES = (
+        Rule(
+            "DML-AVERAGE_POOLING1-same-rank", "docs",
+            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
+        ),
+        Rule(
+            "DML-AVERAGE_POOLING1-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"
+        ),
+        Rule("DML-AVERAGE_POOLING1-strides-range", "docs", reads="Strides"),
+        Rule("DML-AVERAGE_POOLING1-window-size-range", "docs", reads="WindowSize"),
+        Rule("DML-AVERAGE_POOLING1-dilations-range", "docs", reads="Dilations"),
+        Rule("DML-AVERAGE_POOLING1-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
+        Rule(
+            "DML-AVERAGE_POOLING1-window-fits", "ours", advice=True,
+            reads="Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
+        ),
+        Rule(
+            "DML-AVERAGE_POOLING1-output-batches-channels", "docs",
+            reads="InputTensor.Sizes OutputTensor.Sizes",
+        ),
+        Rule(
+            "DML-AVERAGE_POOLING1-windows-within", "ours", advice=True,
+            reads=(
+                "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding "
+                "Strides"
+            ),
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-AVERAGE_POOLING1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-AVERAGE_POOLING1-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-AVERAGE_POOLING1-strides-range": "Strides",
-        "DML-AVERAGE_POOLING1-window-size-range": "WindowSize",
-        "DML-AVERAGE_POOLING1-dilations-range": "Dilations",
-        "DML-AVERAGE_POOLING1-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-AVERAGE_POOLING1-window-fits": (
-            "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize"
-        ),
-        "DML-AVERAGE_POOLING1-output-batches-channels": "InputTensor.Sizes OutputTensor.Sizes",
-        "DML-AVERAGE_POOLING1-windows-within": (
-            "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides"
-        ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_6_2: _SINCE_6_2,
-        FeatureLevel.LEVEL_6_3: _SINCE_6_2,
-        FeatureLevel.LEVEL_6_4: _SINCE_6_2,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_6_2,
+    SUPPORT = tables(
+        {
+            "6.2": {
+                "InputTensor": Support(RANKS_4_5, FLOAT_32_16),
+                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -116,233 +103,94 @@ class AveragePooling1(Description):
     IncludePadding: bool
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        DimensionCount: SupportsIndex | None = None,
-        Strides: Iterable[SupportsIndex],
-        WindowSize: Iterable[SupportsIndex],
-        StartPadding: Iterable[SupportsIndex],
-        EndPadding: Iterable[SupportsIndex],
-        Dilations: Iterable[SupportsIndex],
-        IncludePadding: bool,
+        cls, *, InputTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
+        DimensionCount: SupportsIndex | None = None, Strides: Iterable[SupportsIndex],
+        WindowSize: Iterable[SupportsIndex], StartPadding: Iterable[SupportsIndex],
+        EndPadding: Iterable[SupportsIndex], Dilations: Iterable[SupportsIndex], IncludePadding: bool,
     ) -> AveragePooling1:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputTensor = OutputTensor
-        new.DimensionCount = DimensionCount
-        new.Strides = Strides
-        new.WindowSize = WindowSize
-        new.StartPadding = StartPadding
-        new.EndPadding = EndPadding
-        new.Dilations = Dilations
-        new.IncludePadding = IncludePadding
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(DimensionCount) is int
-            and type(Strides) is tuple and INTEGERS(map(type, Strides))
-            and type(WindowSize) is tuple and INTEGERS(map(type, WindowSize))
-            and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
-            and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
-            and type(Dilations) is tuple and INTEGERS(map(type, Dilations))
-            and type(IncludePadding) in (bool, int)
-        ):
-            settle(new, AveragePooling1)
-        new.__class__ = AveragePooling1
-        made: AveragePooling1 = new
-        return made
+        return created(
+            cls, InputTensor, OutputTensor, DimensionCount, Strides, WindowSize, StartPadding, EndPadding,
+            Dilations, IncludePadding,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         dimension_count = self.DimensionCount
-        strides = self.Strides
-        window_size = self.WindowSize
-        start_padding = self.StartPadding
-        end_padding = self.EndPadding
-        dilations = self.Dilations
-        include_padding = self.IncludePadding
-        if (
-            self._state
-            or input_tensor is None
-            or output_tensor is None
-            or strides is None
-            or window_size is None
-            or start_padding is None
-            or end_padding is None
-            or dilations is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= dimension_count <= 4294967295
-            and len(strides) == self.DimensionCount
-            and 0 <= min(strides, default=0) <= max(strides, default=0) <= 4294967295
-            and len(window_size) == self.DimensionCount
-            and 0 <= min(window_size, default=0) <= max(window_size, default=0) <= 4294967295
-            and len(start_padding) == self.DimensionCount
-            and 0 <= min(start_padding, default=0) <= max(start_padding, default=0) <= 4294967295
-            and len(end_padding) == self.DimensionCount
-            and 0 <= min(end_padding, default=0) <= max(end_padding, default=0) <= 4294967295
-            and len(dilations) == self.DimensionCount
-            and 0 <= min(dilations, default=0) <= max(dilations, default=0) <= 4294967295
-            and -2147483648 <= include_padding <= 2147483647
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-AVERAGE_POOLING1-same-rank
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-AVERAGE_POOLING1-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-AVERAGE_POOLING1-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
         # DML-AVERAGE_POOLING1-dimension-count
-        if dimension_count != input_tensor_rank - 2:
-            violations.append(
-                Violation(
-                    "DML-AVERAGE_POOLING1-dimension-count",
-                    "DimensionCount",
-                    "DimensionCount is {}; it must equal InputTensor.DimensionCount ({}) - 2, {} (batch and "
-                    "channel are not spatial dimensions)",
-                    (dimension_count, input_tensor_rank, input_tensor_rank - 2),
-                    dimension_count,
-                    input_tensor_rank - 2,
-                )
+        if dimension_count != len(input_tensor.Sizes) - 2:
+            report(
+                violations, "DML-AVERAGE_POOLING1-dimension-count", "DimensionCount",
+                "DimensionCount is {found}; it must equal InputTensor.DimensionCount ({}) - 2, {expected} "
+                "(batch and channel are not spatial dimensions)",
+                len(input_tensor.Sizes), found=dimension_count, expected=len(input_tensor.Sizes) - 2,
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        strides = self.Strides
+        window_size = self.WindowSize
+        dilations = self.Dilations
         # DML-AVERAGE_POOLING1-strides-range
         for i in range(len(strides)):
             if strides[i] < 1:
-                violations.append(
-                    Violation(
-                        "DML-AVERAGE_POOLING1-strides-range",
-                        f"Strides[{i}]",
-                        "Strides[{}] is {}; it must be at least 1 (the window has to move)",
-                        (i, strides[i]),
-                        strides[i],
-                        1,
-                    )
+                report(
+                    violations, "DML-AVERAGE_POOLING1-strides-range", f"Strides[{i}]",
+                    "Strides[{}] is {found}; it must be at least 1 (the window has to move)", i,
+                    found=strides[i], expected=1,
                 )
                 break
         # DML-AVERAGE_POOLING1-window-size-range
         for i in range(len(window_size)):
             if window_size[i] < 1:
-                violations.append(
-                    Violation(
-                        "DML-AVERAGE_POOLING1-window-size-range",
-                        f"WindowSize[{i}]",
-                        "WindowSize[{}] is {}; it must be at least 1 (an empty window has no result)",
-                        (i, window_size[i]),
-                        window_size[i],
-                        1,
-                    )
+                report(
+                    violations, "DML-AVERAGE_POOLING1-window-size-range", f"WindowSize[{i}]",
+                    "WindowSize[{}] is {found}; it must be at least 1 (an empty window has no result)", i,
+                    found=window_size[i], expected=1,
                 )
                 break
         # DML-AVERAGE_POOLING1-dilations-range
         for i in range(len(dilations)):
             if dilations[i] < 1:
-                violations.append(
-                    Violation(
-                        "DML-AVERAGE_POOLING1-dilations-range",
-                        f"Dilations[{i}]",
-                        "Dilations[{}] is {}; it must be at least 1 (1 takes every element under the window)",
-                        (i, dilations[i]),
-                        dilations[i],
-                        1,
-                    )
+                report(
+                    violations, "DML-AVERAGE_POOLING1-dilations-range", f"Dilations[{i}]",
+                    "Dilations[{}] is {found}; it must be at least 1 (1 takes every element under the "
+                    "window)",
+                    i, found=dilations[i], expected=1,
                 )
                 break
         # DML-AVERAGE_POOLING1-same-type
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-AVERAGE_POOLING1-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-AVERAGE_POOLING1-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-AVERAGE_POOLING1-output-batches-channels
         for d in range(2):
-            if entry(output_tensor_sizes, d) != entry(input_tensor_sizes, d):
-                violations.append(
-                    Violation(
-                        "DML-AVERAGE_POOLING1-output-batches-channels",
-                        f"OutputTensor.Sizes[{d}]",
-                        "OutputTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (each "
-                        "channel of each batch is pooled by itself)",
-                        (d, entry(output_tensor_sizes, d), d, entry(input_tensor_sizes, d)),
-                        entry(output_tensor_sizes, d),
-                        entry(input_tensor_sizes, d),
-                    )
+            if entry(output_tensor.Sizes, d) != entry(input_tensor.Sizes, d):
+                report(
+                    violations, "DML-AVERAGE_POOLING1-output-batches-channels", f"OutputTensor.Sizes[{d}]",
+                    "OutputTensor.Sizes[{}] is {found}; it must equal InputTensor.Sizes[{}], {expected} "
+                    "(each channel of each batch is pooled by itself)",
+                    d, d, found=entry(output_tensor.Sizes, d), expected=entry(input_tensor.Sizes, d),
                 )
                 break
-        return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         strides = self.Strides
@@ -350,142 +198,68 @@ class AveragePooling1(Description):
         start_padding = self.StartPadding
         end_padding = self.EndPadding
         dilations = self.Dilations
-        if (
-            self._state
-            or input_tensor is None
-            or output_tensor is None
-            or strides is None
-            or window_size is None
-            or start_padding is None
-            or end_padding is None
-            or dilations is None
-        ):
-            return []
-        violations: list[Violation] = []
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = input_tensor.DimensionCount
-        output_tensor_sizes = output_tensor.Sizes
         window_extents = tuple(
             saturate(saturate((window_size[i] - 1) * entry(dilations, i)) + 1)
             for i in range(len(window_size))
         )
         padded_sizes = tuple(
-            entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
-            for i in range(input_tensor_rank - 2)
+            entry(input_tensor.Sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
+            for i in range(len(input_tensor.Sizes) - 2)
         )
         # DML-AVERAGE_POOLING1-window-fits
         for i in range(len(window_size)):
             if entry(window_extents, i) > entry(padded_sizes, i):
-                violations.append(
-                    Violation(
-                        "DML-AVERAGE_POOLING1-window-fits",
-                        f"WindowSize[{i}]",
-                        "(WindowSize[{}] ({}) - 1) x Dilations[{}] ({}) + 1 is {}; it should be at most "
-                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (the "
-                        "padded input holds the dilated window at least once)",
-                        (
-                            i,
-                            window_size[i],
-                            i,
-                            entry(dilations, i),
-                            entry(window_extents, i),
-                            i + 2,
-                            entry(input_tensor_sizes, i + 2),
-                            i,
-                            entry(start_padding, i),
-                            i,
-                            entry(end_padding, i),
-                            entry(padded_sizes, i),
-                        ),
-                        entry(window_extents, i),
-                        entry(padded_sizes, i),
-                    )
+                report(
+                    violations, "DML-AVERAGE_POOLING1-window-fits", f"WindowSize[{i}]",
+                    "(WindowSize[{}] ({}) - 1) x Dilations[{}] ({}) + 1 is {found}; it should be at most "
+                    "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {expected} "
+                    "(the padded input holds the dilated window at least once)",
+                    i, window_size[i], i, entry(dilations, i), i + 2, entry(input_tensor.Sizes, i + 2), i,
+                    entry(start_padding, i), i, entry(end_padding, i), found=entry(window_extents, i),
+                    expected=entry(padded_sizes, i),
                 )
                 break
         # DML-AVERAGE_POOLING1-windows-within
-        for i in range(input_tensor_rank - 2):
-            if (entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
-                number1 = saturate((entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i))
-                violations.append(
-                    Violation(
-                        "DML-AVERAGE_POOLING1-windows-within",
-                        f"OutputTensor.Sizes[{i + 2}]",
-                        "(OutputTensor.Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {}; it should be less than "
-                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (a "
-                        "window that begins past the padded input has no elements)",
-                        (
-                            i + 2,
-                            entry(output_tensor_sizes, i + 2),
-                            i,
-                            entry(strides, i),
-                            number1,
-                            i + 2,
-                            entry(input_tensor_sizes, i + 2),
-                            i,
-                            entry(start_padding, i),
-                            i,
-                            entry(end_padding, i),
-                            entry(padded_sizes, i),
-                        ),
-                        number1,
-                        entry(padded_sizes, i),
-                    )
+        for i in range(len(input_tensor.Sizes) - 2):
+            if (entry(output_tensor.Sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
+                number1 = saturate((entry(output_tensor.Sizes, i + 2) - 1) * entry(strides, i))
+                report(
+                    violations, "DML-AVERAGE_POOLING1-windows-within", f"OutputTensor.Sizes[{i + 2}]",
+                    "(OutputTensor.Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {found}; it should be less "
+                    "than InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), "
+                    "{expected} (a window that begins past the padded input has no elements)",
+                    i + 2, entry(output_tensor.Sizes, i + 2), i, entry(strides, i), i + 2,
+                    entry(input_tensor.Sizes, i + 2), i, entry(start_padding, i), i, entry(end_padding, i),
+                    found=number1, expected=entry(padded_sizes, i),
                 )
                 break
-        return violations
 
-    def infer(self) -> AveragePooling1:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         strides = given(self, "Strides")
         window_size = given(self, "WindowSize")
         start_padding = given(self, "StartPadding")
         end_padding = given(self, "EndPadding")
         dilations = given(self, "Dilations")
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = input_tensor.DimensionCount
         window_extents = tuple(
             saturate(saturate((entry(window_size, i) - 1) * entry(dilations, i)) + 1)
             for i in range(len(window_size))
         )
         padded_sizes = tuple(
-            entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
-            for i in range(input_tensor_rank - 2)
+            entry(input_tensor.Sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
+            for i in range(len(input_tensor.Sizes) - 2)
         )
         pooled_sizes = (
-            input_tensor_sizes[:2]
+            input_tensor.Sizes[:2]
             + tuple(
                 quotient(max(entry(padded_sizes, i) - entry(window_extents, i), 0), entry(strides, i)) + 1
-                for i in range(input_tensor_rank - 2)
+                for i in range(len(input_tensor.Sizes) - 2)
             )
         )
-        completed = AveragePooling1(
-            InputTensor=self.InputTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=pooled_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType, Sizes=pooled_sizes,
                 defaults=("Sizes",),
             ),
-            DimensionCount=self.DimensionCount,
-            Strides=self.Strides,
-            WindowSize=self.WindowSize,
-            StartPadding=self.StartPadding,
-            EndPadding=self.EndPadding,
-            Dilations=self.Dilations,
-            IncludePadding=self.IncludePadding,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(AveragePooling1)
-_ACCEPTED = judgement.accepted_by_level(AveragePooling1.SUPPORT)
+        }

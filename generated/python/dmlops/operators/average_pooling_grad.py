@@ -8,30 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, RANKS_4_5,
 )
-_SINCE_3_0 = {
-    "InputGradientTensor": _ROW_1,
-    "OutputGradientTensor": _ROW_1,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -49,17 +40,12 @@ class AveragePoolingGrad(Description):
     StartPadding (UINT array): Elements of padding before each spatial dimension.
     EndPadding (UINT array): Elements of padding after each spatial dimension.
     IncludePadding (BOOL): Whether padding counts in the number that a window's sum is divided by.
-
-    Rules: DML-AVERAGE_POOLING_GRAD-same-rank, DML-AVERAGE_POOLING_GRAD-dimension-count,
-    DML-AVERAGE_POOLING_GRAD-strides-range, DML-AVERAGE_POOLING_GRAD-window-size-range,
-    DML-AVERAGE_POOLING_GRAD-same-type, DML-AVERAGE_POOLING_GRAD-batches-channels.
-
-    Advice: DML-AVERAGE_POOLING_GRAD-window-fits, DML-AVERAGE_POOLING_GRAD-windows-within.
     """
 
-    OPERATOR: ClassVar[str] = "AVERAGE_POOLING_GRAD"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "AVERAGE_POOLING_GRAD"
+    SINCE = FeatureLevel.LEVEL_3_0
+    LEVELS = (FeatureLevel.LEVEL_3_0,)
+    MEMBERS = (
         Member("InputGradientTensor", "tensor", role="input", pointer=True),
         Member("OutputGradientTensor", "tensor", role="output", pointer=True),
         Member("DimensionCount", "UINT"),
@@ -69,50 +55,47 @@ class AveragePoolingGrad(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
         Member("IncludePadding", "BOOL"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-AVERAGE_POOLING_GRAD-same-rank", "docs"),
-        Rule("DML-AVERAGE_POOLING_GRAD-dimension-count", "docs"),
-        Rule("DML-AVERAGE_POOLING_GRAD-strides-range", "docs"),
-        Rule("DML-AVERAGE_POOLING_GRAD-window-size-range", "docs"),
-        Rule("DML-AVERAGE_POOLING_GRAD-same-type", "docs"),
-        Rule("DML-AVERAGE_POOLING_GRAD-window-fits", "ours", advice=True),
-        Rule("DML-AVERAGE_POOLING_GRAD-batches-channels", "docs"),
-        Rule("DML-AVERAGE_POOLING_GRAD-windows-within", "ours", advice=True),
+    RULES = (
+        Rule(
+            "DML-AVERAGE_POOLING_GRAD-same-rank", "docs",
+            reads="InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
+        ),
+        Rule(
+            "DML-AVERAGE_POOLING_GRAD-dimension-count", "docs",
+            reads="DimensionCount InputGradientTensor.DimensionCount",
+        ),
+        Rule("DML-AVERAGE_POOLING_GRAD-strides-range", "docs", reads="Strides"),
+        Rule("DML-AVERAGE_POOLING_GRAD-window-size-range", "docs", reads="WindowSize"),
+        Rule(
+            "DML-AVERAGE_POOLING_GRAD-same-type", "docs",
+            reads="InputGradientTensor.DataType OutputGradientTensor.DataType",
+        ),
+        Rule(
+            "DML-AVERAGE_POOLING_GRAD-window-fits", "ours", advice=True,
+            reads=(
+                "EndPadding OutputGradientTensor.DimensionCount OutputGradientTensor.Sizes StartPadding "
+                "WindowSize"
+            ),
+        ),
+        Rule(
+            "DML-AVERAGE_POOLING_GRAD-batches-channels", "docs",
+            reads="InputGradientTensor.Sizes OutputGradientTensor.Sizes",
+        ),
+        Rule(
+            "DML-AVERAGE_POOLING_GRAD-windows-within", "ours", advice=True,
+            reads=(
+                "EndPadding InputGradientTensor.Sizes OutputGradientTensor.DimensionCount "
+                "OutputGradientTensor.Sizes StartPadding Strides"
+            ),
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-AVERAGE_POOLING_GRAD-same-rank": (
-            "InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount"
-        ),
-        "DML-AVERAGE_POOLING_GRAD-dimension-count": "DimensionCount InputGradientTensor.DimensionCount",
-        "DML-AVERAGE_POOLING_GRAD-strides-range": "Strides",
-        "DML-AVERAGE_POOLING_GRAD-window-size-range": "WindowSize",
-        "DML-AVERAGE_POOLING_GRAD-same-type": "InputGradientTensor.DataType OutputGradientTensor.DataType",
-        "DML-AVERAGE_POOLING_GRAD-window-fits": (
-            "EndPadding OutputGradientTensor.DimensionCount OutputGradientTensor.Sizes StartPadding "
-            "WindowSize"
-        ),
-        "DML-AVERAGE_POOLING_GRAD-batches-channels": "InputGradientTensor.Sizes OutputGradientTensor.Sizes",
-        "DML-AVERAGE_POOLING_GRAD-windows-within": (
-            "EndPadding InputGradientTensor.Sizes OutputGradientTensor.DimensionCount "
-            "OutputGradientTensor.Sizes StartPadding Strides"
-        ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_3_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_3_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_3_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_3_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_3_0,
+    SUPPORT = tables(
+        {
+            "3.0": {
+                "InputGradientTensor": Support(RANKS_4_5, FLOAT_32_16),
+                "OutputGradientTensor": Support(RANKS_4_5, FLOAT_32_16),
+            },
+        }
     )
 
     InputGradientTensor: TensorDesc
@@ -125,334 +108,141 @@ class AveragePoolingGrad(Description):
     IncludePadding: bool
 
     def __new__(
-        cls,
-        *,
-        InputGradientTensor: TensorDesc,
-        OutputGradientTensor: TensorDesc | None = None,
-        DimensionCount: SupportsIndex | None = None,
-        Strides: Iterable[SupportsIndex],
-        WindowSize: Iterable[SupportsIndex],
-        StartPadding: Iterable[SupportsIndex],
-        EndPadding: Iterable[SupportsIndex],
-        IncludePadding: bool,
+        cls, *, InputGradientTensor: TensorDesc, OutputGradientTensor: TensorDesc | None = None,
+        DimensionCount: SupportsIndex | None = None, Strides: Iterable[SupportsIndex],
+        WindowSize: Iterable[SupportsIndex], StartPadding: Iterable[SupportsIndex],
+        EndPadding: Iterable[SupportsIndex], IncludePadding: bool,
     ) -> AveragePoolingGrad:
-        new: Any = _OPEN()
-        new.InputGradientTensor = InputGradientTensor
-        new.OutputGradientTensor = OutputGradientTensor
-        new.DimensionCount = DimensionCount
-        new.Strides = Strides
-        new.WindowSize = WindowSize
-        new.StartPadding = StartPadding
-        new.EndPadding = EndPadding
-        new.IncludePadding = IncludePadding
-        new._state = 0
-        if not (
-            type(InputGradientTensor) is TensorDesc and InputGradientTensor._state != WRONG_TYPE
-            and (
-                OutputGradientTensor is None
-                or (type(OutputGradientTensor) is TensorDesc and OutputGradientTensor._state != WRONG_TYPE)
-            )
-            and type(DimensionCount) is int
-            and type(Strides) is tuple and INTEGERS(map(type, Strides))
-            and type(WindowSize) is tuple and INTEGERS(map(type, WindowSize))
-            and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
-            and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
-            and type(IncludePadding) in (bool, int)
-        ):
-            settle(new, AveragePoolingGrad)
-        new.__class__ = AveragePoolingGrad
-        made: AveragePoolingGrad = new
-        return made
+        return created(
+            cls, InputGradientTensor, OutputGradientTensor, DimensionCount, Strides, WindowSize,
+            StartPadding, EndPadding, IncludePadding,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_gradient_tensor = self.InputGradientTensor
         output_gradient_tensor = self.OutputGradientTensor
         dimension_count = self.DimensionCount
-        strides = self.Strides
-        window_size = self.WindowSize
-        start_padding = self.StartPadding
-        end_padding = self.EndPadding
-        include_padding = self.IncludePadding
-        if (
-            self._state
-            or input_gradient_tensor is None
-            or output_gradient_tensor is None
-            or strides is None
-            or window_size is None
-            or start_padding is None
-            or end_padding is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_gradient_tensor._state & SOUND_INPUT or is_sound(input_gradient_tensor, True))
-            and (output_gradient_tensor._state & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
-            and 0 <= dimension_count <= 4294967295
-            and len(strides) == self.DimensionCount
-            and 0 <= min(strides, default=0) <= max(strides, default=0) <= 4294967295
-            and len(window_size) == self.DimensionCount
-            and 0 <= min(window_size, default=0) <= max(window_size, default=0) <= 4294967295
-            and len(start_padding) == self.DimensionCount
-            and 0 <= min(start_padding, default=0) <= max(start_padding, default=0) <= 4294967295
-            and len(end_padding) == self.DimensionCount
-            and 0 <= min(end_padding, default=0) <= max(end_padding, default=0) <= 4294967295
-            and -2147483648 <= include_padding <= 2147483647
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_gradient_tensor_sizes = input_gradient_tensor.Sizes
-        input_gradient_tensor_rank = len(input_gradient_tensor_sizes)
-        output_gradient_tensor_sizes = output_gradient_tensor.Sizes
-        output_gradient_tensor_rank = len(output_gradient_tensor_sizes)
-        (
-            input_gradient_tensor_ranks,
-            input_gradient_tensor_types,
-            output_gradient_tensor_ranks,
-            output_gradient_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_gradient_tensor_rank not in input_gradient_tensor_ranks
-            or output_gradient_tensor_rank not in output_gradient_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-AVERAGE_POOLING_GRAD-same-rank
-        if output_gradient_tensor_rank != input_gradient_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-AVERAGE_POOLING_GRAD-same-rank",
-                    "OutputGradientTensor.DimensionCount",
-                    "OutputGradientTensor.DimensionCount is {}; it must equal "
-                    "InputGradientTensor.DimensionCount, {}",
-                    (output_gradient_tensor_rank, input_gradient_tensor_rank),
-                    output_gradient_tensor_rank,
-                    input_gradient_tensor_rank,
-                )
+        if len(output_gradient_tensor.Sizes) != len(input_gradient_tensor.Sizes):
+            report(
+                violations, "DML-AVERAGE_POOLING_GRAD-same-rank", "OutputGradientTensor.DimensionCount",
+                "OutputGradientTensor.DimensionCount is {found}; it must equal "
+                "InputGradientTensor.DimensionCount, {expected}",
+                found=len(output_gradient_tensor.Sizes), expected=len(input_gradient_tensor.Sizes),
             )
         # DML-AVERAGE_POOLING_GRAD-dimension-count
-        if dimension_count != input_gradient_tensor_rank - 2:
-            violations.append(
-                Violation(
-                    "DML-AVERAGE_POOLING_GRAD-dimension-count",
-                    "DimensionCount",
-                    "DimensionCount is {}; it must equal InputGradientTensor.DimensionCount ({}) - 2, {} "
-                    "(batch and channel are not spatial dimensions)",
-                    (dimension_count, input_gradient_tensor_rank, input_gradient_tensor_rank - 2),
-                    dimension_count,
-                    input_gradient_tensor_rank - 2,
-                )
+        if dimension_count != len(input_gradient_tensor.Sizes) - 2:
+            report(
+                violations, "DML-AVERAGE_POOLING_GRAD-dimension-count", "DimensionCount",
+                "DimensionCount is {found}; it must equal InputGradientTensor.DimensionCount ({}) - 2, "
+                "{expected} (batch and channel are not spatial dimensions)",
+                len(input_gradient_tensor.Sizes), found=dimension_count,
+                expected=len(input_gradient_tensor.Sizes) - 2,
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_gradient_tensor_data_type = input_gradient_tensor.DataType
-        output_gradient_tensor_data_type = output_gradient_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_gradient_tensor_data_type not in input_gradient_tensor_types
-            or output_gradient_tensor_data_type not in output_gradient_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_gradient_tensor = self.InputGradientTensor
+        output_gradient_tensor = self.OutputGradientTensor
+        strides = self.Strides
+        window_size = self.WindowSize
         # DML-AVERAGE_POOLING_GRAD-strides-range
         for i in range(len(strides)):
             if strides[i] < 1:
-                violations.append(
-                    Violation(
-                        "DML-AVERAGE_POOLING_GRAD-strides-range",
-                        f"Strides[{i}]",
-                        "Strides[{}] is {}; it must be at least 1 (the window has to move)",
-                        (i, strides[i]),
-                        strides[i],
-                        1,
-                    )
+                report(
+                    violations, "DML-AVERAGE_POOLING_GRAD-strides-range", f"Strides[{i}]",
+                    "Strides[{}] is {found}; it must be at least 1 (the window has to move)", i,
+                    found=strides[i], expected=1,
                 )
                 break
         # DML-AVERAGE_POOLING_GRAD-window-size-range
         for i in range(len(window_size)):
             if window_size[i] < 1:
-                violations.append(
-                    Violation(
-                        "DML-AVERAGE_POOLING_GRAD-window-size-range",
-                        f"WindowSize[{i}]",
-                        "WindowSize[{}] is {}; it must be at least 1 (an empty window has no result)",
-                        (i, window_size[i]),
-                        window_size[i],
-                        1,
-                    )
+                report(
+                    violations, "DML-AVERAGE_POOLING_GRAD-window-size-range", f"WindowSize[{i}]",
+                    "WindowSize[{}] is {found}; it must be at least 1 (an empty window has no result)", i,
+                    found=window_size[i], expected=1,
                 )
                 break
         # DML-AVERAGE_POOLING_GRAD-same-type
-        if output_gradient_tensor_data_type != input_gradient_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-AVERAGE_POOLING_GRAD-same-type",
-                    "OutputGradientTensor.DataType",
-                    "OutputGradientTensor.DataType is {}; it must equal InputGradientTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_gradient_tensor_data_type),
-                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_gradient_tensor_data_type),
-                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                )
+        if output_gradient_tensor.DataType != input_gradient_tensor.DataType:
+            report(
+                violations, "DML-AVERAGE_POOLING_GRAD-same-type", "OutputGradientTensor.DataType",
+                "OutputGradientTensor.DataType is {found}; it must equal InputGradientTensor.DataType, "
+                "{expected}",
+                found=name_of(enums.TensorDataType, output_gradient_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
             )
         # DML-AVERAGE_POOLING_GRAD-batches-channels
         for d in range(2):
-            if entry(input_gradient_tensor_sizes, d) != entry(output_gradient_tensor_sizes, d):
-                violations.append(
-                    Violation(
-                        "DML-AVERAGE_POOLING_GRAD-batches-channels",
-                        f"InputGradientTensor.Sizes[{d}]",
-                        "InputGradientTensor.Sizes[{}] is {}; it must equal OutputGradientTensor.Sizes[{}], "
-                        "{} (each channel of each batch is pooled by itself)",
-                        (d, entry(input_gradient_tensor_sizes, d), d, entry(output_gradient_tensor_sizes, d)),
-                        entry(input_gradient_tensor_sizes, d),
-                        entry(output_gradient_tensor_sizes, d),
-                    )
+            if entry(input_gradient_tensor.Sizes, d) != entry(output_gradient_tensor.Sizes, d):
+                report(
+                    violations, "DML-AVERAGE_POOLING_GRAD-batches-channels",
+                    f"InputGradientTensor.Sizes[{d}]",
+                    "InputGradientTensor.Sizes[{}] is {found}; it must equal "
+                    "OutputGradientTensor.Sizes[{}], {expected} (each channel of each batch is pooled by "
+                    "itself)",
+                    d, d, found=entry(input_gradient_tensor.Sizes, d),
+                    expected=entry(output_gradient_tensor.Sizes, d),
                 )
                 break
-        return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         input_gradient_tensor = self.InputGradientTensor
         output_gradient_tensor = self.OutputGradientTensor
         strides = self.Strides
         window_size = self.WindowSize
         start_padding = self.StartPadding
         end_padding = self.EndPadding
-        if (
-            self._state
-            or input_gradient_tensor is None
-            or output_gradient_tensor is None
-            or strides is None
-            or window_size is None
-            or start_padding is None
-            or end_padding is None
-        ):
-            return []
-        violations: list[Violation] = []
-        output_gradient_tensor_sizes = output_gradient_tensor.Sizes
-        output_gradient_tensor_rank = output_gradient_tensor.DimensionCount
-        input_gradient_tensor_sizes = input_gradient_tensor.Sizes
         padded_sizes = tuple(
-            entry(output_gradient_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
-            for i in range(output_gradient_tensor_rank - 2)
+            entry(output_gradient_tensor.Sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
+            for i in range(len(output_gradient_tensor.Sizes) - 2)
         )
         # DML-AVERAGE_POOLING_GRAD-window-fits
         for i in range(len(window_size)):
             if window_size[i] > entry(padded_sizes, i):
-                number1 = entry(output_gradient_tensor_sizes, i + 2)
+                number1 = entry(output_gradient_tensor.Sizes, i + 2)
                 hint = (
                     f"; axes count from 0, and {window_size[i]} is {window_size[i] - 4294967296} as an "
                     "unsigned number"
                     if window_size[i] >= 2147483648
                     else ""
                 )
-                violations.append(
-                    Violation(
-                        "DML-AVERAGE_POOLING_GRAD-window-fits",
-                        f"WindowSize[{i}]",
-                        "WindowSize[{}] is {}; it should be at most OutputGradientTensor.Sizes[{}] ({}) + "
-                        "StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (the padded sizes hold the window "
-                        "at least once){}",
-                        (
-                            i,
-                            window_size[i],
-                            i + 2,
-                            number1,
-                            i,
-                            entry(start_padding, i),
-                            i,
-                            entry(end_padding, i),
-                            entry(padded_sizes, i),
-                            hint,
-                        ),
-                        window_size[i],
-                        entry(padded_sizes, i),
-                    )
+                report(
+                    violations, "DML-AVERAGE_POOLING_GRAD-window-fits", f"WindowSize[{i}]",
+                    "WindowSize[{}] is {found}; it should be at most OutputGradientTensor.Sizes[{}] ({}) + "
+                    "StartPadding[{}] ({}) + EndPadding[{}] ({}), {expected} (the padded sizes hold the "
+                    "window at least once){}",
+                    i, i + 2, number1, i, entry(start_padding, i), i, entry(end_padding, i), hint,
+                    found=window_size[i], expected=entry(padded_sizes, i),
                 )
                 break
         # DML-AVERAGE_POOLING_GRAD-windows-within
-        for i in range(output_gradient_tensor_rank - 2):
-            if (entry(input_gradient_tensor_sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
-                number1 = entry(input_gradient_tensor_sizes, i + 2)
+        for i in range(len(output_gradient_tensor.Sizes) - 2):
+            if (entry(input_gradient_tensor.Sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
+                number1 = entry(input_gradient_tensor.Sizes, i + 2)
                 number2 = saturate((number1 - 1) * entry(strides, i))
-                number3 = entry(output_gradient_tensor_sizes, i + 2)
+                number3 = entry(output_gradient_tensor.Sizes, i + 2)
                 number4 = saturate((number1 - 1) * entry(strides, i))
-                violations.append(
-                    Violation(
-                        "DML-AVERAGE_POOLING_GRAD-windows-within",
-                        f"InputGradientTensor.Sizes[{i + 2}]",
-                        "(InputGradientTensor.Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {}; it should be "
-                        "less than OutputGradientTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + "
-                        "EndPadding[{}] ({}), {} (a window that begins past the padded sizes has no "
-                        "elements)",
-                        (
-                            i + 2,
-                            number1,
-                            i,
-                            entry(strides, i),
-                            number2,
-                            i + 2,
-                            number3,
-                            i,
-                            entry(start_padding, i),
-                            i,
-                            entry(end_padding, i),
-                            entry(padded_sizes, i),
-                        ),
-                        number4,
-                        entry(padded_sizes, i),
-                    )
+                report(
+                    violations, "DML-AVERAGE_POOLING_GRAD-windows-within",
+                    f"InputGradientTensor.Sizes[{i + 2}]",
+                    "(InputGradientTensor.Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {}; it should be less "
+                    "than OutputGradientTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] "
+                    "({}), {expected} (a window that begins past the padded sizes has no elements)",
+                    i + 2, number1, i, entry(strides, i), number2, i + 2, number3, i,
+                    entry(start_padding, i), i, entry(end_padding, i), found=number4,
+                    expected=entry(padded_sizes, i),
                 )
                 break
-        return violations
 
-    def infer(self) -> AveragePoolingGrad:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_gradient_tensor = given(self, "InputGradientTensor")
-        input_gradient_tensor_data_type = input_gradient_tensor.DataType
-        completed = AveragePoolingGrad(
-            InputGradientTensor=self.InputGradientTensor,
-            OutputGradientTensor=inferred(
-                "OutputGradientTensor",
-                self.OutputGradientTensor,
-                DataType=input_gradient_tensor_data_type,
+        return {
+            "OutputGradientTensor": inferred(
+                "OutputGradientTensor", self.OutputGradientTensor, DataType=input_gradient_tensor.DataType,
             ),
-            DimensionCount=self.DimensionCount,
-            Strides=self.Strides,
-            WindowSize=self.WindowSize,
-            StartPadding=self.StartPadding,
-            EndPadding=self.EndPadding,
-            IncludePadding=self.IncludePadding,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(AveragePoolingGrad)
-_ACCEPTED = judgement.accepted_by_level(AveragePoolingGrad.SUPPORT)
+        }

@@ -8,51 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
+from ..supported import (
+    FLOAT_32_16, RANKS_1_TO_8, RANK_4,
+)
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 FEATURE_LEVEL_LEVEL_4_0 = enums.FeatureLevel.LEVEL_4_0
 TENSOR_DATA_TYPE_FLOAT16 = enums.TensorDataType.FLOAT16
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_ROW_2 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_SINCE_1_0 = {
-    "InputTensor": _ROW_1,
-    "MeanTensor": _ROW_1,
-    "VarianceTensor": _ROW_1,
-    "ScaleTensor": _ROW_1,
-    "BiasTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_3_1 = {
-    "InputTensor": _ROW_2,
-    "MeanTensor": _ROW_2,
-    "VarianceTensor": _ROW_2,
-    "ScaleTensor": _ROW_2,
-    "BiasTensor": _ROW_2,
-    "OutputTensor": _ROW_2,
-}
 
 
 @final
@@ -70,19 +43,15 @@ class BatchNormalization(Description):
         feature level 4.0 on.
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
-
-    Rules: DML-BATCH_NORMALIZATION-same-rank, DML-BATCH_NORMALIZATION-same-type,
-    DML-BATCH_NORMALIZATION-mean-broadcast, DML-BATCH_NORMALIZATION-variance-broadcast,
-    DML-BATCH_NORMALIZATION-scale-broadcast, DML-BATCH_NORMALIZATION-bias-broadcast,
-    DML-BATCH_NORMALIZATION-mean-not-spatial, DML-BATCH_NORMALIZATION-variance-not-spatial,
-    DML-BATCH_NORMALIZATION-same-sizes.
-
-    Advice: DML-BATCH_NORMALIZATION-float16-overflow.
     """
 
-    OPERATOR: ClassVar[str] = "BATCH_NORMALIZATION"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "BATCH_NORMALIZATION"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (
+        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_3_1,
+        FeatureLevel.LEVEL_4_0, FeatureLevel.LEVEL_5_1, FeatureLevel.LEVEL_6_4,
+    )
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("MeanTensor", "tensor", role="input", pointer=True),
         Member("VarianceTensor", "tensor", role="input", pointer=True),
@@ -93,73 +62,69 @@ class BatchNormalization(Description):
         Member("Epsilon", "FLOAT"),
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-BATCH_NORMALIZATION-same-rank", "docs"),
-        Rule("DML-BATCH_NORMALIZATION-same-type", "docs"),
-        Rule("DML-BATCH_NORMALIZATION-mean-broadcast", "docs"),
-        Rule("DML-BATCH_NORMALIZATION-variance-broadcast", "docs"),
-        Rule("DML-BATCH_NORMALIZATION-scale-broadcast", "docs"),
-        Rule("DML-BATCH_NORMALIZATION-bias-broadcast", "docs"),
-        Rule("DML-BATCH_NORMALIZATION-mean-not-spatial", "docs", until=FeatureLevel.LEVEL_4_0),
-        Rule("DML-BATCH_NORMALIZATION-variance-not-spatial", "docs", until=FeatureLevel.LEVEL_4_0),
-        Rule("DML-BATCH_NORMALIZATION-same-sizes", "docs"),
-        Rule("DML-BATCH_NORMALIZATION-float16-overflow", "observed", advice=True),
+    RULES = (
+        Rule(
+            "DML-BATCH_NORMALIZATION-same-rank", "docs",
+            reads=(
+                "BiasTensor.DimensionCount InputTensor.DimensionCount MeanTensor.DimensionCount "
+                "OutputTensor.DimensionCount ScaleTensor.DimensionCount VarianceTensor.DimensionCount"
+            ),
+        ),
+        Rule(
+            "DML-BATCH_NORMALIZATION-same-type", "docs",
+            reads=(
+                "BiasTensor.DataType InputTensor.DataType MeanTensor.DataType OutputTensor.DataType "
+                "ScaleTensor.DataType VarianceTensor.DataType"
+            ),
+        ),
+        Rule(
+            "DML-BATCH_NORMALIZATION-mean-broadcast", "docs",
+            reads="InputTensor.Sizes MeanTensor.DimensionCount MeanTensor.Sizes",
+        ),
+        Rule(
+            "DML-BATCH_NORMALIZATION-variance-broadcast", "docs",
+            reads="InputTensor.Sizes VarianceTensor.DimensionCount VarianceTensor.Sizes",
+        ),
+        Rule(
+            "DML-BATCH_NORMALIZATION-scale-broadcast", "docs",
+            reads="InputTensor.Sizes ScaleTensor.DimensionCount ScaleTensor.Sizes",
+        ),
+        Rule(
+            "DML-BATCH_NORMALIZATION-bias-broadcast", "docs",
+            reads="BiasTensor.DimensionCount BiasTensor.Sizes InputTensor.Sizes",
+        ),
+        Rule(
+            "DML-BATCH_NORMALIZATION-mean-not-spatial", "docs", until=FeatureLevel.LEVEL_4_0,
+            reads="InputTensor.DimensionCount InputTensor.Sizes MeanTensor.Sizes Spatial",
+        ),
+        Rule(
+            "DML-BATCH_NORMALIZATION-variance-not-spatial", "docs", until=FeatureLevel.LEVEL_4_0,
+            reads="InputTensor.DimensionCount InputTensor.Sizes Spatial VarianceTensor.Sizes",
+        ),
+        Rule("DML-BATCH_NORMALIZATION-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
+        Rule(
+            "DML-BATCH_NORMALIZATION-float16-overflow", "observed", advice=True, reads="InputTensor.DataType"
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-BATCH_NORMALIZATION-same-rank": (
-            "BiasTensor.DimensionCount InputTensor.DimensionCount MeanTensor.DimensionCount "
-            "OutputTensor.DimensionCount ScaleTensor.DimensionCount VarianceTensor.DimensionCount"
-        ),
-        "DML-BATCH_NORMALIZATION-same-type": (
-            "BiasTensor.DataType InputTensor.DataType MeanTensor.DataType OutputTensor.DataType "
-            "ScaleTensor.DataType VarianceTensor.DataType"
-        ),
-        "DML-BATCH_NORMALIZATION-mean-broadcast": (
-            "InputTensor.Sizes MeanTensor.DimensionCount MeanTensor.Sizes"
-        ),
-        "DML-BATCH_NORMALIZATION-variance-broadcast": (
-            "InputTensor.Sizes VarianceTensor.DimensionCount VarianceTensor.Sizes"
-        ),
-        "DML-BATCH_NORMALIZATION-scale-broadcast": (
-            "InputTensor.Sizes ScaleTensor.DimensionCount ScaleTensor.Sizes"
-        ),
-        "DML-BATCH_NORMALIZATION-bias-broadcast": (
-            "BiasTensor.DimensionCount BiasTensor.Sizes InputTensor.Sizes"
-        ),
-        "DML-BATCH_NORMALIZATION-mean-not-spatial": (
-            "InputTensor.DimensionCount InputTensor.Sizes MeanTensor.Sizes Spatial"
-        ),
-        "DML-BATCH_NORMALIZATION-variance-not-spatial": (
-            "InputTensor.DimensionCount InputTensor.Sizes Spatial VarianceTensor.Sizes"
-        ),
-        "DML-BATCH_NORMALIZATION-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
-        "DML-BATCH_NORMALIZATION-float16-overflow": "InputTensor.DataType",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_3_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_1,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_1,
-        FeatureLevel.LEVEL_4_1: _SINCE_3_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_3_1,
-        FeatureLevel.LEVEL_5_1: _SINCE_3_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_3_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_3_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_3_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_3_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_3_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_3_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
-        FeatureLevel.LEVEL_2_0,
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_3_1,
-        FeatureLevel.LEVEL_4_0,
-        FeatureLevel.LEVEL_5_1,
-        FeatureLevel.LEVEL_6_4,
+    SUPPORT = tables(
+        {
+            "1.0": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16),
+                "MeanTensor": Support(RANK_4, FLOAT_32_16),
+                "VarianceTensor": Support(RANK_4, FLOAT_32_16),
+                "ScaleTensor": Support(RANK_4, FLOAT_32_16),
+                "BiasTensor": Support(RANK_4, FLOAT_32_16),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16),
+            },
+            "3.1": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "MeanTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "VarianceTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "ScaleTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "BiasTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+            },
+        }
     )
     FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
         "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
@@ -192,61 +157,59 @@ class BatchNormalization(Description):
     FusedActivation: Description | None
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        MeanTensor: TensorDesc,
-        VarianceTensor: TensorDesc,
-        ScaleTensor: TensorDesc,
-        BiasTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        Spatial: bool,
-        Epsilon: SupportsFloat,
-        FusedActivation: Description | None = None,
+        cls, *, InputTensor: TensorDesc, MeanTensor: TensorDesc, VarianceTensor: TensorDesc,
+        ScaleTensor: TensorDesc, BiasTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
+        Spatial: bool, Epsilon: SupportsFloat, FusedActivation: Description | None = None,
     ) -> BatchNormalization:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.MeanTensor = MeanTensor
-        new.VarianceTensor = VarianceTensor
-        new.ScaleTensor = ScaleTensor
-        new.BiasTensor = BiasTensor
-        new.OutputTensor = OutputTensor
-        new.Spatial = Spatial
-        new.Epsilon = Epsilon
-        new.FusedActivation = FusedActivation
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and type(MeanTensor) is TensorDesc and MeanTensor._state != WRONG_TYPE
-            and type(VarianceTensor) is TensorDesc and VarianceTensor._state != WRONG_TYPE
-            and type(ScaleTensor) is TensorDesc and ScaleTensor._state != WRONG_TYPE
-            and type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+        return created(
+            cls, InputTensor, MeanTensor, VarianceTensor, ScaleTensor, BiasTensor, OutputTensor, Spatial,
+            Epsilon, FusedActivation,
+        )
+
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
+        input_tensor = self.InputTensor
+        mean_tensor = self.MeanTensor
+        variance_tensor = self.VarianceTensor
+        scale_tensor = self.ScaleTensor
+        bias_tensor = self.BiasTensor
+        output_tensor = self.OutputTensor
+        # DML-BATCH_NORMALIZATION-same-rank
+        if len(mean_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-BATCH_NORMALIZATION-same-rank", "MeanTensor.DimensionCount",
+                "MeanTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
+                found=len(mean_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-            and type(Spatial) in (bool, int)
-            and type(Epsilon) is float
-            and FusedActivation is None
-        ):
-            settle(new, BatchNormalization)
-        new.__class__ = BatchNormalization
-        made: BatchNormalization = new
-        return made
+        if len(variance_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-BATCH_NORMALIZATION-same-rank", "VarianceTensor.DimensionCount",
+                "VarianceTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(variance_tensor.Sizes), expected=len(input_tensor.Sizes),
+            )
+        if len(scale_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-BATCH_NORMALIZATION-same-rank", "ScaleTensor.DimensionCount",
+                "ScaleTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
+                found=len(scale_tensor.Sizes), expected=len(input_tensor.Sizes),
+            )
+        if len(bias_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-BATCH_NORMALIZATION-same-rank", "BiasTensor.DimensionCount",
+                "BiasTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
+                found=len(bias_tensor.Sizes), expected=len(input_tensor.Sizes),
+            )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-BATCH_NORMALIZATION-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
+            )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
-        level = feature_level(level)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
         input_tensor = self.InputTensor
         mean_tensor = self.MeanTensor
         variance_tensor = self.VarianceTensor
@@ -254,387 +217,139 @@ class BatchNormalization(Description):
         bias_tensor = self.BiasTensor
         output_tensor = self.OutputTensor
         spatial = self.Spatial
-        fused_activation = self.FusedActivation
-        if (
-            self._state
-            or input_tensor is None
-            or mean_tensor is None
-            or variance_tensor is None
-            or scale_tensor is None
-            or bias_tensor is None
-            or output_tensor is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (mean_tensor._state & SOUND_INPUT or is_sound(mean_tensor, True))
-            and (variance_tensor._state & SOUND_INPUT or is_sound(variance_tensor, True))
-            and (scale_tensor._state & SOUND_INPUT or is_sound(scale_tensor, True))
-            and (bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and -2147483648 <= spatial <= 2147483647
-            and fused_activation is None
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        mean_tensor_sizes = mean_tensor.Sizes
-        mean_tensor_rank = len(mean_tensor_sizes)
-        variance_tensor_sizes = variance_tensor.Sizes
-        variance_tensor_rank = len(variance_tensor_sizes)
-        scale_tensor_sizes = scale_tensor.Sizes
-        scale_tensor_rank = len(scale_tensor_sizes)
-        bias_tensor_sizes = bias_tensor.Sizes
-        bias_tensor_rank = len(bias_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            mean_tensor_ranks,
-            mean_tensor_types,
-            variance_tensor_ranks,
-            variance_tensor_types,
-            scale_tensor_ranks,
-            scale_tensor_types,
-            bias_tensor_ranks,
-            bias_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or mean_tensor_rank not in mean_tensor_ranks
-            or variance_tensor_rank not in variance_tensor_ranks
-            or scale_tensor_rank not in scale_tensor_ranks
-            or bias_tensor_rank not in bias_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
-        # DML-BATCH_NORMALIZATION-same-rank
-        if mean_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION-same-rank",
-                    "MeanTensor.DimensionCount",
-                    "MeanTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (mean_tensor_rank, input_tensor_rank),
-                    mean_tensor_rank,
-                    input_tensor_rank,
-                )
-            )
-        if variance_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION-same-rank",
-                    "VarianceTensor.DimensionCount",
-                    "VarianceTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (variance_tensor_rank, input_tensor_rank),
-                    variance_tensor_rank,
-                    input_tensor_rank,
-                )
-            )
-        if scale_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION-same-rank",
-                    "ScaleTensor.DimensionCount",
-                    "ScaleTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (scale_tensor_rank, input_tensor_rank),
-                    scale_tensor_rank,
-                    input_tensor_rank,
-                )
-            )
-        if bias_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION-same-rank",
-                    "BiasTensor.DimensionCount",
-                    "BiasTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (bias_tensor_rank, input_tensor_rank),
-                    bias_tensor_rank,
-                    input_tensor_rank,
-                )
-            )
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
-            )
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        mean_tensor_data_type = mean_tensor.DataType
-        variance_tensor_data_type = variance_tensor.DataType
-        scale_tensor_data_type = scale_tensor.DataType
-        bias_tensor_data_type = bias_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or mean_tensor_data_type not in mean_tensor_types
-            or variance_tensor_data_type not in variance_tensor_types
-            or scale_tensor_data_type not in scale_tensor_types
-            or bias_tensor_data_type not in bias_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
         # DML-BATCH_NORMALIZATION-same-type
-        if mean_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION-same-type",
-                    "MeanTensor.DataType",
-                    "MeanTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, mean_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, mean_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if mean_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-BATCH_NORMALIZATION-same-type", "MeanTensor.DataType",
+                "MeanTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, mean_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if variance_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION-same-type",
-                    "VarianceTensor.DataType",
-                    "VarianceTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, variance_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, variance_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if variance_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-BATCH_NORMALIZATION-same-type", "VarianceTensor.DataType",
+                "VarianceTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, variance_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if scale_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION-same-type",
-                    "ScaleTensor.DataType",
-                    "ScaleTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, scale_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, scale_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if scale_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-BATCH_NORMALIZATION-same-type", "ScaleTensor.DataType",
+                "ScaleTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, scale_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if bias_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION-same-type",
-                    "BiasTensor.DataType",
-                    "BiasTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, bias_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, bias_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if bias_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-BATCH_NORMALIZATION-same-type", "BiasTensor.DataType",
+                "BiasTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, bias_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-BATCH_NORMALIZATION-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-BATCH_NORMALIZATION-mean-broadcast
-        for d in range(mean_tensor_rank):
-            if mean_tensor_sizes[d] != 1 and mean_tensor_sizes[d] != input_tensor_sizes[d]:
-                violations.append(
-                    Violation(
-                        "DML-BATCH_NORMALIZATION-mean-broadcast",
-                        f"MeanTensor.Sizes[{d}]",
-                        "MeanTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a size "
-                        "of 1 is broadcast)",
-                        (d, mean_tensor_sizes[d], d, input_tensor_sizes[d]),
-                        mean_tensor_sizes[d],
-                        input_tensor_sizes[d],
-                    )
+        for d in range(len(mean_tensor.Sizes)):
+            if mean_tensor.Sizes[d] != 1 and mean_tensor.Sizes[d] != input_tensor.Sizes[d]:
+                report(
+                    violations, "DML-BATCH_NORMALIZATION-mean-broadcast", f"MeanTensor.Sizes[{d}]",
+                    "MeanTensor.Sizes[{}] is {found}; it must equal InputTensor.Sizes[{}], {expected} (only "
+                    "a size of 1 is broadcast)",
+                    d, d, found=mean_tensor.Sizes[d], expected=input_tensor.Sizes[d],
                 )
                 break
         # DML-BATCH_NORMALIZATION-variance-broadcast
-        for d in range(variance_tensor_rank):
-            if variance_tensor_sizes[d] != 1 and variance_tensor_sizes[d] != input_tensor_sizes[d]:
-                violations.append(
-                    Violation(
-                        "DML-BATCH_NORMALIZATION-variance-broadcast",
-                        f"VarianceTensor.Sizes[{d}]",
-                        "VarianceTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a "
-                        "size of 1 is broadcast)",
-                        (d, variance_tensor_sizes[d], d, input_tensor_sizes[d]),
-                        variance_tensor_sizes[d],
-                        input_tensor_sizes[d],
-                    )
+        for d in range(len(variance_tensor.Sizes)):
+            if variance_tensor.Sizes[d] != 1 and variance_tensor.Sizes[d] != input_tensor.Sizes[d]:
+                report(
+                    violations, "DML-BATCH_NORMALIZATION-variance-broadcast", f"VarianceTensor.Sizes[{d}]",
+                    "VarianceTensor.Sizes[{}] is {found}; it must equal InputTensor.Sizes[{}], {expected} "
+                    "(only a size of 1 is broadcast)",
+                    d, d, found=variance_tensor.Sizes[d], expected=input_tensor.Sizes[d],
                 )
                 break
         # DML-BATCH_NORMALIZATION-scale-broadcast
-        for d in range(scale_tensor_rank):
-            if scale_tensor_sizes[d] != 1 and scale_tensor_sizes[d] != input_tensor_sizes[d]:
-                violations.append(
-                    Violation(
-                        "DML-BATCH_NORMALIZATION-scale-broadcast",
-                        f"ScaleTensor.Sizes[{d}]",
-                        "ScaleTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a size "
-                        "of 1 is broadcast)",
-                        (d, scale_tensor_sizes[d], d, input_tensor_sizes[d]),
-                        scale_tensor_sizes[d],
-                        input_tensor_sizes[d],
-                    )
+        for d in range(len(scale_tensor.Sizes)):
+            if scale_tensor.Sizes[d] != 1 and scale_tensor.Sizes[d] != input_tensor.Sizes[d]:
+                report(
+                    violations, "DML-BATCH_NORMALIZATION-scale-broadcast", f"ScaleTensor.Sizes[{d}]",
+                    "ScaleTensor.Sizes[{}] is {found}; it must equal InputTensor.Sizes[{}], {expected} "
+                    "(only a size of 1 is broadcast)",
+                    d, d, found=scale_tensor.Sizes[d], expected=input_tensor.Sizes[d],
                 )
                 break
         # DML-BATCH_NORMALIZATION-bias-broadcast
-        for d in range(bias_tensor_rank):
-            if bias_tensor_sizes[d] != 1 and bias_tensor_sizes[d] != input_tensor_sizes[d]:
-                violations.append(
-                    Violation(
-                        "DML-BATCH_NORMALIZATION-bias-broadcast",
-                        f"BiasTensor.Sizes[{d}]",
-                        "BiasTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a size "
-                        "of 1 is broadcast)",
-                        (d, bias_tensor_sizes[d], d, input_tensor_sizes[d]),
-                        bias_tensor_sizes[d],
-                        input_tensor_sizes[d],
-                    )
+        for d in range(len(bias_tensor.Sizes)):
+            if bias_tensor.Sizes[d] != 1 and bias_tensor.Sizes[d] != input_tensor.Sizes[d]:
+                report(
+                    violations, "DML-BATCH_NORMALIZATION-bias-broadcast", f"BiasTensor.Sizes[{d}]",
+                    "BiasTensor.Sizes[{}] is {found}; it must equal InputTensor.Sizes[{}], {expected} (only "
+                    "a size of 1 is broadcast)",
+                    d, d, found=bias_tensor.Sizes[d], expected=input_tensor.Sizes[d],
                 )
                 break
         # DML-BATCH_NORMALIZATION-mean-not-spatial
-        for d in range(2, input_tensor_rank):
+        for d in range(2, len(input_tensor.Sizes)):
             if (
                 level < FEATURE_LEVEL_LEVEL_4_0
-                and mean_tensor_sizes[d] == 1
+                and mean_tensor.Sizes[d] == 1
                 and not spatial
-                and mean_tensor_sizes[d] != input_tensor_sizes[d]
+                and mean_tensor.Sizes[d] != input_tensor.Sizes[d]
             ):
-                violations.append(
-                    Violation(
-                        "DML-BATCH_NORMALIZATION-mean-not-spatial",
-                        f"MeanTensor.Sizes[{d}]",
-                        "MeanTensor.Sizes[{}] is {}; below feature level 4.0 it must equal "
-                        "InputTensor.Sizes[{}], {} (unless Spatial, MeanTensor is not broadcast along "
-                        "height and width)",
-                        (d, mean_tensor_sizes[d], d, input_tensor_sizes[d]),
-                        mean_tensor_sizes[d],
-                        input_tensor_sizes[d],
-                    )
+                report(
+                    violations, "DML-BATCH_NORMALIZATION-mean-not-spatial", f"MeanTensor.Sizes[{d}]",
+                    "MeanTensor.Sizes[{}] is {found}; below feature level 4.0 it must equal "
+                    "InputTensor.Sizes[{}], {expected} (unless Spatial, MeanTensor is not broadcast along "
+                    "height and width)",
+                    d, d, found=mean_tensor.Sizes[d], expected=input_tensor.Sizes[d],
                 )
                 break
         # DML-BATCH_NORMALIZATION-variance-not-spatial
-        for d in range(2, input_tensor_rank):
+        for d in range(2, len(input_tensor.Sizes)):
             if (
                 level < FEATURE_LEVEL_LEVEL_4_0
-                and variance_tensor_sizes[d] == 1
+                and variance_tensor.Sizes[d] == 1
                 and not spatial
-                and variance_tensor_sizes[d] != input_tensor_sizes[d]
+                and variance_tensor.Sizes[d] != input_tensor.Sizes[d]
             ):
-                violations.append(
-                    Violation(
-                        "DML-BATCH_NORMALIZATION-variance-not-spatial",
-                        f"VarianceTensor.Sizes[{d}]",
-                        "VarianceTensor.Sizes[{}] is {}; below feature level 4.0 it must equal "
-                        "InputTensor.Sizes[{}], {} (unless Spatial, VarianceTensor is not broadcast along "
-                        "height and width)",
-                        (d, variance_tensor_sizes[d], d, input_tensor_sizes[d]),
-                        variance_tensor_sizes[d],
-                        input_tensor_sizes[d],
-                    )
+                report(
+                    violations, "DML-BATCH_NORMALIZATION-variance-not-spatial", f"VarianceTensor.Sizes[{d}]",
+                    "VarianceTensor.Sizes[{}] is {found}; below feature level 4.0 it must equal "
+                    "InputTensor.Sizes[{}], {expected} (unless Spatial, VarianceTensor is not broadcast "
+                    "along height and width)",
+                    d, d, found=variance_tensor.Sizes[d], expected=input_tensor.Sizes[d],
                 )
                 break
         # DML-BATCH_NORMALIZATION-same-sizes
-        if output_tensor_sizes != input_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION-same-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
-                    (output_tensor_sizes, input_tensor_sizes),
-                    output_tensor_sizes,
-                    input_tensor_sizes,
-                )
+        if output_tensor.Sizes != input_tensor.Sizes:
+            report(
+                violations, "DML-BATCH_NORMALIZATION-same-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
+                found=output_tensor.Sizes, expected=input_tensor.Sizes,
             )
-        if violations:
-            return judgement.reliable(self, violations)
-        return judgement.fused(self, level)
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         input_tensor = self.InputTensor
-        if self._state or input_tensor is None:
-            return []
-        violations: list[Violation] = []
-        input_tensor_data_type = input_tensor.DataType
         # DML-BATCH_NORMALIZATION-float16-overflow
-        if input_tensor_data_type == TENSOR_DATA_TYPE_FLOAT16:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION-float16-overflow",
-                    "InputTensor.DataType",
-                    "InputTensor.DataType should not be FLOAT16 (in FLOAT16 what DirectML computes on the "
-                    "way overflows where it passes 65504)",
-                    (),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if input_tensor.DataType == TENSOR_DATA_TYPE_FLOAT16:
+            report(
+                violations, "DML-BATCH_NORMALIZATION-float16-overflow", "InputTensor.DataType",
+                "InputTensor.DataType should not be FLOAT16 (in FLOAT16 what DirectML computes on the way "
+                "overflows where it passes 65504)",
+                found=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        return violations
 
-    def infer(self) -> BatchNormalization:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
-        completed = BatchNormalization(
-            InputTensor=self.InputTensor,
-            MeanTensor=self.MeanTensor,
-            VarianceTensor=self.VarianceTensor,
-            ScaleTensor=self.ScaleTensor,
-            BiasTensor=self.BiasTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=input_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType, Sizes=input_tensor.Sizes,
             ),
-            Spatial=self.Spatial,
-            Epsilon=self.Epsilon,
-            FusedActivation=self.FusedActivation,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(BatchNormalization)
-_ACCEPTED = judgement.accepted_by_level(BatchNormalization.SUPPORT)
+        }

@@ -8,36 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, RANKS_1_TO_8,
 )
-_SINCE_3_1 = {
-    "InputTensor": _ROW_1,
-    "InputGradientTensor": _ROW_1,
-    "MeanTensor": _ROW_1,
-    "VarianceTensor": _ROW_1,
-    "ScaleTensor": _ROW_1,
-    "OutputGradientTensor": _ROW_1,
-    "OutputScaleGradientTensor": _ROW_1,
-    "OutputBiasGradientTensor": _ROW_1,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -57,15 +42,12 @@ class BatchNormalizationGrad(Description):
     OutputBiasGradientTensor (output tensor): The gradient with respect to the bias, summed over the
         dimensions where MeanTensor has size 1.
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
-
-    Rules: DML-BATCH_NORMALIZATION_GRAD-same-rank, DML-BATCH_NORMALIZATION_GRAD-same-type,
-    DML-BATCH_NORMALIZATION_GRAD-input-sizes, DML-BATCH_NORMALIZATION_GRAD-mean-broadcast,
-    DML-BATCH_NORMALIZATION_GRAD-mean-sizes.
     """
 
-    OPERATOR: ClassVar[str] = "BATCH_NORMALIZATION_GRAD"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_1
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "BATCH_NORMALIZATION_GRAD"
+    SINCE = FeatureLevel.LEVEL_3_1
+    LEVELS = (FeatureLevel.LEVEL_3_1,)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("InputGradientTensor", "tensor", role="input", pointer=True),
         Member("MeanTensor", "tensor", role="input", pointer=True),
@@ -76,51 +58,53 @@ class BatchNormalizationGrad(Description):
         Member("OutputBiasGradientTensor", "tensor", role="output", pointer=True),
         Member("Epsilon", "FLOAT"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-BATCH_NORMALIZATION_GRAD-same-rank", "docs"),
-        Rule("DML-BATCH_NORMALIZATION_GRAD-same-type", "docs"),
-        Rule("DML-BATCH_NORMALIZATION_GRAD-input-sizes", "docs"),
-        Rule("DML-BATCH_NORMALIZATION_GRAD-mean-broadcast", "docs"),
-        Rule("DML-BATCH_NORMALIZATION_GRAD-mean-sizes", "docs"),
+    RULES = (
+        Rule(
+            "DML-BATCH_NORMALIZATION_GRAD-same-rank", "docs",
+            reads=(
+                "InputGradientTensor.DimensionCount InputTensor.DimensionCount MeanTensor.DimensionCount "
+                "OutputBiasGradientTensor.DimensionCount OutputGradientTensor.DimensionCount "
+                "OutputScaleGradientTensor.DimensionCount ScaleTensor.DimensionCount "
+                "VarianceTensor.DimensionCount"
+            ),
+        ),
+        Rule(
+            "DML-BATCH_NORMALIZATION_GRAD-same-type", "docs",
+            reads=(
+                "InputGradientTensor.DataType InputTensor.DataType MeanTensor.DataType "
+                "OutputBiasGradientTensor.DataType OutputGradientTensor.DataType "
+                "OutputScaleGradientTensor.DataType ScaleTensor.DataType VarianceTensor.DataType"
+            ),
+        ),
+        Rule(
+            "DML-BATCH_NORMALIZATION_GRAD-input-sizes", "docs",
+            reads="InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes",
+        ),
+        Rule(
+            "DML-BATCH_NORMALIZATION_GRAD-mean-broadcast", "docs",
+            reads="InputTensor.Sizes MeanTensor.DimensionCount MeanTensor.Sizes",
+        ),
+        Rule(
+            "DML-BATCH_NORMALIZATION_GRAD-mean-sizes", "docs",
+            reads=(
+                "MeanTensor.Sizes OutputBiasGradientTensor.Sizes OutputScaleGradientTensor.Sizes "
+                "ScaleTensor.Sizes VarianceTensor.Sizes"
+            ),
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-BATCH_NORMALIZATION_GRAD-same-rank": (
-            "InputGradientTensor.DimensionCount InputTensor.DimensionCount MeanTensor.DimensionCount "
-            "OutputBiasGradientTensor.DimensionCount OutputGradientTensor.DimensionCount "
-            "OutputScaleGradientTensor.DimensionCount ScaleTensor.DimensionCount "
-            "VarianceTensor.DimensionCount"
-        ),
-        "DML-BATCH_NORMALIZATION_GRAD-same-type": (
-            "InputGradientTensor.DataType InputTensor.DataType MeanTensor.DataType "
-            "OutputBiasGradientTensor.DataType OutputGradientTensor.DataType "
-            "OutputScaleGradientTensor.DataType ScaleTensor.DataType VarianceTensor.DataType"
-        ),
-        "DML-BATCH_NORMALIZATION_GRAD-input-sizes": (
-            "InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes"
-        ),
-        "DML-BATCH_NORMALIZATION_GRAD-mean-broadcast": (
-            "InputTensor.Sizes MeanTensor.DimensionCount MeanTensor.Sizes"
-        ),
-        "DML-BATCH_NORMALIZATION_GRAD-mean-sizes": (
-            "MeanTensor.Sizes OutputBiasGradientTensor.Sizes OutputScaleGradientTensor.Sizes "
-            "ScaleTensor.Sizes VarianceTensor.Sizes"
-        ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_3_1: _SINCE_3_1,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_1,
-        FeatureLevel.LEVEL_4_1: _SINCE_3_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_3_1,
-        FeatureLevel.LEVEL_5_1: _SINCE_3_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_3_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_3_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_3_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_3_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_3_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_3_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_3_1,
+    SUPPORT = tables(
+        {
+            "3.1": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "InputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "MeanTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "VarianceTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "ScaleTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "OutputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "OutputScaleGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "OutputBiasGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -134,72 +118,18 @@ class BatchNormalizationGrad(Description):
     Epsilon: float
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        InputGradientTensor: TensorDesc,
-        MeanTensor: TensorDesc,
-        VarianceTensor: TensorDesc,
-        ScaleTensor: TensorDesc,
-        OutputGradientTensor: TensorDesc | None = None,
+        cls, *, InputTensor: TensorDesc, InputGradientTensor: TensorDesc, MeanTensor: TensorDesc,
+        VarianceTensor: TensorDesc, ScaleTensor: TensorDesc, OutputGradientTensor: TensorDesc | None = None,
         OutputScaleGradientTensor: TensorDesc | None = None,
-        OutputBiasGradientTensor: TensorDesc | None = None,
-        Epsilon: SupportsFloat,
+        OutputBiasGradientTensor: TensorDesc | None = None, Epsilon: SupportsFloat,
     ) -> BatchNormalizationGrad:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.InputGradientTensor = InputGradientTensor
-        new.MeanTensor = MeanTensor
-        new.VarianceTensor = VarianceTensor
-        new.ScaleTensor = ScaleTensor
-        new.OutputGradientTensor = OutputGradientTensor
-        new.OutputScaleGradientTensor = OutputScaleGradientTensor
-        new.OutputBiasGradientTensor = OutputBiasGradientTensor
-        new.Epsilon = Epsilon
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and type(InputGradientTensor) is TensorDesc and InputGradientTensor._state != WRONG_TYPE
-            and type(MeanTensor) is TensorDesc and MeanTensor._state != WRONG_TYPE
-            and type(VarianceTensor) is TensorDesc and VarianceTensor._state != WRONG_TYPE
-            and type(ScaleTensor) is TensorDesc and ScaleTensor._state != WRONG_TYPE
-            and (
-                OutputGradientTensor is None
-                or (type(OutputGradientTensor) is TensorDesc and OutputGradientTensor._state != WRONG_TYPE)
-            )
-            and (
-                OutputScaleGradientTensor is None
-                or (
-                    type(OutputScaleGradientTensor) is TensorDesc
-                    and OutputScaleGradientTensor._state != WRONG_TYPE
-                )
-            )
-            and (
-                OutputBiasGradientTensor is None
-                or (
-                    type(OutputBiasGradientTensor) is TensorDesc
-                    and OutputBiasGradientTensor._state != WRONG_TYPE
-                )
-            )
-            and type(Epsilon) is float
-        ):
-            settle(new, BatchNormalizationGrad)
-        new.__class__ = BatchNormalizationGrad
-        made: BatchNormalizationGrad = new
-        return made
+        return created(
+            cls, InputTensor, InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor,
+            OutputGradientTensor, OutputScaleGradientTensor, OutputBiasGradientTensor, Epsilon,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         input_gradient_tensor = self.InputGradientTensor
         mean_tensor = self.MeanTensor
@@ -208,449 +138,214 @@ class BatchNormalizationGrad(Description):
         output_gradient_tensor = self.OutputGradientTensor
         output_scale_gradient_tensor = self.OutputScaleGradientTensor
         output_bias_gradient_tensor = self.OutputBiasGradientTensor
-        if (
-            self._state
-            or input_tensor is None
-            or input_gradient_tensor is None
-            or mean_tensor is None
-            or variance_tensor is None
-            or scale_tensor is None
-            or output_gradient_tensor is None
-            or output_scale_gradient_tensor is None
-            or output_bias_gradient_tensor is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (input_gradient_tensor._state & SOUND_INPUT or is_sound(input_gradient_tensor, True))
-            and (mean_tensor._state & SOUND_INPUT or is_sound(mean_tensor, True))
-            and (variance_tensor._state & SOUND_INPUT or is_sound(variance_tensor, True))
-            and (scale_tensor._state & SOUND_INPUT or is_sound(scale_tensor, True))
-            and (output_gradient_tensor._state & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
-            and (
-                output_scale_gradient_tensor._state & SOUND_OUTPUT
-                or is_sound(output_scale_gradient_tensor, False)
-            )
-            and (
-                output_bias_gradient_tensor._state & SOUND_OUTPUT
-                or is_sound(output_bias_gradient_tensor, False)
-            )
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        input_gradient_tensor_sizes = input_gradient_tensor.Sizes
-        input_gradient_tensor_rank = len(input_gradient_tensor_sizes)
-        mean_tensor_sizes = mean_tensor.Sizes
-        mean_tensor_rank = len(mean_tensor_sizes)
-        variance_tensor_sizes = variance_tensor.Sizes
-        variance_tensor_rank = len(variance_tensor_sizes)
-        scale_tensor_sizes = scale_tensor.Sizes
-        scale_tensor_rank = len(scale_tensor_sizes)
-        output_gradient_tensor_sizes = output_gradient_tensor.Sizes
-        output_gradient_tensor_rank = len(output_gradient_tensor_sizes)
-        output_scale_gradient_tensor_sizes = output_scale_gradient_tensor.Sizes
-        output_scale_gradient_tensor_rank = len(output_scale_gradient_tensor_sizes)
-        output_bias_gradient_tensor_sizes = output_bias_gradient_tensor.Sizes
-        output_bias_gradient_tensor_rank = len(output_bias_gradient_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            input_gradient_tensor_ranks,
-            input_gradient_tensor_types,
-            mean_tensor_ranks,
-            mean_tensor_types,
-            variance_tensor_ranks,
-            variance_tensor_types,
-            scale_tensor_ranks,
-            scale_tensor_types,
-            output_gradient_tensor_ranks,
-            output_gradient_tensor_types,
-            output_scale_gradient_tensor_ranks,
-            output_scale_gradient_tensor_types,
-            output_bias_gradient_tensor_ranks,
-            output_bias_gradient_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or input_gradient_tensor_rank not in input_gradient_tensor_ranks
-            or mean_tensor_rank not in mean_tensor_ranks
-            or variance_tensor_rank not in variance_tensor_ranks
-            or scale_tensor_rank not in scale_tensor_ranks
-            or output_gradient_tensor_rank not in output_gradient_tensor_ranks
-            or output_scale_gradient_tensor_rank not in output_scale_gradient_tensor_ranks
-            or output_bias_gradient_tensor_rank not in output_bias_gradient_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-BATCH_NORMALIZATION_GRAD-same-rank
-        if input_gradient_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-same-rank",
-                    "InputGradientTensor.DimensionCount",
-                    "InputGradientTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (input_gradient_tensor_rank, input_tensor_rank),
-                    input_gradient_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(input_gradient_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-same-rank", "InputGradientTensor.DimensionCount",
+                "InputGradientTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(input_gradient_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if mean_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-same-rank",
-                    "MeanTensor.DimensionCount",
-                    "MeanTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (mean_tensor_rank, input_tensor_rank),
-                    mean_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(mean_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-same-rank", "MeanTensor.DimensionCount",
+                "MeanTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
+                found=len(mean_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if variance_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-same-rank",
-                    "VarianceTensor.DimensionCount",
-                    "VarianceTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (variance_tensor_rank, input_tensor_rank),
-                    variance_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(variance_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-same-rank", "VarianceTensor.DimensionCount",
+                "VarianceTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(variance_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if scale_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-same-rank",
-                    "ScaleTensor.DimensionCount",
-                    "ScaleTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (scale_tensor_rank, input_tensor_rank),
-                    scale_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(scale_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-same-rank", "ScaleTensor.DimensionCount",
+                "ScaleTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
+                found=len(scale_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if output_gradient_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-same-rank",
-                    "OutputGradientTensor.DimensionCount",
-                    "OutputGradientTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_gradient_tensor_rank, input_tensor_rank),
-                    output_gradient_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_gradient_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-same-rank", "OutputGradientTensor.DimensionCount",
+                "OutputGradientTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_gradient_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if output_scale_gradient_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-same-rank",
-                    "OutputScaleGradientTensor.DimensionCount",
-                    "OutputScaleGradientTensor.DimensionCount is {}; it must equal "
-                    "InputTensor.DimensionCount, {}",
-                    (output_scale_gradient_tensor_rank, input_tensor_rank),
-                    output_scale_gradient_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_scale_gradient_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-same-rank",
+                "OutputScaleGradientTensor.DimensionCount",
+                "OutputScaleGradientTensor.DimensionCount is {found}; it must equal "
+                "InputTensor.DimensionCount, {expected}",
+                found=len(output_scale_gradient_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if output_bias_gradient_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-same-rank",
-                    "OutputBiasGradientTensor.DimensionCount",
-                    "OutputBiasGradientTensor.DimensionCount is {}; it must equal "
-                    "InputTensor.DimensionCount, {}",
-                    (output_bias_gradient_tensor_rank, input_tensor_rank),
-                    output_bias_gradient_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_bias_gradient_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-same-rank",
+                "OutputBiasGradientTensor.DimensionCount",
+                "OutputBiasGradientTensor.DimensionCount is {found}; it must equal "
+                "InputTensor.DimensionCount, {expected}",
+                found=len(output_bias_gradient_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        input_gradient_tensor_data_type = input_gradient_tensor.DataType
-        mean_tensor_data_type = mean_tensor.DataType
-        variance_tensor_data_type = variance_tensor.DataType
-        scale_tensor_data_type = scale_tensor.DataType
-        output_gradient_tensor_data_type = output_gradient_tensor.DataType
-        output_scale_gradient_tensor_data_type = output_scale_gradient_tensor.DataType
-        output_bias_gradient_tensor_data_type = output_bias_gradient_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or input_gradient_tensor_data_type not in input_gradient_tensor_types
-            or mean_tensor_data_type not in mean_tensor_types
-            or variance_tensor_data_type not in variance_tensor_types
-            or scale_tensor_data_type not in scale_tensor_types
-            or output_gradient_tensor_data_type not in output_gradient_tensor_types
-            or output_scale_gradient_tensor_data_type not in output_scale_gradient_tensor_types
-            or output_bias_gradient_tensor_data_type not in output_bias_gradient_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        input_gradient_tensor = self.InputGradientTensor
+        mean_tensor = self.MeanTensor
+        variance_tensor = self.VarianceTensor
+        scale_tensor = self.ScaleTensor
+        output_gradient_tensor = self.OutputGradientTensor
+        output_scale_gradient_tensor = self.OutputScaleGradientTensor
+        output_bias_gradient_tensor = self.OutputBiasGradientTensor
         # DML-BATCH_NORMALIZATION_GRAD-same-type
-        if input_gradient_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-same-type",
-                    "InputGradientTensor.DataType",
-                    "InputGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if input_gradient_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-same-type", "InputGradientTensor.DataType",
+                "InputGradientTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if mean_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-same-type",
-                    "MeanTensor.DataType",
-                    "MeanTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, mean_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, mean_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if mean_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-same-type", "MeanTensor.DataType",
+                "MeanTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, mean_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if variance_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-same-type",
-                    "VarianceTensor.DataType",
-                    "VarianceTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, variance_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, variance_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if variance_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-same-type", "VarianceTensor.DataType",
+                "VarianceTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, variance_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if scale_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-same-type",
-                    "ScaleTensor.DataType",
-                    "ScaleTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, scale_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, scale_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if scale_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-same-type", "ScaleTensor.DataType",
+                "ScaleTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, scale_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if output_gradient_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-same-type",
-                    "OutputGradientTensor.DataType",
-                    "OutputGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_gradient_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_gradient_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_gradient_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-same-type", "OutputGradientTensor.DataType",
+                "OutputGradientTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_gradient_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if output_scale_gradient_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-same-type",
-                    "OutputScaleGradientTensor.DataType",
-                    "OutputScaleGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_scale_gradient_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_scale_gradient_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_scale_gradient_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-same-type", "OutputScaleGradientTensor.DataType",
+                "OutputScaleGradientTensor.DataType is {found}; it must equal InputTensor.DataType, "
+                "{expected}",
+                found=name_of(enums.TensorDataType, output_scale_gradient_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if output_bias_gradient_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-same-type",
-                    "OutputBiasGradientTensor.DataType",
-                    "OutputBiasGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_bias_gradient_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_bias_gradient_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_bias_gradient_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-same-type", "OutputBiasGradientTensor.DataType",
+                "OutputBiasGradientTensor.DataType is {found}; it must equal InputTensor.DataType, "
+                "{expected}",
+                found=name_of(enums.TensorDataType, output_bias_gradient_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-BATCH_NORMALIZATION_GRAD-input-sizes
-        if input_gradient_tensor_sizes != input_tensor_sizes:
+        if input_gradient_tensor.Sizes != input_tensor.Sizes:
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in "
+                f"; DirectML broadcasts by strides: Sizes {list(input_tensor.Sizes)}, with a stride of 0 in "
                 "each dimension that repeats"
-                if input_gradient_tensor_rank == len(input_tensor_sizes)
+                if len(input_gradient_tensor.Sizes) == len(input_tensor.Sizes)
                 and all(
-                    input_gradient_tensor_sizes[d] == input_tensor_sizes[d]
-                    or input_gradient_tensor_sizes[d] == 1
-                    for d in range(input_gradient_tensor_rank)
+                    input_gradient_tensor.Sizes[d] == input_tensor.Sizes[d]
+                    or input_gradient_tensor.Sizes[d] == 1
+                    for d in range(len(input_gradient_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-input-sizes",
-                    "InputGradientTensor.Sizes",
-                    "InputGradientTensor.Sizes is {}; it must equal InputTensor.Sizes, {}{}",
-                    (input_gradient_tensor_sizes, input_tensor_sizes, hint),
-                    input_gradient_tensor_sizes,
-                    input_tensor_sizes,
-                )
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-input-sizes", "InputGradientTensor.Sizes",
+                "InputGradientTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}{}", hint,
+                found=input_gradient_tensor.Sizes, expected=input_tensor.Sizes,
             )
-        if output_gradient_tensor_sizes != input_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-input-sizes",
-                    "OutputGradientTensor.Sizes",
-                    "OutputGradientTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
-                    (output_gradient_tensor_sizes, input_tensor_sizes),
-                    output_gradient_tensor_sizes,
-                    input_tensor_sizes,
-                )
+        if output_gradient_tensor.Sizes != input_tensor.Sizes:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-input-sizes", "OutputGradientTensor.Sizes",
+                "OutputGradientTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
+                found=output_gradient_tensor.Sizes, expected=input_tensor.Sizes,
             )
         # DML-BATCH_NORMALIZATION_GRAD-mean-broadcast
-        for d in range(mean_tensor_rank):
-            if mean_tensor_sizes[d] != 1 and mean_tensor_sizes[d] != input_tensor_sizes[d]:
-                violations.append(
-                    Violation(
-                        "DML-BATCH_NORMALIZATION_GRAD-mean-broadcast",
-                        f"MeanTensor.Sizes[{d}]",
-                        "MeanTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a size "
-                        "of 1 is broadcast)",
-                        (d, mean_tensor_sizes[d], d, input_tensor_sizes[d]),
-                        mean_tensor_sizes[d],
-                        input_tensor_sizes[d],
-                    )
+        for d in range(len(mean_tensor.Sizes)):
+            if mean_tensor.Sizes[d] != 1 and mean_tensor.Sizes[d] != input_tensor.Sizes[d]:
+                report(
+                    violations, "DML-BATCH_NORMALIZATION_GRAD-mean-broadcast", f"MeanTensor.Sizes[{d}]",
+                    "MeanTensor.Sizes[{}] is {found}; it must equal InputTensor.Sizes[{}], {expected} (only "
+                    "a size of 1 is broadcast)",
+                    d, d, found=mean_tensor.Sizes[d], expected=input_tensor.Sizes[d],
                 )
                 break
         # DML-BATCH_NORMALIZATION_GRAD-mean-sizes
-        if variance_tensor_sizes != mean_tensor_sizes:
+        if variance_tensor.Sizes != mean_tensor.Sizes:
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(mean_tensor_sizes)}, with a stride of 0 in "
+                f"; DirectML broadcasts by strides: Sizes {list(mean_tensor.Sizes)}, with a stride of 0 in "
                 "each dimension that repeats"
-                if variance_tensor_rank == len(mean_tensor_sizes)
+                if len(variance_tensor.Sizes) == len(mean_tensor.Sizes)
                 and all(
-                    variance_tensor_sizes[d] == mean_tensor_sizes[d] or variance_tensor_sizes[d] == 1
-                    for d in range(variance_tensor_rank)
+                    variance_tensor.Sizes[d] == mean_tensor.Sizes[d] or variance_tensor.Sizes[d] == 1
+                    for d in range(len(variance_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-mean-sizes",
-                    "VarianceTensor.Sizes",
-                    "VarianceTensor.Sizes is {}; it must equal MeanTensor.Sizes, {}{}",
-                    (variance_tensor_sizes, mean_tensor_sizes, hint),
-                    variance_tensor_sizes,
-                    mean_tensor_sizes,
-                )
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-mean-sizes", "VarianceTensor.Sizes",
+                "VarianceTensor.Sizes is {found}; it must equal MeanTensor.Sizes, {expected}{}", hint,
+                found=variance_tensor.Sizes, expected=mean_tensor.Sizes,
             )
-        if scale_tensor_sizes != mean_tensor_sizes:
+        if scale_tensor.Sizes != mean_tensor.Sizes:
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(mean_tensor_sizes)}, with a stride of 0 in "
+                f"; DirectML broadcasts by strides: Sizes {list(mean_tensor.Sizes)}, with a stride of 0 in "
                 "each dimension that repeats"
-                if scale_tensor_rank == len(mean_tensor_sizes)
+                if len(scale_tensor.Sizes) == len(mean_tensor.Sizes)
                 and all(
-                    scale_tensor_sizes[d] == mean_tensor_sizes[d] or scale_tensor_sizes[d] == 1
-                    for d in range(scale_tensor_rank)
+                    scale_tensor.Sizes[d] == mean_tensor.Sizes[d] or scale_tensor.Sizes[d] == 1
+                    for d in range(len(scale_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-mean-sizes",
-                    "ScaleTensor.Sizes",
-                    "ScaleTensor.Sizes is {}; it must equal MeanTensor.Sizes, {}{}",
-                    (scale_tensor_sizes, mean_tensor_sizes, hint),
-                    scale_tensor_sizes,
-                    mean_tensor_sizes,
-                )
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-mean-sizes", "ScaleTensor.Sizes",
+                "ScaleTensor.Sizes is {found}; it must equal MeanTensor.Sizes, {expected}{}", hint,
+                found=scale_tensor.Sizes, expected=mean_tensor.Sizes,
             )
-        if output_scale_gradient_tensor_sizes != mean_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-mean-sizes",
-                    "OutputScaleGradientTensor.Sizes",
-                    "OutputScaleGradientTensor.Sizes is {}; it must equal MeanTensor.Sizes, {}",
-                    (output_scale_gradient_tensor_sizes, mean_tensor_sizes),
-                    output_scale_gradient_tensor_sizes,
-                    mean_tensor_sizes,
-                )
+        if output_scale_gradient_tensor.Sizes != mean_tensor.Sizes:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-mean-sizes", "OutputScaleGradientTensor.Sizes",
+                "OutputScaleGradientTensor.Sizes is {found}; it must equal MeanTensor.Sizes, {expected}",
+                found=output_scale_gradient_tensor.Sizes, expected=mean_tensor.Sizes,
             )
-        if output_bias_gradient_tensor_sizes != mean_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_GRAD-mean-sizes",
-                    "OutputBiasGradientTensor.Sizes",
-                    "OutputBiasGradientTensor.Sizes is {}; it must equal MeanTensor.Sizes, {}",
-                    (output_bias_gradient_tensor_sizes, mean_tensor_sizes),
-                    output_bias_gradient_tensor_sizes,
-                    mean_tensor_sizes,
-                )
+        if output_bias_gradient_tensor.Sizes != mean_tensor.Sizes:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_GRAD-mean-sizes", "OutputBiasGradientTensor.Sizes",
+                "OutputBiasGradientTensor.Sizes is {found}; it must equal MeanTensor.Sizes, {expected}",
+                found=output_bias_gradient_tensor.Sizes, expected=mean_tensor.Sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> BatchNormalizationGrad:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         mean_tensor = given(self, "MeanTensor")
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
-        mean_tensor_sizes = mean_tensor.Sizes
-        completed = BatchNormalizationGrad(
-            InputTensor=self.InputTensor,
-            InputGradientTensor=self.InputGradientTensor,
-            MeanTensor=self.MeanTensor,
-            VarianceTensor=self.VarianceTensor,
-            ScaleTensor=self.ScaleTensor,
-            OutputGradientTensor=inferred(
-                "OutputGradientTensor",
-                self.OutputGradientTensor,
-                DataType=input_tensor_data_type,
-                Sizes=input_tensor_sizes,
+        return {
+            "OutputGradientTensor": inferred(
+                "OutputGradientTensor", self.OutputGradientTensor, DataType=input_tensor.DataType,
+                Sizes=input_tensor.Sizes,
             ),
-            OutputScaleGradientTensor=inferred(
-                "OutputScaleGradientTensor",
-                self.OutputScaleGradientTensor,
-                DataType=input_tensor_data_type,
-                Sizes=mean_tensor_sizes,
+            "OutputScaleGradientTensor": inferred(
+                "OutputScaleGradientTensor", self.OutputScaleGradientTensor, DataType=input_tensor.DataType,
+                Sizes=mean_tensor.Sizes,
             ),
-            OutputBiasGradientTensor=inferred(
-                "OutputBiasGradientTensor",
-                self.OutputBiasGradientTensor,
-                DataType=input_tensor_data_type,
-                Sizes=mean_tensor_sizes,
+            "OutputBiasGradientTensor": inferred(
+                "OutputBiasGradientTensor", self.OutputBiasGradientTensor, DataType=input_tensor.DataType,
+                Sizes=mean_tensor.Sizes,
             ),
-            Epsilon=self.Epsilon,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(BatchNormalizationGrad)
-_ACCEPTED = judgement.accepted_by_level(BatchNormalizationGrad.SUPPORT)
+        }

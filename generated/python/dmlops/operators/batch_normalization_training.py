@@ -8,36 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
+from ..supported import (
+    FLOAT_32_16, RANKS_1_TO_8,
+)
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 TENSOR_DATA_TYPE_FLOAT16 = enums.TensorDataType.FLOAT16
-_ROW_1 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_SINCE_4_1 = {
-    "InputTensor": _ROW_1,
-    "ScaleTensor": _ROW_1,
-    "BiasTensor": _ROW_1,
-    "FusedAddTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-    "OutputMeanTensor": _ROW_1,
-    "OutputVarianceTensor": _ROW_1,
-}
 
 
 @final
@@ -57,17 +44,12 @@ class BatchNormalizationTraining(Description):
     OutputVarianceTensor (output tensor): The variances of the input.
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
-
-    Rules: DML-BATCH_NORMALIZATION_TRAINING-same-rank, DML-BATCH_NORMALIZATION_TRAINING-same-type,
-    DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast, DML-BATCH_NORMALIZATION_TRAINING-scale-sizes,
-    DML-BATCH_NORMALIZATION_TRAINING-input-sizes.
-
-    Advice: DML-BATCH_NORMALIZATION_TRAINING-float16-overflow.
     """
 
-    OPERATOR: ClassVar[str] = "BATCH_NORMALIZATION_TRAINING"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_4_1
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "BATCH_NORMALIZATION_TRAINING"
+    SINCE = FeatureLevel.LEVEL_4_1
+    LEVELS = (FeatureLevel.LEVEL_4_1, FeatureLevel.LEVEL_5_1, FeatureLevel.LEVEL_6_4)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("ScaleTensor", "tensor", role="input", pointer=True),
         Member("BiasTensor", "tensor", role="input", pointer=True),
@@ -78,51 +60,52 @@ class BatchNormalizationTraining(Description):
         Member("Epsilon", "FLOAT"),
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-same-rank", "docs"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-same-type", "docs"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast", "docs"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", "docs"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-input-sizes", "docs"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-float16-overflow", "observed", advice=True),
+    RULES = (
+        Rule(
+            "DML-BATCH_NORMALIZATION_TRAINING-same-rank", "docs",
+            reads=(
+                "BiasTensor.DimensionCount FusedAddTensor FusedAddTensor.DimensionCount "
+                "InputTensor.DimensionCount OutputMeanTensor.DimensionCount OutputTensor.DimensionCount "
+                "OutputVarianceTensor.DimensionCount ScaleTensor.DimensionCount"
+            ),
+        ),
+        Rule(
+            "DML-BATCH_NORMALIZATION_TRAINING-same-type", "docs",
+            reads=(
+                "BiasTensor.DataType FusedAddTensor FusedAddTensor.DataType InputTensor.DataType "
+                "OutputMeanTensor.DataType OutputTensor.DataType OutputVarianceTensor.DataType "
+                "ScaleTensor.DataType"
+            ),
+        ),
+        Rule(
+            "DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast", "docs",
+            reads="InputTensor.Sizes ScaleTensor.DimensionCount ScaleTensor.Sizes",
+        ),
+        Rule(
+            "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", "docs",
+            reads="BiasTensor.Sizes OutputMeanTensor.Sizes OutputVarianceTensor.Sizes ScaleTensor.Sizes",
+        ),
+        Rule(
+            "DML-BATCH_NORMALIZATION_TRAINING-input-sizes", "docs",
+            reads="FusedAddTensor FusedAddTensor.Sizes InputTensor.Sizes OutputTensor.Sizes",
+        ),
+        Rule(
+            "DML-BATCH_NORMALIZATION_TRAINING-float16-overflow", "observed", advice=True,
+            reads="InputTensor.DataType",
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-BATCH_NORMALIZATION_TRAINING-same-rank": (
-            "BiasTensor.DimensionCount FusedAddTensor FusedAddTensor.DimensionCount "
-            "InputTensor.DimensionCount OutputMeanTensor.DimensionCount OutputTensor.DimensionCount "
-            "OutputVarianceTensor.DimensionCount ScaleTensor.DimensionCount"
-        ),
-        "DML-BATCH_NORMALIZATION_TRAINING-same-type": (
-            "BiasTensor.DataType FusedAddTensor FusedAddTensor.DataType InputTensor.DataType "
-            "OutputMeanTensor.DataType OutputTensor.DataType OutputVarianceTensor.DataType "
-            "ScaleTensor.DataType"
-        ),
-        "DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast": (
-            "InputTensor.Sizes ScaleTensor.DimensionCount ScaleTensor.Sizes"
-        ),
-        "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes": (
-            "BiasTensor.Sizes OutputMeanTensor.Sizes OutputVarianceTensor.Sizes ScaleTensor.Sizes"
-        ),
-        "DML-BATCH_NORMALIZATION_TRAINING-input-sizes": (
-            "FusedAddTensor FusedAddTensor.Sizes InputTensor.Sizes OutputTensor.Sizes"
-        ),
-        "DML-BATCH_NORMALIZATION_TRAINING-float16-overflow": "InputTensor.DataType",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_4_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_4_1,
-        FeatureLevel.LEVEL_5_1,
-        FeatureLevel.LEVEL_6_4,
+    SUPPORT = tables(
+        {
+            "4.1": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "ScaleTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "BiasTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "FusedAddTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "OutputMeanTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "OutputVarianceTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+            },
+        }
     )
     FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
         "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
@@ -155,484 +138,211 @@ class BatchNormalizationTraining(Description):
     FusedActivation: Description | None
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        ScaleTensor: TensorDesc,
-        BiasTensor: TensorDesc,
-        FusedAddTensor: TensorDesc | None = None,
-        OutputTensor: TensorDesc | None = None,
-        OutputMeanTensor: TensorDesc | None = None,
-        OutputVarianceTensor: TensorDesc | None = None,
-        Epsilon: SupportsFloat,
-        FusedActivation: Description | None = None,
+        cls, *, InputTensor: TensorDesc, ScaleTensor: TensorDesc, BiasTensor: TensorDesc,
+        FusedAddTensor: TensorDesc | None = None, OutputTensor: TensorDesc | None = None,
+        OutputMeanTensor: TensorDesc | None = None, OutputVarianceTensor: TensorDesc | None = None,
+        Epsilon: SupportsFloat, FusedActivation: Description | None = None,
     ) -> BatchNormalizationTraining:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.ScaleTensor = ScaleTensor
-        new.BiasTensor = BiasTensor
-        new.FusedAddTensor = FusedAddTensor
-        new.OutputTensor = OutputTensor
-        new.OutputMeanTensor = OutputMeanTensor
-        new.OutputVarianceTensor = OutputVarianceTensor
-        new.Epsilon = Epsilon
-        new.FusedActivation = FusedActivation
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and type(ScaleTensor) is TensorDesc and ScaleTensor._state != WRONG_TYPE
-            and type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE
-            and (
-                FusedAddTensor is None
-                or (type(FusedAddTensor) is TensorDesc and FusedAddTensor._state != WRONG_TYPE)
-            )
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and (
-                OutputMeanTensor is None
-                or (type(OutputMeanTensor) is TensorDesc and OutputMeanTensor._state != WRONG_TYPE)
-            )
-            and (
-                OutputVarianceTensor is None
-                or (type(OutputVarianceTensor) is TensorDesc and OutputVarianceTensor._state != WRONG_TYPE)
-            )
-            and type(Epsilon) is float
-            and FusedActivation is None
-        ):
-            settle(new, BatchNormalizationTraining)
-        new.__class__ = BatchNormalizationTraining
-        made: BatchNormalizationTraining = new
-        return made
+        return created(
+            cls, InputTensor, ScaleTensor, BiasTensor, FusedAddTensor, OutputTensor, OutputMeanTensor,
+            OutputVarianceTensor, Epsilon, FusedActivation,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         scale_tensor = self.ScaleTensor
         bias_tensor = self.BiasTensor
-        fused_add_tensor = self.FusedAddTensor
+        fused_add_tensor = self.FusedAddTensor or ABSENT
         output_tensor = self.OutputTensor
         output_mean_tensor = self.OutputMeanTensor
         output_variance_tensor = self.OutputVarianceTensor
-        fused_activation = self.FusedActivation
-        if (
-            self._state
-            or input_tensor is None
-            or scale_tensor is None
-            or bias_tensor is None
-            or output_tensor is None
-            or output_mean_tensor is None
-            or output_variance_tensor is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (scale_tensor._state & SOUND_INPUT or is_sound(scale_tensor, True))
-            and (bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (
-                fused_add_tensor is None
-                or fused_add_tensor._state & SOUND_INPUT
-                or is_sound(fused_add_tensor, True)
-            )
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and (output_mean_tensor._state & SOUND_OUTPUT or is_sound(output_mean_tensor, False))
-            and (output_variance_tensor._state & SOUND_OUTPUT or is_sound(output_variance_tensor, False))
-            and fused_activation is None
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        scale_tensor_sizes = scale_tensor.Sizes
-        scale_tensor_rank = len(scale_tensor_sizes)
-        bias_tensor_sizes = bias_tensor.Sizes
-        bias_tensor_rank = len(bias_tensor_sizes)
-        fused_add_tensor_sizes = (fused_add_tensor or ABSENT).Sizes
-        fused_add_tensor_rank = len(fused_add_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        output_mean_tensor_sizes = output_mean_tensor.Sizes
-        output_mean_tensor_rank = len(output_mean_tensor_sizes)
-        output_variance_tensor_sizes = output_variance_tensor.Sizes
-        output_variance_tensor_rank = len(output_variance_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            scale_tensor_ranks,
-            scale_tensor_types,
-            bias_tensor_ranks,
-            bias_tensor_types,
-            fused_add_tensor_ranks,
-            fused_add_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-            output_mean_tensor_ranks,
-            output_mean_tensor_types,
-            output_variance_tensor_ranks,
-            output_variance_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or scale_tensor_rank not in scale_tensor_ranks
-            or bias_tensor_rank not in bias_tensor_ranks
-            or (fused_add_tensor and fused_add_tensor_rank not in fused_add_tensor_ranks)
-            or output_tensor_rank not in output_tensor_ranks
-            or output_mean_tensor_rank not in output_mean_tensor_ranks
-            or output_variance_tensor_rank not in output_variance_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-BATCH_NORMALIZATION_TRAINING-same-rank
-        if scale_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_TRAINING-same-rank",
-                    "ScaleTensor.DimensionCount",
-                    "ScaleTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (scale_tensor_rank, input_tensor_rank),
-                    scale_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(scale_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-rank", "ScaleTensor.DimensionCount",
+                "ScaleTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
+                found=len(scale_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if bias_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_TRAINING-same-rank",
-                    "BiasTensor.DimensionCount",
-                    "BiasTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (bias_tensor_rank, input_tensor_rank),
-                    bias_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(bias_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-rank", "BiasTensor.DimensionCount",
+                "BiasTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
+                found=len(bias_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if fused_add_tensor is not None and fused_add_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_TRAINING-same-rank",
-                    "FusedAddTensor.DimensionCount",
-                    "FusedAddTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (fused_add_tensor_rank, input_tensor_rank),
-                    fused_add_tensor_rank,
-                    input_tensor_rank,
-                )
+        if fused_add_tensor is not ABSENT and len(fused_add_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-rank", "FusedAddTensor.DimensionCount",
+                "FusedAddTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(fused_add_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_TRAINING-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if output_mean_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_TRAINING-same-rank",
-                    "OutputMeanTensor.DimensionCount",
-                    "OutputMeanTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_mean_tensor_rank, input_tensor_rank),
-                    output_mean_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_mean_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-rank", "OutputMeanTensor.DimensionCount",
+                "OutputMeanTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_mean_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if output_variance_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_TRAINING-same-rank",
-                    "OutputVarianceTensor.DimensionCount",
-                    "OutputVarianceTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_variance_tensor_rank, input_tensor_rank),
-                    output_variance_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_variance_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-rank",
+                "OutputVarianceTensor.DimensionCount",
+                "OutputVarianceTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_variance_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        scale_tensor_data_type = scale_tensor.DataType
-        bias_tensor_data_type = bias_tensor.DataType
-        fused_add_tensor_data_type = (fused_add_tensor or ABSENT).DataType
-        output_tensor_data_type = output_tensor.DataType
-        output_mean_tensor_data_type = output_mean_tensor.DataType
-        output_variance_tensor_data_type = output_variance_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or scale_tensor_data_type not in scale_tensor_types
-            or bias_tensor_data_type not in bias_tensor_types
-            or (fused_add_tensor and fused_add_tensor_data_type not in fused_add_tensor_types)
-            or output_tensor_data_type not in output_tensor_types
-            or output_mean_tensor_data_type not in output_mean_tensor_types
-            or output_variance_tensor_data_type not in output_variance_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        scale_tensor = self.ScaleTensor
+        bias_tensor = self.BiasTensor
+        fused_add_tensor = self.FusedAddTensor or ABSENT
+        output_tensor = self.OutputTensor
+        output_mean_tensor = self.OutputMeanTensor
+        output_variance_tensor = self.OutputVarianceTensor
         # DML-BATCH_NORMALIZATION_TRAINING-same-type
-        if scale_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_TRAINING-same-type",
-                    "ScaleTensor.DataType",
-                    "ScaleTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, scale_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, scale_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if scale_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-type", "ScaleTensor.DataType",
+                "ScaleTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, scale_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if bias_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_TRAINING-same-type",
-                    "BiasTensor.DataType",
-                    "BiasTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, bias_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, bias_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if bias_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-type", "BiasTensor.DataType",
+                "BiasTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, bias_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if fused_add_tensor is not None and fused_add_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_TRAINING-same-type",
-                    "FusedAddTensor.DataType",
-                    "FusedAddTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, fused_add_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, fused_add_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if fused_add_tensor is not ABSENT and fused_add_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-type", "FusedAddTensor.DataType",
+                "FusedAddTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, fused_add_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_TRAINING-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if output_mean_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_TRAINING-same-type",
-                    "OutputMeanTensor.DataType",
-                    "OutputMeanTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_mean_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_mean_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_mean_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-type", "OutputMeanTensor.DataType",
+                "OutputMeanTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_mean_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if output_variance_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_TRAINING-same-type",
-                    "OutputVarianceTensor.DataType",
-                    "OutputVarianceTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_variance_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_variance_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_variance_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-type", "OutputVarianceTensor.DataType",
+                "OutputVarianceTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_variance_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast
-        for d in range(scale_tensor_rank):
-            if scale_tensor_sizes[d] != 1 and scale_tensor_sizes[d] != input_tensor_sizes[d]:
-                violations.append(
-                    Violation(
-                        "DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast",
-                        f"ScaleTensor.Sizes[{d}]",
-                        "ScaleTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a size "
-                        "of 1 is broadcast)",
-                        (d, scale_tensor_sizes[d], d, input_tensor_sizes[d]),
-                        scale_tensor_sizes[d],
-                        input_tensor_sizes[d],
-                    )
+        for d in range(len(scale_tensor.Sizes)):
+            if scale_tensor.Sizes[d] != 1 and scale_tensor.Sizes[d] != input_tensor.Sizes[d]:
+                report(
+                    violations, "DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast",
+                    f"ScaleTensor.Sizes[{d}]",
+                    "ScaleTensor.Sizes[{}] is {found}; it must equal InputTensor.Sizes[{}], {expected} "
+                    "(only a size of 1 is broadcast)",
+                    d, d, found=scale_tensor.Sizes[d], expected=input_tensor.Sizes[d],
                 )
                 break
         # DML-BATCH_NORMALIZATION_TRAINING-scale-sizes
-        if bias_tensor_sizes != scale_tensor_sizes:
+        if bias_tensor.Sizes != scale_tensor.Sizes:
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(scale_tensor_sizes)}, with a stride of 0 in "
+                f"; DirectML broadcasts by strides: Sizes {list(scale_tensor.Sizes)}, with a stride of 0 in "
                 "each dimension that repeats"
-                if bias_tensor_rank == len(scale_tensor_sizes)
+                if len(bias_tensor.Sizes) == len(scale_tensor.Sizes)
                 and all(
-                    bias_tensor_sizes[d] == scale_tensor_sizes[d] or bias_tensor_sizes[d] == 1
-                    for d in range(bias_tensor_rank)
+                    bias_tensor.Sizes[d] == scale_tensor.Sizes[d] or bias_tensor.Sizes[d] == 1
+                    for d in range(len(bias_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes",
-                    "BiasTensor.Sizes",
-                    "BiasTensor.Sizes is {}; it must equal ScaleTensor.Sizes, {}{}",
-                    (bias_tensor_sizes, scale_tensor_sizes, hint),
-                    bias_tensor_sizes,
-                    scale_tensor_sizes,
-                )
+            report(
+                violations, "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", "BiasTensor.Sizes",
+                "BiasTensor.Sizes is {found}; it must equal ScaleTensor.Sizes, {expected}{}", hint,
+                found=bias_tensor.Sizes, expected=scale_tensor.Sizes,
             )
-        if output_mean_tensor_sizes != scale_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes",
-                    "OutputMeanTensor.Sizes",
-                    "OutputMeanTensor.Sizes is {}; it must equal ScaleTensor.Sizes, {}",
-                    (output_mean_tensor_sizes, scale_tensor_sizes),
-                    output_mean_tensor_sizes,
-                    scale_tensor_sizes,
-                )
+        if output_mean_tensor.Sizes != scale_tensor.Sizes:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", "OutputMeanTensor.Sizes",
+                "OutputMeanTensor.Sizes is {found}; it must equal ScaleTensor.Sizes, {expected}",
+                found=output_mean_tensor.Sizes, expected=scale_tensor.Sizes,
             )
-        if output_variance_tensor_sizes != scale_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes",
-                    "OutputVarianceTensor.Sizes",
-                    "OutputVarianceTensor.Sizes is {}; it must equal ScaleTensor.Sizes, {}",
-                    (output_variance_tensor_sizes, scale_tensor_sizes),
-                    output_variance_tensor_sizes,
-                    scale_tensor_sizes,
-                )
+        if output_variance_tensor.Sizes != scale_tensor.Sizes:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", "OutputVarianceTensor.Sizes",
+                "OutputVarianceTensor.Sizes is {found}; it must equal ScaleTensor.Sizes, {expected}",
+                found=output_variance_tensor.Sizes, expected=scale_tensor.Sizes,
             )
         # DML-BATCH_NORMALIZATION_TRAINING-input-sizes
-        if fused_add_tensor is not None and fused_add_tensor_sizes != input_tensor_sizes:
+        if fused_add_tensor is not ABSENT and fused_add_tensor.Sizes != input_tensor.Sizes:
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in "
+                f"; DirectML broadcasts by strides: Sizes {list(input_tensor.Sizes)}, with a stride of 0 in "
                 "each dimension that repeats"
-                if fused_add_tensor_rank == len(input_tensor_sizes)
+                if len(fused_add_tensor.Sizes) == len(input_tensor.Sizes)
                 and all(
-                    fused_add_tensor_sizes[d] == entry(input_tensor_sizes, d)
-                    or fused_add_tensor_sizes[d] == 1
-                    for d in range(fused_add_tensor_rank)
+                    fused_add_tensor.Sizes[d] == entry(input_tensor.Sizes, d)
+                    or fused_add_tensor.Sizes[d] == 1
+                    for d in range(len(fused_add_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_TRAINING-input-sizes",
-                    "FusedAddTensor.Sizes",
-                    "FusedAddTensor.Sizes is {}; it must equal InputTensor.Sizes, {}{}",
-                    (fused_add_tensor_sizes, input_tensor_sizes, hint),
-                    fused_add_tensor_sizes,
-                    input_tensor_sizes,
-                )
+            report(
+                violations, "DML-BATCH_NORMALIZATION_TRAINING-input-sizes", "FusedAddTensor.Sizes",
+                "FusedAddTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}{}", hint,
+                found=fused_add_tensor.Sizes, expected=input_tensor.Sizes,
             )
-        if output_tensor_sizes != input_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_TRAINING-input-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
-                    (output_tensor_sizes, input_tensor_sizes),
-                    output_tensor_sizes,
-                    input_tensor_sizes,
-                )
+        if output_tensor.Sizes != input_tensor.Sizes:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_TRAINING-input-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
+                found=output_tensor.Sizes, expected=input_tensor.Sizes,
             )
-        if violations:
-            return judgement.reliable(self, violations)
-        return judgement.fused(self, level)
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         input_tensor = self.InputTensor
-        if self._state or input_tensor is None:
-            return []
-        violations: list[Violation] = []
-        input_tensor_data_type = input_tensor.DataType
         # DML-BATCH_NORMALIZATION_TRAINING-float16-overflow
-        if input_tensor_data_type == TENSOR_DATA_TYPE_FLOAT16:
-            violations.append(
-                Violation(
-                    "DML-BATCH_NORMALIZATION_TRAINING-float16-overflow",
-                    "InputTensor.DataType",
-                    "InputTensor.DataType should not be FLOAT16 (in FLOAT16 what DirectML computes on the "
-                    "way overflows where it passes 65504)",
-                    (),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if input_tensor.DataType == TENSOR_DATA_TYPE_FLOAT16:
+            report(
+                violations, "DML-BATCH_NORMALIZATION_TRAINING-float16-overflow", "InputTensor.DataType",
+                "InputTensor.DataType should not be FLOAT16 (in FLOAT16 what DirectML computes on the way "
+                "overflows where it passes 65504)",
+                found=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        return violations
 
-    def infer(self) -> BatchNormalizationTraining:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         scale_tensor = given(self, "ScaleTensor")
-        input_tensor_data_type = input_tensor.DataType
-        scale_tensor_sizes = scale_tensor.Sizes
-        input_tensor_sizes = input_tensor.Sizes
-        completed = BatchNormalizationTraining(
-            InputTensor=self.InputTensor,
-            ScaleTensor=self.ScaleTensor,
-            BiasTensor=self.BiasTensor,
-            FusedAddTensor=self.FusedAddTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=input_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType, Sizes=input_tensor.Sizes,
             ),
-            OutputMeanTensor=inferred(
-                "OutputMeanTensor",
-                self.OutputMeanTensor,
-                DataType=input_tensor_data_type,
-                Sizes=scale_tensor_sizes,
+            "OutputMeanTensor": inferred(
+                "OutputMeanTensor", self.OutputMeanTensor, DataType=input_tensor.DataType,
+                Sizes=scale_tensor.Sizes,
             ),
-            OutputVarianceTensor=inferred(
-                "OutputVarianceTensor",
-                self.OutputVarianceTensor,
-                DataType=input_tensor_data_type,
-                Sizes=scale_tensor_sizes,
+            "OutputVarianceTensor": inferred(
+                "OutputVarianceTensor", self.OutputVarianceTensor, DataType=input_tensor.DataType,
+                Sizes=scale_tensor.Sizes,
             ),
-            Epsilon=self.Epsilon,
-            FusedActivation=self.FusedActivation,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(BatchNormalizationTraining)
-_ACCEPTED = judgement.accepted_by_level(BatchNormalizationTraining.SUPPORT)
+        }

@@ -8,46 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
+from ..supported import (
+    FLOAT_32_16, RANKS_3_TO_5, RANKS_4_5,
+)
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 CONVOLUTION_DIRECTION_FORWARD = enums.ConvolutionDirection.FORWARD
-_ROW_1 = Support(
-    (4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_ROW_2 = Support(
-    (3, 4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_SINCE_1_0 = {
-    "InputTensor": _ROW_1,
-    "FilterTensor": _ROW_1,
-    "BiasTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_4_0 = {
-    "InputTensor": _ROW_2,
-    "FilterTensor": _ROW_2,
-    "BiasTensor": _ROW_2,
-    "OutputTensor": _ROW_2,
-}
 
 
 @final
@@ -73,18 +50,15 @@ class Convolution(Description):
     GroupCount (UINT): Number of channel groups; equal to the number of input channels for a depthwise
         convolution.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
-
-    Rules: DML-CONVOLUTION-same-rank, DML-CONVOLUTION-dimension-count, DML-CONVOLUTION-group-count-range,
-    DML-CONVOLUTION-strides-range, DML-CONVOLUTION-dilations-range, DML-CONVOLUTION-same-type,
-    DML-CONVOLUTION-filter-groups, DML-CONVOLUTION-input-channels, DML-CONVOLUTION-filter-fits,
-    DML-CONVOLUTION-bias-sizes, DML-CONVOLUTION-output-batches, DML-CONVOLUTION-output-channels.
-
-    Advice: DML-CONVOLUTION-spatial-sizes.
     """
 
-    OPERATOR: ClassVar[str] = "CONVOLUTION"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "CONVOLUTION"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (
+        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_0,
+        FeatureLevel.LEVEL_5_1, FeatureLevel.LEVEL_6_0, FeatureLevel.LEVEL_6_4,
+    )
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("FilterTensor", "tensor", role="input", pointer=True),
         Member("BiasTensor", "tensor", role="input", pointer=True, optional=True),
@@ -100,74 +74,72 @@ class Convolution(Description):
         Member("GroupCount", "UINT", default=1),
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-CONVOLUTION-same-rank", "docs"),
-        Rule("DML-CONVOLUTION-dimension-count", "docs"),
-        Rule("DML-CONVOLUTION-group-count-range", "docs"),
-        Rule("DML-CONVOLUTION-strides-range", "docs"),
-        Rule("DML-CONVOLUTION-dilations-range", "docs"),
-        Rule("DML-CONVOLUTION-same-type", "docs"),
-        Rule("DML-CONVOLUTION-filter-groups", "docs"),
-        Rule("DML-CONVOLUTION-input-channels", "docs"),
-        Rule("DML-CONVOLUTION-filter-fits", "docs"),
-        Rule("DML-CONVOLUTION-bias-sizes", "docs"),
-        Rule("DML-CONVOLUTION-output-batches", "docs"),
-        Rule("DML-CONVOLUTION-output-channels", "docs"),
-        Rule("DML-CONVOLUTION-spatial-sizes", "ours", advice=True),
+    RULES = (
+        Rule(
+            "DML-CONVOLUTION-same-rank", "docs",
+            reads=(
+                "BiasTensor BiasTensor.DimensionCount FilterTensor.DimensionCount "
+                "InputTensor.DimensionCount OutputTensor.DimensionCount"
+            ),
+        ),
+        Rule("DML-CONVOLUTION-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"),
+        Rule("DML-CONVOLUTION-group-count-range", "docs", reads="GroupCount"),
+        Rule("DML-CONVOLUTION-strides-range", "docs", reads="Strides"),
+        Rule("DML-CONVOLUTION-dilations-range", "docs", reads="Dilations"),
+        Rule(
+            "DML-CONVOLUTION-same-type", "docs",
+            reads=(
+                "BiasTensor BiasTensor.DataType FilterTensor.DataType InputTensor.DataType "
+                "OutputTensor.DataType"
+            ),
+        ),
+        Rule("DML-CONVOLUTION-filter-groups", "docs", reads="FilterTensor.Sizes GroupCount"),
+        Rule(
+            "DML-CONVOLUTION-input-channels", "docs",
+            reads="Direction FilterTensor.Sizes GroupCount InputTensor.Sizes",
+        ),
+        Rule(
+            "DML-CONVOLUTION-filter-fits", "docs",
+            reads=(
+                "Dilations Direction EndPadding FilterTensor.Sizes InputTensor.DimensionCount "
+                "InputTensor.Sizes StartPadding"
+            ),
+        ),
+        Rule(
+            "DML-CONVOLUTION-bias-sizes", "docs",
+            reads=(
+                "BiasTensor BiasTensor.Sizes Direction FilterTensor.Sizes GroupCount "
+                "InputTensor.DimensionCount"
+            ),
+        ),
+        Rule("DML-CONVOLUTION-output-batches", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
+        Rule(
+            "DML-CONVOLUTION-output-channels", "docs",
+            reads="Direction FilterTensor.Sizes GroupCount OutputTensor.Sizes",
+        ),
+        Rule(
+            "DML-CONVOLUTION-spatial-sizes", "ours", advice=True,
+            reads=(
+                "Dilations Direction EndPadding FilterTensor.Sizes InputTensor.DimensionCount "
+                "InputTensor.Sizes OutputPadding OutputTensor.Sizes StartPadding Strides"
+            ),
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-CONVOLUTION-same-rank": (
-            "BiasTensor BiasTensor.DimensionCount FilterTensor.DimensionCount InputTensor.DimensionCount "
-            "OutputTensor.DimensionCount"
-        ),
-        "DML-CONVOLUTION-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-CONVOLUTION-group-count-range": "GroupCount",
-        "DML-CONVOLUTION-strides-range": "Strides",
-        "DML-CONVOLUTION-dilations-range": "Dilations",
-        "DML-CONVOLUTION-same-type": (
-            "BiasTensor BiasTensor.DataType FilterTensor.DataType InputTensor.DataType OutputTensor.DataType"
-        ),
-        "DML-CONVOLUTION-filter-groups": "FilterTensor.Sizes GroupCount",
-        "DML-CONVOLUTION-input-channels": "Direction FilterTensor.Sizes GroupCount InputTensor.Sizes",
-        "DML-CONVOLUTION-filter-fits": (
-            "Dilations Direction EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
-            "StartPadding"
-        ),
-        "DML-CONVOLUTION-bias-sizes": (
-            "BiasTensor BiasTensor.Sizes Direction FilterTensor.Sizes GroupCount InputTensor.DimensionCount"
-        ),
-        "DML-CONVOLUTION-output-batches": "InputTensor.Sizes OutputTensor.Sizes",
-        "DML-CONVOLUTION-output-channels": "Direction FilterTensor.Sizes GroupCount OutputTensor.Sizes",
-        "DML-CONVOLUTION-spatial-sizes": (
-            "Dilations Direction EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
-            "OutputPadding OutputTensor.Sizes StartPadding Strides"
-        ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_3_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
-        FeatureLevel.LEVEL_2_0,
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_4_0,
-        FeatureLevel.LEVEL_5_1,
-        FeatureLevel.LEVEL_6_0,
-        FeatureLevel.LEVEL_6_4,
+    SUPPORT = tables(
+        {
+            "1.0": {
+                "InputTensor": Support(RANKS_4_5, FLOAT_32_16),
+                "FilterTensor": Support(RANKS_4_5, FLOAT_32_16),
+                "BiasTensor": Support(RANKS_4_5, FLOAT_32_16),
+                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16),
+            },
+            "4.0": {
+                "InputTensor": Support(RANKS_3_TO_5, FLOAT_32_16),
+                "FilterTensor": Support(RANKS_3_TO_5, FLOAT_32_16),
+                "BiasTensor": Support(RANKS_3_TO_5, FLOAT_32_16),
+                "OutputTensor": Support(RANKS_3_TO_5, FLOAT_32_16),
+            },
+        }
     )
     FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
         "ELEMENT_WISE_CLIP": FeatureLevel.LEVEL_6_0,
@@ -206,483 +178,228 @@ class Convolution(Description):
     FusedActivation: Description | None
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        FilterTensor: TensorDesc,
-        BiasTensor: TensorDesc | None = None,
-        OutputTensor: TensorDesc | None = None,
-        Mode: enums.ConvolutionMode | str,
-        Direction: enums.ConvolutionDirection | str,
-        DimensionCount: SupportsIndex | None = None,
-        Strides: Iterable[SupportsIndex],
-        Dilations: Iterable[SupportsIndex],
-        StartPadding: Iterable[SupportsIndex],
-        EndPadding: Iterable[SupportsIndex],
-        OutputPadding: Iterable[SupportsIndex],
-        GroupCount: SupportsIndex,
+        cls, *, InputTensor: TensorDesc, FilterTensor: TensorDesc, BiasTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None, Mode: enums.ConvolutionMode | str,
+        Direction: enums.ConvolutionDirection | str, DimensionCount: SupportsIndex | None = None,
+        Strides: Iterable[SupportsIndex], Dilations: Iterable[SupportsIndex],
+        StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex],
+        OutputPadding: Iterable[SupportsIndex], GroupCount: SupportsIndex,
         FusedActivation: Description | None = None,
     ) -> Convolution:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.FilterTensor = FilterTensor
-        new.BiasTensor = BiasTensor
-        new.OutputTensor = OutputTensor
-        new.Mode = Mode
-        new.Direction = Direction
-        new.DimensionCount = DimensionCount
-        new.Strides = Strides
-        new.Dilations = Dilations
-        new.StartPadding = StartPadding
-        new.EndPadding = EndPadding
-        new.OutputPadding = OutputPadding
-        new.GroupCount = GroupCount
-        new.FusedActivation = FusedActivation
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and type(FilterTensor) is TensorDesc and FilterTensor._state != WRONG_TYPE
-            and (BiasTensor is None or (type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE))
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(Mode) is enums.ConvolutionMode
-            and type(Direction) is enums.ConvolutionDirection
-            and type(DimensionCount) is int
-            and type(Strides) is tuple and INTEGERS(map(type, Strides))
-            and type(Dilations) is tuple and INTEGERS(map(type, Dilations))
-            and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
-            and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
-            and type(OutputPadding) is tuple and INTEGERS(map(type, OutputPadding))
-            and type(GroupCount) is int
-            and FusedActivation is None
-        ):
-            settle(new, Convolution)
-        new.__class__ = Convolution
-        made: Convolution = new
-        return made
+        return created(
+            cls, InputTensor, FilterTensor, BiasTensor, OutputTensor, Mode, Direction, DimensionCount,
+            Strides, Dilations, StartPadding, EndPadding, OutputPadding, GroupCount, FusedActivation,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         filter_tensor = self.FilterTensor
-        bias_tensor = self.BiasTensor
+        bias_tensor = self.BiasTensor or ABSENT
         output_tensor = self.OutputTensor
-        mode = self.Mode
-        direction = self.Direction
         dimension_count = self.DimensionCount
+        group_count = self.GroupCount
+        # DML-CONVOLUTION-same-rank
+        if len(filter_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-CONVOLUTION-same-rank", "FilterTensor.DimensionCount",
+                "FilterTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(filter_tensor.Sizes), expected=len(input_tensor.Sizes),
+            )
+        if bias_tensor is not ABSENT and len(bias_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-CONVOLUTION-same-rank", "BiasTensor.DimensionCount",
+                "BiasTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
+                found=len(bias_tensor.Sizes), expected=len(input_tensor.Sizes),
+            )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-CONVOLUTION-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
+            )
+        # DML-CONVOLUTION-dimension-count
+        if dimension_count != len(input_tensor.Sizes) - 2:
+            report(
+                violations, "DML-CONVOLUTION-dimension-count", "DimensionCount",
+                "DimensionCount is {found}; it must equal InputTensor.DimensionCount ({}) - 2, {expected} "
+                "(all dimensions but batch and channel are spatial)",
+                len(input_tensor.Sizes), found=dimension_count, expected=len(input_tensor.Sizes) - 2,
+            )
+        # DML-CONVOLUTION-group-count-range
+        if group_count < 1:
+            report(
+                violations, "DML-CONVOLUTION-group-count-range", "GroupCount",
+                "GroupCount is {found}; it must be at least 1 (the channels are divided by it)",
+                found=group_count, expected=1,
+            )
+
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        filter_tensor = self.FilterTensor
+        bias_tensor = self.BiasTensor or ABSENT
+        output_tensor = self.OutputTensor
+        direction = self.Direction
         strides = self.Strides
         dilations = self.Dilations
         start_padding = self.StartPadding
         end_padding = self.EndPadding
-        output_padding = self.OutputPadding
         group_count = self.GroupCount
-        fused_activation = self.FusedActivation
-        if (
-            self._state
-            or input_tensor is None
-            or filter_tensor is None
-            or output_tensor is None
-            or strides is None
-            or dilations is None
-            or start_padding is None
-            or end_padding is None
-            or output_padding is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (filter_tensor._state & SOUND_INPUT or is_sound(filter_tensor, True))
-            and (bias_tensor is None or bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and type(mode) is enums.ConvolutionMode
-            and type(direction) is enums.ConvolutionDirection
-            and 0 <= dimension_count <= 4294967295
-            and len(strides) == self.DimensionCount
-            and 0 <= min(strides, default=0) <= max(strides, default=0) <= 4294967295
-            and len(dilations) == self.DimensionCount
-            and 0 <= min(dilations, default=0) <= max(dilations, default=0) <= 4294967295
-            and len(start_padding) == self.DimensionCount
-            and 0 <= min(start_padding, default=0) <= max(start_padding, default=0) <= 4294967295
-            and len(end_padding) == self.DimensionCount
-            and 0 <= min(end_padding, default=0) <= max(end_padding, default=0) <= 4294967295
-            and len(output_padding) == self.DimensionCount
-            and 0 <= min(output_padding, default=0) <= max(output_padding, default=0) <= 4294967295
-            and 0 <= group_count <= 4294967295
-            and fused_activation is None
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        filter_tensor_sizes = filter_tensor.Sizes
-        filter_tensor_rank = len(filter_tensor_sizes)
-        bias_tensor_sizes = (bias_tensor or ABSENT).Sizes
-        bias_tensor_rank = len(bias_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            filter_tensor_ranks,
-            filter_tensor_types,
-            bias_tensor_ranks,
-            bias_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or filter_tensor_rank not in filter_tensor_ranks
-            or (bias_tensor and bias_tensor_rank not in bias_tensor_ranks)
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
-        # DML-CONVOLUTION-same-rank
-        if filter_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION-same-rank",
-                    "FilterTensor.DimensionCount",
-                    "FilterTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (filter_tensor_rank, input_tensor_rank),
-                    filter_tensor_rank,
-                    input_tensor_rank,
-                )
-            )
-        if bias_tensor is not None and bias_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION-same-rank",
-                    "BiasTensor.DimensionCount",
-                    "BiasTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (bias_tensor_rank, input_tensor_rank),
-                    bias_tensor_rank,
-                    input_tensor_rank,
-                )
-            )
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
-            )
-        # DML-CONVOLUTION-dimension-count
-        if dimension_count != input_tensor_rank - 2:
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION-dimension-count",
-                    "DimensionCount",
-                    "DimensionCount is {}; it must equal InputTensor.DimensionCount ({}) - 2, {} (all "
-                    "dimensions but batch and channel are spatial)",
-                    (dimension_count, input_tensor_rank, input_tensor_rank - 2),
-                    dimension_count,
-                    input_tensor_rank - 2,
-                )
-            )
-        # DML-CONVOLUTION-group-count-range
-        if group_count < 1:
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION-group-count-range",
-                    "GroupCount",
-                    "GroupCount is {}; it must be at least 1 (the channels are divided by it)",
-                    (group_count,),
-                    group_count,
-                    1,
-                )
-            )
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        filter_tensor_data_type = filter_tensor.DataType
-        bias_tensor_data_type = (bias_tensor or ABSENT).DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or filter_tensor_data_type not in filter_tensor_types
-            or (bias_tensor and bias_tensor_data_type not in bias_tensor_types)
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
         output_channel_count = saturate(
-            filter_tensor_sizes[0]
+            filter_tensor.Sizes[0]
             if direction == CONVOLUTION_DIRECTION_FORWARD
-            else saturate(entry(filter_tensor_sizes, 1) * group_count)
+            else saturate(entry(filter_tensor.Sizes, 1) * group_count)
         )
         dilated_filter_sizes = tuple(
-            saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1)
-            for d in range(input_tensor_rank - 2)
+            saturate(saturate((entry(filter_tensor.Sizes, d + 2) - 1) * entry(dilations, d)) + 1)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
         # DML-CONVOLUTION-strides-range
         for d in range(len(strides)):
             if strides[d] < 1:
-                violations.append(
-                    Violation(
-                        "DML-CONVOLUTION-strides-range",
-                        f"Strides[{d}]",
-                        "Strides[{}] is {}; it must be at least 1 (the filter has to move)",
-                        (d, strides[d]),
-                        strides[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-CONVOLUTION-strides-range", f"Strides[{d}]",
+                    "Strides[{}] is {found}; it must be at least 1 (the filter has to move)", d,
+                    found=strides[d], expected=1,
                 )
                 break
         # DML-CONVOLUTION-dilations-range
         for d in range(len(dilations)):
             if dilations[d] < 1:
-                violations.append(
-                    Violation(
-                        "DML-CONVOLUTION-dilations-range",
-                        f"Dilations[{d}]",
-                        "Dilations[{}] is {}; it must be at least 1 (the distance from one filter element "
-                        "to the next)",
-                        (d, dilations[d]),
-                        dilations[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-CONVOLUTION-dilations-range", f"Dilations[{d}]",
+                    "Dilations[{}] is {found}; it must be at least 1 (the distance from one filter element "
+                    "to the next)",
+                    d, found=dilations[d], expected=1,
                 )
                 break
         # DML-CONVOLUTION-same-type
-        if filter_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION-same-type",
-                    "FilterTensor.DataType",
-                    "FilterTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, filter_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, filter_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if filter_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-CONVOLUTION-same-type", "FilterTensor.DataType",
+                "FilterTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, filter_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if bias_tensor is not None and bias_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION-same-type",
-                    "BiasTensor.DataType",
-                    "BiasTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, bias_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, bias_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if bias_tensor is not ABSENT and bias_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-CONVOLUTION-same-type", "BiasTensor.DataType",
+                "BiasTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, bias_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-CONVOLUTION-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-CONVOLUTION-filter-groups
-        if remainder(filter_tensor_sizes[0], group_count) != 0:
-            number1 = remainder(filter_tensor_sizes[0], group_count)
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION-filter-groups",
-                    "FilterTensor.Sizes[0]",
-                    "FilterTensor.Sizes[0] is {}; it must be a multiple of GroupCount, {} (every group has "
-                    "the same number of filters)",
-                    (filter_tensor_sizes[0], group_count),
-                    number1,
-                    0,
-                )
+        if remainder(filter_tensor.Sizes[0], group_count) != 0:
+            number1 = remainder(filter_tensor.Sizes[0], group_count)
+            report(
+                violations, "DML-CONVOLUTION-filter-groups", "FilterTensor.Sizes[0]",
+                "FilterTensor.Sizes[0] is {}; it must be a multiple of GroupCount, {} (every group has the "
+                "same number of filters)",
+                filter_tensor.Sizes[0], group_count, found=number1, expected=0,
             )
         # DML-CONVOLUTION-input-channels
         if (
             direction == CONVOLUTION_DIRECTION_FORWARD
-            and entry(input_tensor_sizes, 1) != entry(filter_tensor_sizes, 1) * group_count
+            and entry(input_tensor.Sizes, 1) != entry(filter_tensor.Sizes, 1) * group_count
         ):
-            number1 = saturate(entry(filter_tensor_sizes, 1) * group_count)
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION-input-channels",
-                    "InputTensor.Sizes[1]",
-                    "InputTensor.Sizes[1] is {}; with Direction {} it must equal FilterTensor.Sizes[1] ({}) "
-                    "x GroupCount ({}), {} (the filters of all groups cover the input's channels)",
-                    (
-                        entry(input_tensor_sizes, 1),
-                        name_of(enums.ConvolutionDirection, direction),
-                        entry(filter_tensor_sizes, 1),
-                        group_count,
-                        number1,
-                    ),
-                    entry(input_tensor_sizes, 1),
-                    number1,
-                )
+            number1 = saturate(entry(filter_tensor.Sizes, 1) * group_count)
+            report(
+                violations, "DML-CONVOLUTION-input-channels", "InputTensor.Sizes[1]",
+                "InputTensor.Sizes[1] is {found}; with Direction {} it must equal FilterTensor.Sizes[1] "
+                "({}) x GroupCount ({}), {expected} (the filters of all groups cover the input's channels)",
+                name_of(enums.ConvolutionDirection, direction), entry(filter_tensor.Sizes, 1), group_count,
+                found=entry(input_tensor.Sizes, 1), expected=number1,
             )
         if (
             direction != CONVOLUTION_DIRECTION_FORWARD
-            and entry(input_tensor_sizes, 1) != filter_tensor_sizes[0]
+            and entry(input_tensor.Sizes, 1) != filter_tensor.Sizes[0]
         ):
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION-input-channels",
-                    "InputTensor.Sizes[1]",
-                    "InputTensor.Sizes[1] is {}; with Direction {} it must equal FilterTensor.Sizes[0], {} "
-                    "(the filters of all groups cover the input's channels)",
-                    (
-                        entry(input_tensor_sizes, 1),
-                        name_of(enums.ConvolutionDirection, direction),
-                        filter_tensor_sizes[0],
-                    ),
-                    entry(input_tensor_sizes, 1),
-                    filter_tensor_sizes[0],
-                )
+            report(
+                violations, "DML-CONVOLUTION-input-channels", "InputTensor.Sizes[1]",
+                "InputTensor.Sizes[1] is {found}; with Direction {} it must equal FilterTensor.Sizes[0], "
+                "{expected} (the filters of all groups cover the input's channels)",
+                name_of(enums.ConvolutionDirection, direction), found=entry(input_tensor.Sizes, 1),
+                expected=filter_tensor.Sizes[0],
             )
         # DML-CONVOLUTION-filter-fits
-        for d in range(input_tensor_rank - 2):
+        for d in range(len(input_tensor.Sizes) - 2):
             if (
                 direction == CONVOLUTION_DIRECTION_FORWARD
-                and entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
+                and entry(input_tensor.Sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
                 < entry(dilated_filter_sizes, d)
             ):
-                number1 = entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
-                violations.append(
-                    Violation(
-                        "DML-CONVOLUTION-filter-fits",
-                        f"InputTensor.Sizes[{d + 2}]",
-                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}) is {}; it "
-                        "must be at least (FilterTensor.Sizes[{}] ({}) - 1) x Dilations[{}] ({}) + 1, {} "
-                        "(the filter lies within the padded input)",
-                        (
-                            d + 2,
-                            entry(input_tensor_sizes, d + 2),
-                            d,
-                            entry(start_padding, d),
-                            d,
-                            entry(end_padding, d),
-                            number1,
-                            d + 2,
-                            entry(filter_tensor_sizes, d + 2),
-                            d,
-                            entry(dilations, d),
-                            entry(dilated_filter_sizes, d),
-                        ),
-                        number1,
-                        entry(dilated_filter_sizes, d),
-                    )
+                number1 = entry(input_tensor.Sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
+                report(
+                    violations, "DML-CONVOLUTION-filter-fits", f"InputTensor.Sizes[{d + 2}]",
+                    "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}) is {found}; "
+                    "it must be at least (FilterTensor.Sizes[{}] ({}) - 1) x Dilations[{}] ({}) + 1, "
+                    "{expected} (the filter lies within the padded input)",
+                    d + 2, entry(input_tensor.Sizes, d + 2), d, entry(start_padding, d), d,
+                    entry(end_padding, d), d + 2, entry(filter_tensor.Sizes, d + 2), d, entry(dilations, d),
+                    found=number1, expected=entry(dilated_filter_sizes, d),
                 )
                 break
         # DML-CONVOLUTION-bias-sizes
         if (
-            bias_tensor is not None
-            and bias_tensor_sizes
-            != (1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2)))
+            bias_tensor is not ABSENT
+            and bias_tensor.Sizes
+            != (1, output_channel_count, *tuple(1 for d in range(len(input_tensor.Sizes) - 2)))
         ):
-            numbers1 = (1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2)))
+            numbers1 = (1, output_channel_count, *tuple(1 for d in range(len(input_tensor.Sizes) - 2)))
             hint = (
                 "; a bias lies along dimension 1"
-                if saturate(prod(bias_tensor_sizes)) == output_channel_count
+                if saturate(prod(bias_tensor.Sizes)) == output_channel_count
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION-bias-sizes",
-                    "BiasTensor.Sizes",
-                    "BiasTensor.Sizes is {}; it must be {} (one value for each output channel){}",
-                    (bias_tensor_sizes, numbers1, hint),
-                    bias_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-CONVOLUTION-bias-sizes", "BiasTensor.Sizes",
+                "BiasTensor.Sizes is {found}; it must be {expected} (one value for each output channel){}",
+                hint, found=bias_tensor.Sizes, expected=numbers1,
             )
         # DML-CONVOLUTION-output-batches
-        if output_tensor_sizes[0] != input_tensor_sizes[0]:
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION-output-batches",
-                    "OutputTensor.Sizes[0]",
-                    "OutputTensor.Sizes[0] is {}; it must equal InputTensor.Sizes[0], {}",
-                    (output_tensor_sizes[0], input_tensor_sizes[0]),
-                    output_tensor_sizes[0],
-                    input_tensor_sizes[0],
-                )
+        if output_tensor.Sizes[0] != input_tensor.Sizes[0]:
+            report(
+                violations, "DML-CONVOLUTION-output-batches", "OutputTensor.Sizes[0]",
+                "OutputTensor.Sizes[0] is {found}; it must equal InputTensor.Sizes[0], {expected}",
+                found=output_tensor.Sizes[0], expected=input_tensor.Sizes[0],
             )
         # DML-CONVOLUTION-output-channels
         if (
             direction == CONVOLUTION_DIRECTION_FORWARD
-            and entry(output_tensor_sizes, 1) != filter_tensor_sizes[0]
+            and entry(output_tensor.Sizes, 1) != filter_tensor.Sizes[0]
         ):
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION-output-channels",
-                    "OutputTensor.Sizes[1]",
-                    "OutputTensor.Sizes[1] is {}; with Direction {} it must equal FilterTensor.Sizes[0], {}",
-                    (
-                        entry(output_tensor_sizes, 1),
-                        name_of(enums.ConvolutionDirection, direction),
-                        filter_tensor_sizes[0],
-                    ),
-                    entry(output_tensor_sizes, 1),
-                    filter_tensor_sizes[0],
-                )
+            report(
+                violations, "DML-CONVOLUTION-output-channels", "OutputTensor.Sizes[1]",
+                "OutputTensor.Sizes[1] is {found}; with Direction {} it must equal FilterTensor.Sizes[0], "
+                "{expected}",
+                name_of(enums.ConvolutionDirection, direction), found=entry(output_tensor.Sizes, 1),
+                expected=filter_tensor.Sizes[0],
             )
         if (
             direction != CONVOLUTION_DIRECTION_FORWARD
-            and entry(output_tensor_sizes, 1) != entry(filter_tensor_sizes, 1) * group_count
+            and entry(output_tensor.Sizes, 1) != entry(filter_tensor.Sizes, 1) * group_count
         ):
-            number1 = saturate(entry(filter_tensor_sizes, 1) * group_count)
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION-output-channels",
-                    "OutputTensor.Sizes[1]",
-                    "OutputTensor.Sizes[1] is {}; with Direction {} it must equal FilterTensor.Sizes[1] "
-                    "({}) x GroupCount ({}), {}",
-                    (
-                        entry(output_tensor_sizes, 1),
-                        name_of(enums.ConvolutionDirection, direction),
-                        entry(filter_tensor_sizes, 1),
-                        group_count,
-                        number1,
-                    ),
-                    entry(output_tensor_sizes, 1),
-                    number1,
-                )
+            number1 = saturate(entry(filter_tensor.Sizes, 1) * group_count)
+            report(
+                violations, "DML-CONVOLUTION-output-channels", "OutputTensor.Sizes[1]",
+                "OutputTensor.Sizes[1] is {found}; with Direction {} it must equal FilterTensor.Sizes[1] "
+                "({}) x GroupCount ({}), {expected}",
+                name_of(enums.ConvolutionDirection, direction), entry(filter_tensor.Sizes, 1), group_count,
+                found=entry(output_tensor.Sizes, 1), expected=number1,
             )
-        if violations:
-            return judgement.reliable(self, violations)
-        return judgement.fused(self, level)
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         input_tensor = self.InputTensor
         filter_tensor = self.FilterTensor
         output_tensor = self.OutputTensor
@@ -692,33 +409,16 @@ class Convolution(Description):
         start_padding = self.StartPadding
         end_padding = self.EndPadding
         output_padding = self.OutputPadding
-        if (
-            self._state
-            or input_tensor is None
-            or filter_tensor is None
-            or output_tensor is None
-            or strides is None
-            or dilations is None
-            or start_padding is None
-            or end_padding is None
-            or output_padding is None
-        ):
-            return []
-        violations: list[Violation] = []
-        output_tensor_sizes = output_tensor.Sizes
-        input_tensor_rank = input_tensor.DimensionCount
-        input_tensor_sizes = input_tensor.Sizes
-        filter_tensor_sizes = filter_tensor.Sizes
         dilated_filter_sizes = tuple(
-            saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1)
-            for d in range(input_tensor_rank - 2)
+            saturate(saturate((entry(filter_tensor.Sizes, d + 2) - 1) * entry(dilations, d)) + 1)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
         spatial_sizes = tuple(
             saturate(
                 saturate(
                     saturate(
                         quotient(
-                            entry(input_tensor_sizes, d + 2)
+                            entry(input_tensor.Sizes, d + 2)
                             + entry(start_padding, d)
                             + entry(end_padding, d)
                             - entry(dilated_filter_sizes, d),
@@ -728,7 +428,7 @@ class Convolution(Description):
                     )
                     if direction == CONVOLUTION_DIRECTION_FORWARD
                     else saturate(
-                        saturate((entry(input_tensor_sizes, d + 2) - 1) * entry(strides, d))
+                        saturate((entry(input_tensor.Sizes, d + 2) - 1) * entry(strides, d))
                         + entry(dilated_filter_sizes, d)
                     )
                     - entry(start_padding, d)
@@ -736,61 +436,44 @@ class Convolution(Description):
                 )
                 + entry(output_padding, d)
             )
-            for d in range(input_tensor_rank - 2)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
         # DML-CONVOLUTION-spatial-sizes
-        for d in range(input_tensor_rank - 2):
-            if entry(output_tensor_sizes, d + 2) != entry(spatial_sizes, d):
-                violations.append(
-                    Violation(
-                        "DML-CONVOLUTION-spatial-sizes",
-                        f"OutputTensor.Sizes[{d + 2}]",
-                        "OutputTensor.Sizes[{}] is {}; the formula gives {}",
-                        (d + 2, entry(output_tensor_sizes, d + 2), entry(spatial_sizes, d)),
-                        entry(output_tensor_sizes, d + 2),
-                        entry(spatial_sizes, d),
-                    )
+        for d in range(len(input_tensor.Sizes) - 2):
+            if entry(output_tensor.Sizes, d + 2) != entry(spatial_sizes, d):
+                report(
+                    violations, "DML-CONVOLUTION-spatial-sizes", f"OutputTensor.Sizes[{d + 2}]",
+                    "OutputTensor.Sizes[{}] is {found}; the formula gives {expected}", d + 2,
+                    found=entry(output_tensor.Sizes, d + 2), expected=entry(spatial_sizes, d),
                 )
                 break
-        return violations
 
-    def infer(self) -> Convolution:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         filter_tensor = given(self, "FilterTensor")
+        direction = self.Direction
         strides = given(self, "Strides")
         dilations = given(self, "Dilations")
         start_padding = given(self, "StartPadding")
         end_padding = given(self, "EndPadding")
         output_padding = given(self, "OutputPadding")
-        direction = self.Direction
         group_count = self.GroupCount
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
-        filter_tensor_sizes = filter_tensor.Sizes
-        input_tensor_rank = input_tensor.DimensionCount
         output_channel_count = saturate(
-            entry(filter_tensor_sizes, 0)
+            entry(filter_tensor.Sizes, 0)
             if direction == CONVOLUTION_DIRECTION_FORWARD
-            else saturate(entry(filter_tensor_sizes, 1) * group_count)
+            else saturate(entry(filter_tensor.Sizes, 1) * group_count)
         )
         dilated_filter_sizes = tuple(
-            saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1)
-            for d in range(input_tensor_rank - 2)
+            saturate(saturate((entry(filter_tensor.Sizes, d + 2) - 1) * entry(dilations, d)) + 1)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
         spatial_sizes = tuple(
             saturate(
                 saturate(
                     saturate(
                         quotient(
-                            entry(input_tensor_sizes, d + 2)
+                            entry(input_tensor.Sizes, d + 2)
                             + entry(start_padding, d)
                             + entry(end_padding, d)
                             - entry(dilated_filter_sizes, d),
@@ -800,7 +483,7 @@ class Convolution(Description):
                     )
                     if direction == CONVOLUTION_DIRECTION_FORWARD
                     else saturate(
-                        saturate((entry(input_tensor_sizes, d + 2) - 1) * entry(strides, d))
+                        saturate((entry(input_tensor.Sizes, d + 2) - 1) * entry(strides, d))
                         + entry(dilated_filter_sizes, d)
                     )
                     - entry(start_padding, d)
@@ -808,33 +491,12 @@ class Convolution(Description):
                 )
                 + entry(output_padding, d)
             )
-            for d in range(input_tensor_rank - 2)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
-        output_tensor_sizes = (entry(input_tensor_sizes, 0), output_channel_count, *spatial_sizes)
-        completed = Convolution(
-            InputTensor=self.InputTensor,
-            FilterTensor=self.FilterTensor,
-            BiasTensor=self.BiasTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=output_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType,
+                Sizes=(entry(input_tensor.Sizes, 0), output_channel_count, *spatial_sizes),
                 defaults=("Sizes",),
             ),
-            Mode=self.Mode,
-            Direction=self.Direction,
-            DimensionCount=self.DimensionCount,
-            Strides=self.Strides,
-            Dilations=self.Dilations,
-            StartPadding=self.StartPadding,
-            EndPadding=self.EndPadding,
-            OutputPadding=self.OutputPadding,
-            GroupCount=self.GroupCount,
-            FusedActivation=self.FusedActivation,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(Convolution)
-_ACCEPTED = judgement.accepted_by_level(Convolution.SUPPORT)
+        }

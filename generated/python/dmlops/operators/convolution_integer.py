@@ -8,62 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.INT8,
-        TensorDataType.UINT8,
-    ),
+from ..supported import (
+    INT_32, INT_8_UINT_8, RANKS_1_TO_4, RANKS_3_4, RANK_4,
 )
-_ROW_2 = Support(
-    (4,),
-    (TensorDataType.INT32,),
-)
-_ROW_3 = Support(
-    (3, 4),
-    (
-        TensorDataType.INT8,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_4 = Support(
-    (1, 2, 3, 4),
-    (
-        TensorDataType.INT8,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_5 = Support(
-    (3, 4),
-    (TensorDataType.INT32,),
-)
-_SINCE_2_1 = {
-    "InputTensor": _ROW_1,
-    "InputZeroPointTensor": _ROW_1,
-    "FilterTensor": _ROW_1,
-    "FilterZeroPointTensor": _ROW_1,
-    "OutputTensor": _ROW_2,
-}
-_SINCE_4_0 = {
-    "InputTensor": _ROW_3,
-    "InputZeroPointTensor": _ROW_4,
-    "FilterTensor": _ROW_3,
-    "FilterZeroPointTensor": _ROW_4,
-    "OutputTensor": _ROW_5,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -85,22 +44,12 @@ class ConvolutionInteger(Description):
     EndPadding (UINT array): Number of zeros to add after the input.
     GroupCount (UINT): Number of channel groups; equal to the number of input channels for a depthwise
         convolution.
-
-    Rules: DML-CONVOLUTION_INTEGER-dimension-count, DML-CONVOLUTION_INTEGER-group-count-range,
-    DML-CONVOLUTION_INTEGER-strides-range, DML-CONVOLUTION_INTEGER-dilations-range,
-    DML-CONVOLUTION_INTEGER-same-type-input-zero-point,
-    DML-CONVOLUTION_INTEGER-same-type-filter-zero-point, DML-CONVOLUTION_INTEGER-filter-groups,
-    DML-CONVOLUTION_INTEGER-input-channels, DML-CONVOLUTION_INTEGER-filter-fits,
-    DML-CONVOLUTION_INTEGER-input-zero-point-sizes, DML-CONVOLUTION_INTEGER-filter-zero-point-sizes,
-    DML-CONVOLUTION_INTEGER-output-batches, DML-CONVOLUTION_INTEGER-output-channels,
-    DML-CONVOLUTION_INTEGER-same-rank-input-filter-output, DML-CONVOLUTION_INTEGER-same-rank-zero-points.
-
-    Advice: DML-CONVOLUTION_INTEGER-spatial-sizes.
     """
 
-    OPERATOR: ClassVar[str] = "CONVOLUTION_INTEGER"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "CONVOLUTION_INTEGER"
+    SINCE = FeatureLevel.LEVEL_2_1
+    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_4_0)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("InputZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
         Member("FilterTensor", "tensor", role="input", pointer=True),
@@ -113,80 +62,85 @@ class ConvolutionInteger(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
         Member("GroupCount", "UINT", default=1),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-CONVOLUTION_INTEGER-dimension-count", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-group-count-range", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-strides-range", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-dilations-range", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-same-type-input-zero-point", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-filter-groups", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-input-channels", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-filter-fits", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-input-zero-point-sizes", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-output-batches", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-output-channels", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-spatial-sizes", "ours", advice=True),
-        Rule("DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-same-rank-zero-points", "docs"),
+    RULES = (
+        Rule(
+            "DML-CONVOLUTION_INTEGER-dimension-count", "docs",
+            reads="DimensionCount InputTensor.DimensionCount",
+        ),
+        Rule("DML-CONVOLUTION_INTEGER-group-count-range", "docs", reads="GroupCount"),
+        Rule("DML-CONVOLUTION_INTEGER-strides-range", "docs", reads="Strides"),
+        Rule("DML-CONVOLUTION_INTEGER-dilations-range", "docs", reads="Dilations"),
+        Rule(
+            "DML-CONVOLUTION_INTEGER-same-type-input-zero-point", "docs",
+            reads="InputTensor.DataType InputZeroPointTensor InputZeroPointTensor.DataType",
+        ),
+        Rule(
+            "DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", "docs",
+            reads="FilterTensor.DataType FilterZeroPointTensor FilterZeroPointTensor.DataType",
+        ),
+        Rule("DML-CONVOLUTION_INTEGER-filter-groups", "docs", reads="FilterTensor.Sizes GroupCount"),
+        Rule(
+            "DML-CONVOLUTION_INTEGER-input-channels", "docs",
+            reads="FilterTensor.Sizes GroupCount InputTensor.Sizes",
+        ),
+        Rule(
+            "DML-CONVOLUTION_INTEGER-filter-fits", "docs",
+            reads=(
+                "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
+                "StartPadding"
+            ),
+        ),
+        Rule(
+            "DML-CONVOLUTION_INTEGER-input-zero-point-sizes", "docs",
+            reads="InputZeroPointTensor InputZeroPointTensor.DimensionCount InputZeroPointTensor.Sizes",
+        ),
+        Rule(
+            "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", "docs",
+            reads=(
+                "FilterTensor.Sizes FilterZeroPointTensor FilterZeroPointTensor.DimensionCount "
+                "FilterZeroPointTensor.Sizes"
+            ),
+        ),
+        Rule("DML-CONVOLUTION_INTEGER-output-batches", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
+        Rule(
+            "DML-CONVOLUTION_INTEGER-output-channels", "docs", reads="FilterTensor.Sizes OutputTensor.Sizes"
+        ),
+        Rule(
+            "DML-CONVOLUTION_INTEGER-spatial-sizes", "ours", advice=True,
+            reads=(
+                "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
+                "OutputTensor.Sizes StartPadding Strides"
+            ),
+        ),
+        Rule(
+            "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", "docs",
+            reads="FilterTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
+        ),
+        Rule(
+            "DML-CONVOLUTION_INTEGER-same-rank-zero-points", "docs",
+            reads=(
+                "FilterZeroPointTensor FilterZeroPointTensor.DimensionCount InputZeroPointTensor "
+                "InputZeroPointTensor.DimensionCount"
+            ),
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-CONVOLUTION_INTEGER-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-CONVOLUTION_INTEGER-group-count-range": "GroupCount",
-        "DML-CONVOLUTION_INTEGER-strides-range": "Strides",
-        "DML-CONVOLUTION_INTEGER-dilations-range": "Dilations",
-        "DML-CONVOLUTION_INTEGER-same-type-input-zero-point": (
-            "InputTensor.DataType InputZeroPointTensor InputZeroPointTensor.DataType"
-        ),
-        "DML-CONVOLUTION_INTEGER-same-type-filter-zero-point": (
-            "FilterTensor.DataType FilterZeroPointTensor FilterZeroPointTensor.DataType"
-        ),
-        "DML-CONVOLUTION_INTEGER-filter-groups": "FilterTensor.Sizes GroupCount",
-        "DML-CONVOLUTION_INTEGER-input-channels": "FilterTensor.Sizes GroupCount InputTensor.Sizes",
-        "DML-CONVOLUTION_INTEGER-filter-fits": (
-            "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
-            "StartPadding"
-        ),
-        "DML-CONVOLUTION_INTEGER-input-zero-point-sizes": (
-            "InputZeroPointTensor InputZeroPointTensor.DimensionCount InputZeroPointTensor.Sizes"
-        ),
-        "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes": (
-            "FilterTensor.Sizes FilterZeroPointTensor FilterZeroPointTensor.DimensionCount "
-            "FilterZeroPointTensor.Sizes"
-        ),
-        "DML-CONVOLUTION_INTEGER-output-batches": "InputTensor.Sizes OutputTensor.Sizes",
-        "DML-CONVOLUTION_INTEGER-output-channels": "FilterTensor.Sizes OutputTensor.Sizes",
-        "DML-CONVOLUTION_INTEGER-spatial-sizes": (
-            "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
-            "OutputTensor.Sizes StartPadding Strides"
-        ),
-        "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output": (
-            "FilterTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount"
-        ),
-        "DML-CONVOLUTION_INTEGER-same-rank-zero-points": (
-            "FilterZeroPointTensor FilterZeroPointTensor.DimensionCount InputZeroPointTensor "
-            "InputZeroPointTensor.DimensionCount"
-        ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_4_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_4_0,
+    SUPPORT = tables(
+        {
+            "2.1": {
+                "InputTensor": Support(RANK_4, INT_8_UINT_8),
+                "InputZeroPointTensor": Support(RANK_4, INT_8_UINT_8),
+                "FilterTensor": Support(RANK_4, INT_8_UINT_8),
+                "FilterZeroPointTensor": Support(RANK_4, INT_8_UINT_8),
+                "OutputTensor": Support(RANK_4, INT_32),
+            },
+            "4.0": {
+                "InputTensor": Support(RANKS_3_4, INT_8_UINT_8),
+                "InputZeroPointTensor": Support(RANKS_1_TO_4, INT_8_UINT_8),
+                "FilterTensor": Support(RANKS_3_4, INT_8_UINT_8),
+                "FilterZeroPointTensor": Support(RANKS_1_TO_4, INT_8_UINT_8),
+                "OutputTensor": Support(RANKS_3_4, INT_32),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -202,458 +156,224 @@ class ConvolutionInteger(Description):
     GroupCount: int
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        InputZeroPointTensor: TensorDesc | None = None,
-        FilterTensor: TensorDesc,
-        FilterZeroPointTensor: TensorDesc | None = None,
-        OutputTensor: TensorDesc | None = None,
-        DimensionCount: SupportsIndex | None = None,
-        Strides: Iterable[SupportsIndex],
-        Dilations: Iterable[SupportsIndex],
-        StartPadding: Iterable[SupportsIndex],
-        EndPadding: Iterable[SupportsIndex],
-        GroupCount: SupportsIndex,
+        cls, *, InputTensor: TensorDesc, InputZeroPointTensor: TensorDesc | None = None,
+        FilterTensor: TensorDesc, FilterZeroPointTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None, DimensionCount: SupportsIndex | None = None,
+        Strides: Iterable[SupportsIndex], Dilations: Iterable[SupportsIndex],
+        StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex], GroupCount: SupportsIndex,
     ) -> ConvolutionInteger:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.InputZeroPointTensor = InputZeroPointTensor
-        new.FilterTensor = FilterTensor
-        new.FilterZeroPointTensor = FilterZeroPointTensor
-        new.OutputTensor = OutputTensor
-        new.DimensionCount = DimensionCount
-        new.Strides = Strides
-        new.Dilations = Dilations
-        new.StartPadding = StartPadding
-        new.EndPadding = EndPadding
-        new.GroupCount = GroupCount
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                InputZeroPointTensor is None
-                or (type(InputZeroPointTensor) is TensorDesc and InputZeroPointTensor._state != WRONG_TYPE)
-            )
-            and type(FilterTensor) is TensorDesc and FilterTensor._state != WRONG_TYPE
-            and (
-                FilterZeroPointTensor is None
-                or (type(FilterZeroPointTensor) is TensorDesc and FilterZeroPointTensor._state != WRONG_TYPE)
-            )
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(DimensionCount) is int
-            and type(Strides) is tuple and INTEGERS(map(type, Strides))
-            and type(Dilations) is tuple and INTEGERS(map(type, Dilations))
-            and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
-            and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
-            and type(GroupCount) is int
-        ):
-            settle(new, ConvolutionInteger)
-        new.__class__ = ConvolutionInteger
-        made: ConvolutionInteger = new
-        return made
+        return created(
+            cls, InputTensor, InputZeroPointTensor, FilterTensor, FilterZeroPointTensor, OutputTensor,
+            DimensionCount, Strides, Dilations, StartPadding, EndPadding, GroupCount,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
-        input_zero_point_tensor = self.InputZeroPointTensor
+        input_zero_point_tensor = self.InputZeroPointTensor or ABSENT
         filter_tensor = self.FilterTensor
-        filter_zero_point_tensor = self.FilterZeroPointTensor
+        filter_zero_point_tensor = self.FilterZeroPointTensor or ABSENT
         output_tensor = self.OutputTensor
         dimension_count = self.DimensionCount
+        group_count = self.GroupCount
+        # DML-CONVOLUTION_INTEGER-dimension-count
+        if dimension_count != len(input_tensor.Sizes) - 2:
+            report(
+                violations, "DML-CONVOLUTION_INTEGER-dimension-count", "DimensionCount",
+                "DimensionCount is {found}; it must equal InputTensor.DimensionCount ({}) - 2, {expected} "
+                "(all dimensions but batch and channel are spatial)",
+                len(input_tensor.Sizes), found=dimension_count, expected=len(input_tensor.Sizes) - 2,
+            )
+        # DML-CONVOLUTION_INTEGER-group-count-range
+        if group_count < 1:
+            report(
+                violations, "DML-CONVOLUTION_INTEGER-group-count-range", "GroupCount",
+                "GroupCount is {found}; it must be at least 1 (the channels are divided by it)",
+                found=group_count, expected=1,
+            )
+        # DML-CONVOLUTION_INTEGER-same-rank-input-filter-output
+        if len(filter_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output",
+                "FilterTensor.DimensionCount",
+                "FilterTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(filter_tensor.Sizes), expected=len(input_tensor.Sizes),
+            )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output",
+                "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
+            )
+        # DML-CONVOLUTION_INTEGER-same-rank-zero-points
+        if (
+            (input_zero_point_tensor is not ABSENT and filter_zero_point_tensor is not ABSENT)
+            and len(filter_zero_point_tensor.Sizes) != len(input_zero_point_tensor.Sizes)
+        ):
+            report(
+                violations, "DML-CONVOLUTION_INTEGER-same-rank-zero-points",
+                "FilterZeroPointTensor.DimensionCount",
+                "FilterZeroPointTensor.DimensionCount is {found}; it must equal "
+                "InputZeroPointTensor.DimensionCount, {expected}",
+                found=len(filter_zero_point_tensor.Sizes), expected=len(input_zero_point_tensor.Sizes),
+            )
+
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        input_zero_point_tensor = self.InputZeroPointTensor or ABSENT
+        filter_tensor = self.FilterTensor
+        filter_zero_point_tensor = self.FilterZeroPointTensor or ABSENT
+        output_tensor = self.OutputTensor
         strides = self.Strides
         dilations = self.Dilations
         start_padding = self.StartPadding
         end_padding = self.EndPadding
         group_count = self.GroupCount
-        if (
-            self._state
-            or input_tensor is None
-            or filter_tensor is None
-            or output_tensor is None
-            or strides is None
-            or dilations is None
-            or start_padding is None
-            or end_padding is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (
-                input_zero_point_tensor is None
-                or input_zero_point_tensor._state & SOUND_INPUT
-                or is_sound(input_zero_point_tensor, True)
-            )
-            and (filter_tensor._state & SOUND_INPUT or is_sound(filter_tensor, True))
-            and (
-                filter_zero_point_tensor is None
-                or filter_zero_point_tensor._state & SOUND_INPUT
-                or is_sound(filter_zero_point_tensor, True)
-            )
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= dimension_count <= 4294967295
-            and len(strides) == self.DimensionCount
-            and 0 <= min(strides, default=0) <= max(strides, default=0) <= 4294967295
-            and len(dilations) == self.DimensionCount
-            and 0 <= min(dilations, default=0) <= max(dilations, default=0) <= 4294967295
-            and len(start_padding) == self.DimensionCount
-            and 0 <= min(start_padding, default=0) <= max(start_padding, default=0) <= 4294967295
-            and len(end_padding) == self.DimensionCount
-            and 0 <= min(end_padding, default=0) <= max(end_padding, default=0) <= 4294967295
-            and 0 <= group_count <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        input_zero_point_tensor_sizes = (input_zero_point_tensor or ABSENT).Sizes
-        input_zero_point_tensor_rank = len(input_zero_point_tensor_sizes)
-        filter_tensor_sizes = filter_tensor.Sizes
-        filter_tensor_rank = len(filter_tensor_sizes)
-        filter_zero_point_tensor_sizes = (filter_zero_point_tensor or ABSENT).Sizes
-        filter_zero_point_tensor_rank = len(filter_zero_point_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            input_zero_point_tensor_ranks,
-            input_zero_point_tensor_types,
-            filter_tensor_ranks,
-            filter_tensor_types,
-            filter_zero_point_tensor_ranks,
-            filter_zero_point_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or (input_zero_point_tensor and input_zero_point_tensor_rank not in input_zero_point_tensor_ranks)
-            or filter_tensor_rank not in filter_tensor_ranks
-            or (
-                filter_zero_point_tensor
-                and filter_zero_point_tensor_rank not in filter_zero_point_tensor_ranks
-            )
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
-        # DML-CONVOLUTION_INTEGER-dimension-count
-        if dimension_count != input_tensor_rank - 2:
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION_INTEGER-dimension-count",
-                    "DimensionCount",
-                    "DimensionCount is {}; it must equal InputTensor.DimensionCount ({}) - 2, {} (all "
-                    "dimensions but batch and channel are spatial)",
-                    (dimension_count, input_tensor_rank, input_tensor_rank - 2),
-                    dimension_count,
-                    input_tensor_rank - 2,
-                )
-            )
-        # DML-CONVOLUTION_INTEGER-group-count-range
-        if group_count < 1:
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION_INTEGER-group-count-range",
-                    "GroupCount",
-                    "GroupCount is {}; it must be at least 1 (the channels are divided by it)",
-                    (group_count,),
-                    group_count,
-                    1,
-                )
-            )
-        # DML-CONVOLUTION_INTEGER-same-rank-input-filter-output
-        if filter_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output",
-                    "FilterTensor.DimensionCount",
-                    "FilterTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (filter_tensor_rank, input_tensor_rank),
-                    filter_tensor_rank,
-                    input_tensor_rank,
-                )
-            )
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
-            )
-        # DML-CONVOLUTION_INTEGER-same-rank-zero-points
-        if (
-            (input_zero_point_tensor is not None and filter_zero_point_tensor is not None)
-            and filter_zero_point_tensor_rank != input_zero_point_tensor_rank
-        ):
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION_INTEGER-same-rank-zero-points",
-                    "FilterZeroPointTensor.DimensionCount",
-                    "FilterZeroPointTensor.DimensionCount is {}; it must equal "
-                    "InputZeroPointTensor.DimensionCount, {}",
-                    (filter_zero_point_tensor_rank, input_zero_point_tensor_rank),
-                    filter_zero_point_tensor_rank,
-                    input_zero_point_tensor_rank,
-                )
-            )
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        input_zero_point_tensor_data_type = (input_zero_point_tensor or ABSENT).DataType
-        filter_tensor_data_type = filter_tensor.DataType
-        filter_zero_point_tensor_data_type = (filter_zero_point_tensor or ABSENT).DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or (
-                input_zero_point_tensor
-                and input_zero_point_tensor_data_type not in input_zero_point_tensor_types
-            )
-            or filter_tensor_data_type not in filter_tensor_types
-            or (
-                filter_zero_point_tensor
-                and filter_zero_point_tensor_data_type not in filter_zero_point_tensor_types
-            )
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
-        output_channel_count = filter_tensor_sizes[0]
+        output_channel_count = filter_tensor.Sizes[0]
         dilated_filter_sizes = tuple(
-            saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1)
-            for d in range(input_tensor_rank - 2)
+            saturate(saturate((entry(filter_tensor.Sizes, d + 2) - 1) * entry(dilations, d)) + 1)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
         padded_sizes = tuple(
-            entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
-            for d in range(input_tensor_rank - 2)
+            entry(input_tensor.Sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
         # DML-CONVOLUTION_INTEGER-strides-range
         for d in range(len(strides)):
             if strides[d] < 1:
-                violations.append(
-                    Violation(
-                        "DML-CONVOLUTION_INTEGER-strides-range",
-                        f"Strides[{d}]",
-                        "Strides[{}] is {}; it must be at least 1 (the filter has to move)",
-                        (d, strides[d]),
-                        strides[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-CONVOLUTION_INTEGER-strides-range", f"Strides[{d}]",
+                    "Strides[{}] is {found}; it must be at least 1 (the filter has to move)", d,
+                    found=strides[d], expected=1,
                 )
                 break
         # DML-CONVOLUTION_INTEGER-dilations-range
         for d in range(len(dilations)):
             if dilations[d] < 1:
-                violations.append(
-                    Violation(
-                        "DML-CONVOLUTION_INTEGER-dilations-range",
-                        f"Dilations[{d}]",
-                        "Dilations[{}] is {}; it must be at least 1 (the distance from one filter element "
-                        "to the next)",
-                        (d, dilations[d]),
-                        dilations[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-CONVOLUTION_INTEGER-dilations-range", f"Dilations[{d}]",
+                    "Dilations[{}] is {found}; it must be at least 1 (the distance from one filter element "
+                    "to the next)",
+                    d, found=dilations[d], expected=1,
                 )
                 break
         # DML-CONVOLUTION_INTEGER-same-type-input-zero-point
         if (
-            input_zero_point_tensor is not None
-            and input_zero_point_tensor_data_type != input_tensor_data_type
+            input_zero_point_tensor is not ABSENT
+            and input_zero_point_tensor.DataType != input_tensor.DataType
         ):
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION_INTEGER-same-type-input-zero-point",
-                    "InputZeroPointTensor.DataType",
-                    "InputZeroPointTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, input_zero_point_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, input_zero_point_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+            report(
+                violations, "DML-CONVOLUTION_INTEGER-same-type-input-zero-point",
+                "InputZeroPointTensor.DataType",
+                "InputZeroPointTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, input_zero_point_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-CONVOLUTION_INTEGER-same-type-filter-zero-point
         if (
-            filter_zero_point_tensor is not None
-            and filter_zero_point_tensor_data_type != filter_tensor_data_type
+            filter_zero_point_tensor is not ABSENT
+            and filter_zero_point_tensor.DataType != filter_tensor.DataType
         ):
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION_INTEGER-same-type-filter-zero-point",
-                    "FilterZeroPointTensor.DataType",
-                    "FilterZeroPointTensor.DataType is {}; it must equal FilterTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, filter_zero_point_tensor_data_type),
-                        name_of(enums.TensorDataType, filter_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, filter_zero_point_tensor_data_type),
-                    name_of(enums.TensorDataType, filter_tensor_data_type),
-                )
+            report(
+                violations, "DML-CONVOLUTION_INTEGER-same-type-filter-zero-point",
+                "FilterZeroPointTensor.DataType",
+                "FilterZeroPointTensor.DataType is {found}; it must equal FilterTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, filter_zero_point_tensor.DataType),
+                expected=name_of(enums.TensorDataType, filter_tensor.DataType),
             )
         # DML-CONVOLUTION_INTEGER-filter-groups
-        if remainder(filter_tensor_sizes[0], group_count) != 0:
-            number1 = remainder(filter_tensor_sizes[0], group_count)
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION_INTEGER-filter-groups",
-                    "FilterTensor.Sizes[0]",
-                    "FilterTensor.Sizes[0] is {}; it must be a multiple of GroupCount, {} (every group has "
-                    "the same number of filters)",
-                    (filter_tensor_sizes[0], group_count),
-                    number1,
-                    0,
-                )
+        if remainder(filter_tensor.Sizes[0], group_count) != 0:
+            number1 = remainder(filter_tensor.Sizes[0], group_count)
+            report(
+                violations, "DML-CONVOLUTION_INTEGER-filter-groups", "FilterTensor.Sizes[0]",
+                "FilterTensor.Sizes[0] is {}; it must be a multiple of GroupCount, {} (every group has the "
+                "same number of filters)",
+                filter_tensor.Sizes[0], group_count, found=number1, expected=0,
             )
         # DML-CONVOLUTION_INTEGER-input-channels
-        if entry(input_tensor_sizes, 1) != entry(filter_tensor_sizes, 1) * group_count:
-            number1 = saturate(entry(filter_tensor_sizes, 1) * group_count)
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION_INTEGER-input-channels",
-                    "InputTensor.Sizes[1]",
-                    "InputTensor.Sizes[1] is {}; it must equal FilterTensor.Sizes[1] ({}) x GroupCount "
-                    "({}), {} (the filters of all groups cover the input's channels)",
-                    (entry(input_tensor_sizes, 1), entry(filter_tensor_sizes, 1), group_count, number1),
-                    entry(input_tensor_sizes, 1),
-                    number1,
-                )
+        if entry(input_tensor.Sizes, 1) != entry(filter_tensor.Sizes, 1) * group_count:
+            number1 = saturate(entry(filter_tensor.Sizes, 1) * group_count)
+            report(
+                violations, "DML-CONVOLUTION_INTEGER-input-channels", "InputTensor.Sizes[1]",
+                "InputTensor.Sizes[1] is {found}; it must equal FilterTensor.Sizes[1] ({}) x GroupCount "
+                "({}), {expected} (the filters of all groups cover the input's channels)",
+                entry(filter_tensor.Sizes, 1), group_count, found=entry(input_tensor.Sizes, 1),
+                expected=number1,
             )
         # DML-CONVOLUTION_INTEGER-filter-fits
-        for d in range(input_tensor_rank - 2):
+        for d in range(len(input_tensor.Sizes) - 2):
             if entry(padded_sizes, d) < entry(dilated_filter_sizes, d):
-                violations.append(
-                    Violation(
-                        "DML-CONVOLUTION_INTEGER-filter-fits",
-                        f"InputTensor.Sizes[{d + 2}]",
-                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}) is {}; it "
-                        "must be at least (FilterTensor.Sizes[{}] ({}) - 1) x Dilations[{}] ({}) + 1, {} "
-                        "(the filter lies within the padded input)",
-                        (
-                            d + 2,
-                            entry(input_tensor_sizes, d + 2),
-                            d,
-                            entry(start_padding, d),
-                            d,
-                            entry(end_padding, d),
-                            entry(padded_sizes, d),
-                            d + 2,
-                            entry(filter_tensor_sizes, d + 2),
-                            d,
-                            entry(dilations, d),
-                            entry(dilated_filter_sizes, d),
-                        ),
-                        entry(padded_sizes, d),
-                        entry(dilated_filter_sizes, d),
-                    )
+                report(
+                    violations, "DML-CONVOLUTION_INTEGER-filter-fits", f"InputTensor.Sizes[{d + 2}]",
+                    "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}) is {found}; "
+                    "it must be at least (FilterTensor.Sizes[{}] ({}) - 1) x Dilations[{}] ({}) + 1, "
+                    "{expected} (the filter lies within the padded input)",
+                    d + 2, entry(input_tensor.Sizes, d + 2), d, entry(start_padding, d), d,
+                    entry(end_padding, d), d + 2, entry(filter_tensor.Sizes, d + 2), d, entry(dilations, d),
+                    found=entry(padded_sizes, d), expected=entry(dilated_filter_sizes, d),
                 )
                 break
         # DML-CONVOLUTION_INTEGER-input-zero-point-sizes
-        for d in range(input_zero_point_tensor_rank):
-            if input_zero_point_tensor is not None and input_zero_point_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-CONVOLUTION_INTEGER-input-zero-point-sizes",
-                        f"InputZeroPointTensor.Sizes[{d}]",
-                        "InputZeroPointTensor.Sizes[{}] is {}; it must equal 1",
-                        (d, input_zero_point_tensor_sizes[d]),
-                        input_zero_point_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(len(input_zero_point_tensor.Sizes)):
+            if input_zero_point_tensor is not ABSENT and input_zero_point_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-CONVOLUTION_INTEGER-input-zero-point-sizes",
+                    f"InputZeroPointTensor.Sizes[{d}]",
+                    "InputZeroPointTensor.Sizes[{}] is {found}; it must equal 1", d,
+                    found=input_zero_point_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-CONVOLUTION_INTEGER-filter-zero-point-sizes
         if (
-            filter_zero_point_tensor is not None
-            and entry(filter_zero_point_tensor_sizes, min(filter_zero_point_tensor_rank - 1, 1))
+            filter_zero_point_tensor is not ABSENT
+            and entry(filter_zero_point_tensor.Sizes, min(len(filter_zero_point_tensor.Sizes) - 1, 1))
             not
             in (1, output_channel_count)
         ):
-            number1 = min(filter_zero_point_tensor_rank - 1, 1)
-            number2 = entry(filter_zero_point_tensor_sizes, number1)
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes",
-                    f"FilterZeroPointTensor.Sizes[{number1}]",
-                    "FilterZeroPointTensor.Sizes[{}] is {}; it must be 1 or FilterTensor.Sizes[0], {} (one "
-                    "for the whole filter, or one for each output channel)",
-                    (number1, number2, output_channel_count),
-                )
+            number1 = min(len(filter_zero_point_tensor.Sizes) - 1, 1)
+            number2 = entry(filter_zero_point_tensor.Sizes, number1)
+            report(
+                violations, "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes",
+                f"FilterZeroPointTensor.Sizes[{number1}]",
+                "FilterZeroPointTensor.Sizes[{}] is {}; it must be 1 or FilterTensor.Sizes[0], {} (one for "
+                "the whole filter, or one for each output channel)",
+                number1, number2, output_channel_count,
             )
-        for d in range(filter_zero_point_tensor_rank):
+        for d in range(len(filter_zero_point_tensor.Sizes)):
             if (
-                d != min(filter_zero_point_tensor_rank - 1, 1)
-                and filter_zero_point_tensor is not None
-                and filter_zero_point_tensor_sizes[d] != 1
+                d != min(len(filter_zero_point_tensor.Sizes) - 1, 1)
+                and filter_zero_point_tensor is not ABSENT
+                and filter_zero_point_tensor.Sizes[d] != 1
             ):
-                violations.append(
-                    Violation(
-                        "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes",
-                        f"FilterZeroPointTensor.Sizes[{d}]",
-                        "FilterZeroPointTensor.Sizes[{}] is {}; it must equal 1 (one for the whole filter, "
-                        "or one for each output channel)",
-                        (d, filter_zero_point_tensor_sizes[d]),
-                        filter_zero_point_tensor_sizes[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes",
+                    f"FilterZeroPointTensor.Sizes[{d}]",
+                    "FilterZeroPointTensor.Sizes[{}] is {found}; it must equal 1 (one for the whole filter, "
+                    "or one for each output channel)",
+                    d, found=filter_zero_point_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-CONVOLUTION_INTEGER-output-batches
-        if output_tensor_sizes[0] != input_tensor_sizes[0]:
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION_INTEGER-output-batches",
-                    "OutputTensor.Sizes[0]",
-                    "OutputTensor.Sizes[0] is {}; it must equal InputTensor.Sizes[0], {}",
-                    (output_tensor_sizes[0], input_tensor_sizes[0]),
-                    output_tensor_sizes[0],
-                    input_tensor_sizes[0],
-                )
+        if output_tensor.Sizes[0] != input_tensor.Sizes[0]:
+            report(
+                violations, "DML-CONVOLUTION_INTEGER-output-batches", "OutputTensor.Sizes[0]",
+                "OutputTensor.Sizes[0] is {found}; it must equal InputTensor.Sizes[0], {expected}",
+                found=output_tensor.Sizes[0], expected=input_tensor.Sizes[0],
             )
         # DML-CONVOLUTION_INTEGER-output-channels
-        if entry(output_tensor_sizes, 1) != output_channel_count:
-            violations.append(
-                Violation(
-                    "DML-CONVOLUTION_INTEGER-output-channels",
-                    "OutputTensor.Sizes[1]",
-                    "OutputTensor.Sizes[1] is {}; it must equal FilterTensor.Sizes[0], {}",
-                    (entry(output_tensor_sizes, 1), output_channel_count),
-                    entry(output_tensor_sizes, 1),
-                    output_channel_count,
-                )
+        if entry(output_tensor.Sizes, 1) != output_channel_count:
+            report(
+                violations, "DML-CONVOLUTION_INTEGER-output-channels", "OutputTensor.Sizes[1]",
+                "OutputTensor.Sizes[1] is {found}; it must equal FilterTensor.Sizes[0], {expected}",
+                found=entry(output_tensor.Sizes, 1), expected=output_channel_count,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         input_tensor = self.InputTensor
         filter_tensor = self.FilterTensor
         output_tensor = self.OutputTensor
@@ -661,102 +381,53 @@ class ConvolutionInteger(Description):
         dilations = self.Dilations
         start_padding = self.StartPadding
         end_padding = self.EndPadding
-        if (
-            self._state
-            or input_tensor is None
-            or filter_tensor is None
-            or output_tensor is None
-            or strides is None
-            or dilations is None
-            or start_padding is None
-            or end_padding is None
-        ):
-            return []
-        violations: list[Violation] = []
-        output_tensor_sizes = output_tensor.Sizes
-        input_tensor_rank = input_tensor.DimensionCount
-        input_tensor_sizes = input_tensor.Sizes
-        filter_tensor_sizes = filter_tensor.Sizes
         dilated_filter_sizes = tuple(
-            saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1)
-            for d in range(input_tensor_rank - 2)
+            saturate(saturate((entry(filter_tensor.Sizes, d + 2) - 1) * entry(dilations, d)) + 1)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
         padded_sizes = tuple(
-            entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
-            for d in range(input_tensor_rank - 2)
+            entry(input_tensor.Sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
         spatial_sizes = tuple(
             quotient(max(entry(padded_sizes, d) - entry(dilated_filter_sizes, d), 0), entry(strides, d)) + 1
-            for d in range(input_tensor_rank - 2)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
         # DML-CONVOLUTION_INTEGER-spatial-sizes
-        for d in range(input_tensor_rank - 2):
-            if entry(output_tensor_sizes, d + 2) != entry(spatial_sizes, d):
-                violations.append(
-                    Violation(
-                        "DML-CONVOLUTION_INTEGER-spatial-sizes",
-                        f"OutputTensor.Sizes[{d + 2}]",
-                        "OutputTensor.Sizes[{}] is {}; the formula gives {}",
-                        (d + 2, entry(output_tensor_sizes, d + 2), entry(spatial_sizes, d)),
-                        entry(output_tensor_sizes, d + 2),
-                        entry(spatial_sizes, d),
-                    )
+        for d in range(len(input_tensor.Sizes) - 2):
+            if entry(output_tensor.Sizes, d + 2) != entry(spatial_sizes, d):
+                report(
+                    violations, "DML-CONVOLUTION_INTEGER-spatial-sizes", f"OutputTensor.Sizes[{d + 2}]",
+                    "OutputTensor.Sizes[{}] is {found}; the formula gives {expected}", d + 2,
+                    found=entry(output_tensor.Sizes, d + 2), expected=entry(spatial_sizes, d),
                 )
                 break
-        return violations
 
-    def infer(self) -> ConvolutionInteger:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         filter_tensor = given(self, "FilterTensor")
         strides = given(self, "Strides")
         dilations = given(self, "Dilations")
         start_padding = given(self, "StartPadding")
         end_padding = given(self, "EndPadding")
-        input_tensor_sizes = input_tensor.Sizes
-        filter_tensor_sizes = filter_tensor.Sizes
-        input_tensor_rank = input_tensor.DimensionCount
-        output_channel_count = entry(filter_tensor_sizes, 0)
+        output_channel_count = entry(filter_tensor.Sizes, 0)
         dilated_filter_sizes = tuple(
-            saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1)
-            for d in range(input_tensor_rank - 2)
+            saturate(saturate((entry(filter_tensor.Sizes, d + 2) - 1) * entry(dilations, d)) + 1)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
         padded_sizes = tuple(
-            entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
-            for d in range(input_tensor_rank - 2)
+            entry(input_tensor.Sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
         spatial_sizes = tuple(
             quotient(max(entry(padded_sizes, d) - entry(dilated_filter_sizes, d), 0), entry(strides, d)) + 1
-            for d in range(input_tensor_rank - 2)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
-        output_tensor_sizes = (entry(input_tensor_sizes, 0), output_channel_count, *spatial_sizes)
-        completed = ConvolutionInteger(
-            InputTensor=self.InputTensor,
-            InputZeroPointTensor=self.InputZeroPointTensor,
-            FilterTensor=self.FilterTensor,
-            FilterZeroPointTensor=self.FilterZeroPointTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                Sizes=output_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor,
+                Sizes=(entry(input_tensor.Sizes, 0), output_channel_count, *spatial_sizes),
                 defaults=("Sizes",),
             ),
-            DimensionCount=self.DimensionCount,
-            Strides=self.Strides,
-            Dilations=self.Dilations,
-            StartPadding=self.StartPadding,
-            EndPadding=self.EndPadding,
-            GroupCount=self.GroupCount,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(ConvolutionInteger)
-_ACCEPTED = judgement.accepted_by_level(ConvolutionInteger.SUPPORT)
+        }

@@ -7,67 +7,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANK_4,
 )
-_ROW_2 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_3 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT64,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_SINCE_1_0 = {
-    "InputTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_2_1 = {
-    "InputTensor": _ROW_2,
-    "OutputTensor": _ROW_2,
-}
-_SINCE_5_0 = {
-    "InputTensor": _ROW_3,
-    "OutputTensor": _ROW_3,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -78,51 +32,39 @@ class DepthToSpace(Description):
     InputTensor (input tensor): Batches, channels, height and width; the channels hold the blocks.
     OutputTensor (output tensor): Batches, channels, height and width, with the blocks spread out.
     BlockSize (UINT): Height and width of a block.
-
-    Rules: DML-DEPTH_TO_SPACE-block-size-range, DML-DEPTH_TO_SPACE-same-type,
-    DML-DEPTH_TO_SPACE-channels-divisible, DML-DEPTH_TO_SPACE-output-sizes.
     """
 
-    OPERATOR: ClassVar[str] = "DEPTH_TO_SPACE"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "DEPTH_TO_SPACE"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_5_0)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("BlockSize", "UINT"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-DEPTH_TO_SPACE-block-size-range", "docs"),
-        Rule("DML-DEPTH_TO_SPACE-same-type", "docs"),
-        Rule("DML-DEPTH_TO_SPACE-channels-divisible", "docs"),
-        Rule("DML-DEPTH_TO_SPACE-output-sizes", "docs"),
+    RULES = (
+        Rule("DML-DEPTH_TO_SPACE-block-size-range", "docs", reads="BlockSize"),
+        Rule("DML-DEPTH_TO_SPACE-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
+        Rule("DML-DEPTH_TO_SPACE-channels-divisible", "docs", reads="BlockSize InputTensor.Sizes"),
+        Rule(
+            "DML-DEPTH_TO_SPACE-output-sizes", "docs", reads="BlockSize InputTensor.Sizes OutputTensor.Sizes"
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-DEPTH_TO_SPACE-block-size-range": "BlockSize",
-        "DML-DEPTH_TO_SPACE-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-DEPTH_TO_SPACE-channels-divisible": "BlockSize InputTensor.Sizes",
-        "DML-DEPTH_TO_SPACE-output-sizes": "BlockSize InputTensor.Sizes OutputTensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_4_0: _SINCE_2_1,
-        FeatureLevel.LEVEL_4_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_5_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_5_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_5_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_5_0,
+    SUPPORT = tables(
+        {
+            "1.0": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16),
+            },
+            "2.1": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "5.0": {
+                "InputTensor": Support(RANK_4, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputTensor": Support(RANK_4, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -130,189 +72,79 @@ class DepthToSpace(Description):
     BlockSize: int
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        BlockSize: SupportsIndex,
+        cls, *, InputTensor: TensorDesc, OutputTensor: TensorDesc | None = None, BlockSize: SupportsIndex,
     ) -> DepthToSpace:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputTensor = OutputTensor
-        new.BlockSize = BlockSize
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+        return created(cls, InputTensor, OutputTensor, BlockSize)
+
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
+        block_size = self.BlockSize
+        # DML-DEPTH_TO_SPACE-block-size-range
+        if block_size < 1:
+            report(
+                violations, "DML-DEPTH_TO_SPACE-block-size-range", "BlockSize",
+                "BlockSize is {found}; it must be at least 1 (a block is not empty)", found=block_size,
+                expected=1,
             )
-            and type(BlockSize) is int
-        ):
-            settle(new, DepthToSpace)
-        new.__class__ = DepthToSpace
-        made: DepthToSpace = new
-        return made
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         block_size = self.BlockSize
-        if self._state or input_tensor is None or output_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= block_size <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
-        # DML-DEPTH_TO_SPACE-block-size-range
-        if block_size < 1:
-            violations.append(
-                Violation(
-                    "DML-DEPTH_TO_SPACE-block-size-range",
-                    "BlockSize",
-                    "BlockSize is {}; it must be at least 1 (a block is not empty)",
-                    (block_size,),
-                    block_size,
-                    1,
-                )
-            )
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
         # DML-DEPTH_TO_SPACE-same-type
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-DEPTH_TO_SPACE-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-DEPTH_TO_SPACE-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-DEPTH_TO_SPACE-channels-divisible
-        if remainder(entry(input_tensor_sizes, 1), saturate(block_size * block_size)) != 0:
-            number1 = remainder(entry(input_tensor_sizes, 1), saturate(block_size * block_size))
-            violations.append(
-                Violation(
-                    "DML-DEPTH_TO_SPACE-channels-divisible",
-                    "InputTensor.Sizes[1]",
-                    "InputTensor.Sizes[1] is {}; it must be a multiple of BlockSize ({}) x BlockSize ({}), "
-                    "{} (a block takes that many channels)",
-                    (entry(input_tensor_sizes, 1), block_size, block_size, saturate(block_size * block_size)),
-                    number1,
-                    0,
-                )
+        if remainder(entry(input_tensor.Sizes, 1), saturate(block_size * block_size)) != 0:
+            number1 = remainder(entry(input_tensor.Sizes, 1), saturate(block_size * block_size))
+            report(
+                violations, "DML-DEPTH_TO_SPACE-channels-divisible", "InputTensor.Sizes[1]",
+                "InputTensor.Sizes[1] is {}; it must be a multiple of BlockSize ({}) x BlockSize ({}), {} "
+                "(a block takes that many channels)",
+                entry(input_tensor.Sizes, 1), block_size, block_size, saturate(block_size * block_size),
+                found=number1, expected=0,
             )
         # DML-DEPTH_TO_SPACE-output-sizes
         if (
-            output_tensor_sizes
+            output_tensor.Sizes
             != (
-                input_tensor_sizes[0],
-                quotient(entry(input_tensor_sizes, 1), saturate(block_size * block_size)),
-                saturate(entry(input_tensor_sizes, 2) * block_size),
-                saturate(entry(input_tensor_sizes, 3) * block_size),
+                input_tensor.Sizes[0],
+                quotient(entry(input_tensor.Sizes, 1), saturate(block_size * block_size)),
+                saturate(entry(input_tensor.Sizes, 2) * block_size),
+                saturate(entry(input_tensor.Sizes, 3) * block_size),
             )
         ):
             numbers1 = (
-                input_tensor_sizes[0],
-                quotient(entry(input_tensor_sizes, 1), saturate(block_size * block_size)),
-                saturate(entry(input_tensor_sizes, 2) * block_size),
-                saturate(entry(input_tensor_sizes, 3) * block_size),
+                input_tensor.Sizes[0],
+                quotient(entry(input_tensor.Sizes, 1), saturate(block_size * block_size)),
+                saturate(entry(input_tensor.Sizes, 2) * block_size),
+                saturate(entry(input_tensor.Sizes, 3) * block_size),
             )
-            violations.append(
-                Violation(
-                    "DML-DEPTH_TO_SPACE-output-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must be {} (channels divided by BlockSize squared; height "
-                    "and width times BlockSize, {})",
-                    (output_tensor_sizes, numbers1, block_size),
-                    output_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-DEPTH_TO_SPACE-output-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must be {expected} (channels divided by BlockSize "
+                "squared; height and width times BlockSize, {})",
+                block_size, found=output_tensor.Sizes, expected=numbers1,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> DepthToSpace:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         block_size = self.BlockSize
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
-        output_tensor_sizes = (
-            entry(input_tensor_sizes, 0),
-            quotient(entry(input_tensor_sizes, 1), saturate(block_size * block_size)),
-            saturate(entry(input_tensor_sizes, 2) * block_size),
-            saturate(entry(input_tensor_sizes, 3) * block_size),
-        )
-        completed = DepthToSpace(
-            InputTensor=self.InputTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=output_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType,
+                Sizes=(
+                    entry(input_tensor.Sizes, 0),
+                    quotient(entry(input_tensor.Sizes, 1), saturate(block_size * block_size)),
+                    saturate(entry(input_tensor.Sizes, 2) * block_size),
+                    saturate(entry(input_tensor.Sizes, 3) * block_size),
+                ),
             ),
-            BlockSize=self.BlockSize,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(DepthToSpace)
-_ACCEPTED = judgement.accepted_by_level(DepthToSpace.SUPPORT)
+        }

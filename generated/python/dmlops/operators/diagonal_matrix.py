@@ -8,80 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
+    RANKS_2_TO_4, RANK_4,
 )
-_ROW_2 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_3 = Support(
-    (2, 3, 4),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_4 = Support(
-    (2, 3, 4),
-    (
-        TensorDataType.FLOAT64,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_SINCE_2_0 = {
-    "OutputTensor": _ROW_1,
-}
-_SINCE_2_1 = {
-    "OutputTensor": _ROW_2,
-}
-_SINCE_4_0 = {
-    "OutputTensor": _ROW_3,
-}
-_SINCE_5_1 = {
-    "OutputTensor": _ROW_4,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -93,40 +35,33 @@ class DiagonalMatrix(Description):
     OutputTensor (output tensor): The matrices, in the last two dimensions; they need not be square.
     Offset (INT): Column of the diagonal in the first row; negative below the main diagonal.
     Value (FLOAT): Value on the diagonal, 1 as a rule; integer types drop its fraction.
-
-    Rules: .
     """
 
-    OPERATOR: ClassVar[str] = "DIAGONAL_MATRIX"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "DIAGONAL_MATRIX"
+    SINCE = FeatureLevel.LEVEL_2_0
+    LEVELS = (FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_4_0, FeatureLevel.LEVEL_5_1)
+    MEMBERS = (
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("Offset", "INT"),
         Member("Value", "FLOAT"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
+    RULES = (
     )
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_2_0: _SINCE_2_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_4_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_5_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_5_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_2_0,
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_4_0,
-        FeatureLevel.LEVEL_5_1,
+    SUPPORT = tables(
+        {
+            "2.0": {
+                "OutputTensor": Support(RANK_4, FLOAT_32_16),
+            },
+            "2.1": {
+                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "4.0": {
+                "OutputTensor": Support(RANKS_2_TO_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "5.1": {
+                "OutputTensor": Support(RANKS_2_TO_4, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     OutputTensor: TensorDesc
@@ -134,97 +69,12 @@ class DiagonalMatrix(Description):
     Value: float
 
     def __new__(
-        cls,
-        *,
-        OutputTensor: TensorDesc | None = None,
-        Offset: SupportsIndex,
-        Value: SupportsFloat,
+        cls, *, OutputTensor: TensorDesc | None = None, Offset: SupportsIndex, Value: SupportsFloat,
     ) -> DiagonalMatrix:
-        new: Any = _OPEN()
-        new.OutputTensor = OutputTensor
-        new.Offset = Offset
-        new.Value = Value
-        new._state = 0
-        if not (
-            (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
-            and type(Offset) is int
-            and type(Value) is float
-        ):
-            settle(new, DiagonalMatrix)
-        new.__class__ = DiagonalMatrix
-        made: DiagonalMatrix = new
-        return made
+        return created(cls, OutputTensor, Offset, Value)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
-        output_tensor = self.OutputTensor
-        offset = self.Offset
-        if self._state or output_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and -2147483648 <= offset <= 2147483647
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
-        return judgement.reliable(self, violations) if violations else violations
-
-    def infer(self) -> DiagonalMatrix:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
-        completed = DiagonalMatrix(
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-            ),
-            Offset=self.Offset,
-            Value=self.Value,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(DiagonalMatrix)
-_ACCEPTED = judgement.accepted_by_level(DiagonalMatrix.SUPPORT)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
+        return {
+            "OutputTensor": inferred("OutputTensor", self.OutputTensor),
+        }

@@ -8,39 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (2, 3, 4),
-    (
-        TensorDataType.FLOAT64,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
+from ..supported import (
+    FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_2_TO_4,
 )
-_SINCE_5_1 = {
-    "InputTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -56,14 +38,12 @@ class DiagonalMatrix1(Description):
         main diagonal.
     DiagonalFillEnd (INT): The diagonal after the band; below DiagonalFillBegin, all but the diagonals from it
         up to there are filled.
-
-    Rules: DML-DIAGONAL_MATRIX1-same-rank, DML-DIAGONAL_MATRIX1-same-type,
-    DML-DIAGONAL_MATRIX1-value-data-type, DML-DIAGONAL_MATRIX1-same-sizes.
     """
 
-    OPERATOR: ClassVar[str] = "DIAGONAL_MATRIX1"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_5_1
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "DIAGONAL_MATRIX1"
+    SINCE = FeatureLevel.LEVEL_5_1
+    LEVELS = (FeatureLevel.LEVEL_5_1,)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True, optional=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("ValueDataType", "TENSOR_DATA_TYPE"),
@@ -71,31 +51,28 @@ class DiagonalMatrix1(Description):
         Member("DiagonalFillBegin", "INT"),
         Member("DiagonalFillEnd", "INT"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-DIAGONAL_MATRIX1-same-rank", "docs"),
-        Rule("DML-DIAGONAL_MATRIX1-same-type", "docs"),
-        Rule("DML-DIAGONAL_MATRIX1-value-data-type", "docs"),
-        Rule("DML-DIAGONAL_MATRIX1-same-sizes", "docs"),
-    )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-DIAGONAL_MATRIX1-same-rank": (
-            "InputTensor InputTensor.DimensionCount OutputTensor.DimensionCount"
+    RULES = (
+        Rule(
+            "DML-DIAGONAL_MATRIX1-same-rank", "docs",
+            reads="InputTensor InputTensor.DimensionCount OutputTensor.DimensionCount",
         ),
-        "DML-DIAGONAL_MATRIX1-same-type": "InputTensor InputTensor.DataType OutputTensor.DataType",
-        "DML-DIAGONAL_MATRIX1-value-data-type": "OutputTensor.DataType ValueDataType",
-        "DML-DIAGONAL_MATRIX1-same-sizes": "InputTensor InputTensor.Sizes OutputTensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_5_1: _SINCE_5_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_5_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_5_1,
+        Rule(
+            "DML-DIAGONAL_MATRIX1-same-type", "docs",
+            reads="InputTensor InputTensor.DataType OutputTensor.DataType",
+        ),
+        Rule("DML-DIAGONAL_MATRIX1-value-data-type", "docs", reads="OutputTensor.DataType ValueDataType"),
+        Rule(
+            "DML-DIAGONAL_MATRIX1-same-sizes", "docs",
+            reads="InputTensor InputTensor.Sizes OutputTensor.Sizes",
+        ),
+    )
+    SUPPORT = tables(
+        {
+            "5.1": {
+                "InputTensor": Support(RANKS_2_TO_4, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputTensor": Support(RANKS_2_TO_4, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     InputTensor: TensorDesc | None
@@ -106,188 +83,63 @@ class DiagonalMatrix1(Description):
     DiagonalFillEnd: int
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc | None = None,
-        OutputTensor: TensorDesc | None = None,
-        ValueDataType: enums.TensorDataType | str,
-        Value: SupportsFloat,
-        DiagonalFillBegin: SupportsIndex,
+        cls, *, InputTensor: TensorDesc | None = None, OutputTensor: TensorDesc | None = None,
+        ValueDataType: enums.TensorDataType | str, Value: SupportsFloat, DiagonalFillBegin: SupportsIndex,
         DiagonalFillEnd: SupportsIndex,
     ) -> DiagonalMatrix1:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputTensor = OutputTensor
-        new.ValueDataType = ValueDataType
-        new.Value = Value
-        new.DiagonalFillBegin = DiagonalFillBegin
-        new.DiagonalFillEnd = DiagonalFillEnd
-        new._state = 0
-        if not (
-            (InputTensor is None or (type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE))
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+        return created(
+            cls, InputTensor, OutputTensor, ValueDataType, Value, DiagonalFillBegin, DiagonalFillEnd
+        )
+
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
+        input_tensor = self.InputTensor or ABSENT
+        output_tensor = self.OutputTensor
+        # DML-DIAGONAL_MATRIX1-same-rank
+        if input_tensor is not ABSENT and len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-DIAGONAL_MATRIX1-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-            and type(ValueDataType) is enums.TensorDataType
-            and type(Value) in (int, float)
-            and type(DiagonalFillBegin) is int
-            and type(DiagonalFillEnd) is int
-        ):
-            settle(new, DiagonalMatrix1)
-        new.__class__ = DiagonalMatrix1
-        made: DiagonalMatrix1 = new
-        return made
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
-        input_tensor = self.InputTensor
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor or ABSENT
         output_tensor = self.OutputTensor
         value_data_type = self.ValueDataType
-        value = self.Value
-        diagonal_fill_begin = self.DiagonalFillBegin
-        diagonal_fill_end = self.DiagonalFillEnd
-        if self._state or output_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor is None or input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and type(value_data_type) is enums.TensorDataType
-            and judgement.holds(self.ValueDataType, value)
-            and -2147483648 <= diagonal_fill_begin <= 2147483647
-            and -2147483648 <= diagonal_fill_end <= 2147483647
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = (input_tensor or ABSENT).Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            (input_tensor and input_tensor_rank not in input_tensor_ranks)
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
-        # DML-DIAGONAL_MATRIX1-same-rank
-        if input_tensor is not None and output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-DIAGONAL_MATRIX1-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
-            )
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        input_tensor_data_type = (input_tensor or ABSENT).DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or (input_tensor and input_tensor_data_type not in input_tensor_types)
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
         # DML-DIAGONAL_MATRIX1-same-type
-        if input_tensor is not None and output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-DIAGONAL_MATRIX1-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if input_tensor is not ABSENT and output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-DIAGONAL_MATRIX1-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-DIAGONAL_MATRIX1-value-data-type
-        if value_data_type != output_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-DIAGONAL_MATRIX1-value-data-type",
-                    "ValueDataType",
-                    "ValueDataType is {}; it must equal OutputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, value_data_type),
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, value_data_type),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                )
+        if value_data_type != output_tensor.DataType:
+            report(
+                violations, "DML-DIAGONAL_MATRIX1-value-data-type", "ValueDataType",
+                "ValueDataType is {found}; it must equal OutputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, value_data_type),
+                expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
         # DML-DIAGONAL_MATRIX1-same-sizes
-        if input_tensor is not None and output_tensor_sizes != input_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-DIAGONAL_MATRIX1-same-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
-                    (output_tensor_sizes, input_tensor_sizes),
-                    output_tensor_sizes,
-                    input_tensor_sizes,
-                )
+        if input_tensor is not ABSENT and output_tensor.Sizes != input_tensor.Sizes:
+            report(
+                violations, "DML-DIAGONAL_MATRIX1-same-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
+                found=output_tensor.Sizes, expected=input_tensor.Sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> DiagonalMatrix1:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
-        input_tensor = self.InputTensor
-        input_tensor_data_type = (input_tensor or ABSENT).DataType
-        input_tensor_sizes = (input_tensor or ABSENT).Sizes
-        output_tensor_data_type = input_tensor_data_type if input_tensor is not None else None
-        output_tensor_sizes = input_tensor_sizes if input_tensor is not None else None
-        completed = DiagonalMatrix1(
-            InputTensor=self.InputTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=output_tensor_data_type,
-                Sizes=output_tensor_sizes,
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
+        input_tensor = self.InputTensor or ABSENT
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor,
+                DataType=input_tensor.DataType if input_tensor is not ABSENT else None,
+                Sizes=input_tensor.Sizes if input_tensor is not ABSENT else None,
             ),
-            ValueDataType=self.ValueDataType,
-            Value=self.Value,
-            DiagonalFillBegin=self.DiagonalFillBegin,
-            DiagonalFillEnd=self.DiagonalFillEnd,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(DiagonalMatrix1)
-_ACCEPTED = judgement.accepted_by_level(DiagonalMatrix1.SUPPORT)
+        }

@@ -8,43 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32, FLOAT_32_16, INT_8_UINT_8, RANKS_1_TO_8,
 )
-_ROW_2 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.INT8,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_3 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (TensorDataType.FLOAT32,),
-)
-_SINCE_4_0 = {
-    "InputTensor": _ROW_1,
-    "OutputTensor": _ROW_2,
-    "OutputScaleTensor": _ROW_3,
-    "OutputZeroPointTensor": _ROW_2,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -57,55 +35,50 @@ class DynamicQuantizeLinear(Description):
     OutputTensor (output tensor): The quantized values.
     OutputScaleTensor (output tensor): The scale that was found, one value.
     OutputZeroPointTensor (output tensor): The zero point that was found, one value.
-
-    Rules: DML-DYNAMIC_QUANTIZE_LINEAR-same-rank, DML-DYNAMIC_QUANTIZE_LINEAR-same-type,
-    DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes, DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes,
-    DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes.
     """
 
-    OPERATOR: ClassVar[str] = "DYNAMIC_QUANTIZE_LINEAR"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_4_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "DYNAMIC_QUANTIZE_LINEAR"
+    SINCE = FeatureLevel.LEVEL_4_0
+    LEVELS = (FeatureLevel.LEVEL_4_0,)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("OutputScaleTensor", "tensor", role="output", pointer=True),
         Member("OutputZeroPointTensor", "tensor", role="output", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-same-rank", "docs"),
-        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-same-type", "docs"),
-        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes", "docs"),
-        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes", "docs"),
-        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes", "docs"),
+    RULES = (
+        Rule(
+            "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank", "docs",
+            reads=(
+                "InputTensor.DimensionCount OutputScaleTensor.DimensionCount OutputTensor.DimensionCount "
+                "OutputZeroPointTensor.DimensionCount"
+            ),
+        ),
+        Rule(
+            "DML-DYNAMIC_QUANTIZE_LINEAR-same-type", "docs",
+            reads="OutputTensor.DataType OutputZeroPointTensor.DataType",
+        ),
+        Rule(
+            "DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes", "docs",
+            reads="InputTensor.DimensionCount OutputScaleTensor.Sizes",
+        ),
+        Rule(
+            "DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes", "docs",
+            reads="InputTensor.DimensionCount OutputZeroPointTensor.Sizes",
+        ),
+        Rule(
+            "DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank": (
-            "InputTensor.DimensionCount OutputScaleTensor.DimensionCount OutputTensor.DimensionCount "
-            "OutputZeroPointTensor.DimensionCount"
-        ),
-        "DML-DYNAMIC_QUANTIZE_LINEAR-same-type": "OutputTensor.DataType OutputZeroPointTensor.DataType",
-        "DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes": (
-            "InputTensor.DimensionCount OutputScaleTensor.Sizes"
-        ),
-        "DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes": (
-            "InputTensor.DimensionCount OutputZeroPointTensor.Sizes"
-        ),
-        "DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes": "InputTensor.Sizes OutputTensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_4_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_4_0,
+    SUPPORT = tables(
+        {
+            "4.0": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "OutputTensor": Support(RANKS_1_TO_8, INT_8_UINT_8),
+                "OutputScaleTensor": Support(RANKS_1_TO_8, FLOAT_32),
+                "OutputZeroPointTensor": Support(RANKS_1_TO_8, INT_8_UINT_8),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -114,244 +87,92 @@ class DynamicQuantizeLinear(Description):
     OutputZeroPointTensor: TensorDesc
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        OutputScaleTensor: TensorDesc | None = None,
-        OutputZeroPointTensor: TensorDesc | None = None,
+        cls, *, InputTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
+        OutputScaleTensor: TensorDesc | None = None, OutputZeroPointTensor: TensorDesc | None = None,
     ) -> DynamicQuantizeLinear:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputTensor = OutputTensor
-        new.OutputScaleTensor = OutputScaleTensor
-        new.OutputZeroPointTensor = OutputZeroPointTensor
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and (
-                OutputScaleTensor is None
-                or (type(OutputScaleTensor) is TensorDesc and OutputScaleTensor._state != WRONG_TYPE)
-            )
-            and (
-                OutputZeroPointTensor is None
-                or (type(OutputZeroPointTensor) is TensorDesc and OutputZeroPointTensor._state != WRONG_TYPE)
-            )
-        ):
-            settle(new, DynamicQuantizeLinear)
-        new.__class__ = DynamicQuantizeLinear
-        made: DynamicQuantizeLinear = new
-        return made
+        return created(cls, InputTensor, OutputTensor, OutputScaleTensor, OutputZeroPointTensor)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         output_scale_tensor = self.OutputScaleTensor
         output_zero_point_tensor = self.OutputZeroPointTensor
-        if (
-            self._state
-            or input_tensor is None
-            or output_tensor is None
-            or output_scale_tensor is None
-            or output_zero_point_tensor is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and (output_scale_tensor._state & SOUND_OUTPUT or is_sound(output_scale_tensor, False))
-            and (output_zero_point_tensor._state & SOUND_OUTPUT or is_sound(output_zero_point_tensor, False))
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        output_scale_tensor_sizes = output_scale_tensor.Sizes
-        output_scale_tensor_rank = len(output_scale_tensor_sizes)
-        output_zero_point_tensor_sizes = output_zero_point_tensor.Sizes
-        output_zero_point_tensor_rank = len(output_zero_point_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-            output_scale_tensor_ranks,
-            output_scale_tensor_types,
-            output_zero_point_tensor_ranks,
-            output_zero_point_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-            or output_scale_tensor_rank not in output_scale_tensor_ranks
-            or output_zero_point_tensor_rank not in output_zero_point_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-DYNAMIC_QUANTIZE_LINEAR-same-rank
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if output_scale_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank",
-                    "OutputScaleTensor.DimensionCount",
-                    "OutputScaleTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_scale_tensor_rank, input_tensor_rank),
-                    output_scale_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_scale_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank", "OutputScaleTensor.DimensionCount",
+                "OutputScaleTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_scale_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if output_zero_point_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank",
-                    "OutputZeroPointTensor.DimensionCount",
-                    "OutputZeroPointTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, "
-                    "{}",
-                    (output_zero_point_tensor_rank, input_tensor_rank),
-                    output_zero_point_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_zero_point_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank", "OutputZeroPointTensor.DimensionCount",
+                "OutputZeroPointTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_zero_point_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        output_scale_tensor_data_type = output_scale_tensor.DataType
-        output_zero_point_tensor_data_type = output_zero_point_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-            or output_scale_tensor_data_type not in output_scale_tensor_types
-            or output_zero_point_tensor_data_type not in output_zero_point_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        output_scale_tensor = self.OutputScaleTensor
+        output_zero_point_tensor = self.OutputZeroPointTensor
         # DML-DYNAMIC_QUANTIZE_LINEAR-same-type
-        if output_zero_point_tensor_data_type != output_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-DYNAMIC_QUANTIZE_LINEAR-same-type",
-                    "OutputZeroPointTensor.DataType",
-                    "OutputZeroPointTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_zero_point_tensor_data_type),
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_zero_point_tensor_data_type),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                )
+        if output_zero_point_tensor.DataType != output_tensor.DataType:
+            report(
+                violations, "DML-DYNAMIC_QUANTIZE_LINEAR-same-type", "OutputZeroPointTensor.DataType",
+                "OutputZeroPointTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_zero_point_tensor.DataType),
+                expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
         # DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes
-        if output_scale_tensor_sizes != tuple(1 for d in range(input_tensor_rank)):
-            numbers1 = tuple(1 for d in range(input_tensor_rank))
-            violations.append(
-                Violation(
-                    "DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes",
-                    "OutputScaleTensor.Sizes",
-                    "OutputScaleTensor.Sizes is {}; it must be {} (one scale serves the whole input)",
-                    (output_scale_tensor_sizes, numbers1),
-                    output_scale_tensor_sizes,
-                    numbers1,
-                )
+        if output_scale_tensor.Sizes != tuple(1 for d in range(len(input_tensor.Sizes))):
+            numbers1 = tuple(1 for d in range(len(input_tensor.Sizes)))
+            report(
+                violations, "DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes", "OutputScaleTensor.Sizes",
+                "OutputScaleTensor.Sizes is {found}; it must be {expected} (one scale serves the whole "
+                "input)",
+                found=output_scale_tensor.Sizes, expected=numbers1,
             )
         # DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes
-        if output_zero_point_tensor_sizes != tuple(1 for d in range(input_tensor_rank)):
-            numbers1 = tuple(1 for d in range(input_tensor_rank))
-            violations.append(
-                Violation(
-                    "DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes",
-                    "OutputZeroPointTensor.Sizes",
-                    "OutputZeroPointTensor.Sizes is {}; it must be {} (one zero point serves the whole "
-                    "input)",
-                    (output_zero_point_tensor_sizes, numbers1),
-                    output_zero_point_tensor_sizes,
-                    numbers1,
-                )
+        if output_zero_point_tensor.Sizes != tuple(1 for d in range(len(input_tensor.Sizes))):
+            numbers1 = tuple(1 for d in range(len(input_tensor.Sizes)))
+            report(
+                violations, "DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes",
+                "OutputZeroPointTensor.Sizes",
+                "OutputZeroPointTensor.Sizes is {found}; it must be {expected} (one zero point serves the "
+                "whole input)",
+                found=output_zero_point_tensor.Sizes, expected=numbers1,
             )
         # DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes
-        if output_tensor_sizes != input_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
-                    (output_tensor_sizes, input_tensor_sizes),
-                    output_tensor_sizes,
-                    input_tensor_sizes,
-                )
+        if output_tensor.Sizes != input_tensor.Sizes:
+            report(
+                violations, "DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
+                found=output_tensor.Sizes, expected=input_tensor.Sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> DynamicQuantizeLinear:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
-        input_tensor_rank = input_tensor.DimensionCount
-        input_tensor_sizes = input_tensor.Sizes
-        output_scale_tensor_sizes = tuple(1 for d in range(input_tensor_rank))
-        output_zero_point_tensor_sizes = tuple(1 for d in range(input_tensor_rank))
-        completed = DynamicQuantizeLinear(
-            InputTensor=self.InputTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                Sizes=input_tensor_sizes,
+        return {
+            "OutputTensor": inferred("OutputTensor", self.OutputTensor, Sizes=input_tensor.Sizes),
+            "OutputScaleTensor": inferred(
+                "OutputScaleTensor", self.OutputScaleTensor,
+                Sizes=tuple(1 for d in range(len(input_tensor.Sizes))),
             ),
-            OutputScaleTensor=inferred(
-                "OutputScaleTensor",
-                self.OutputScaleTensor,
-                Sizes=output_scale_tensor_sizes,
+            "OutputZeroPointTensor": inferred(
+                "OutputZeroPointTensor", self.OutputZeroPointTensor,
+                Sizes=tuple(1 for d in range(len(input_tensor.Sizes))),
             ),
-            OutputZeroPointTensor=inferred(
-                "OutputZeroPointTensor",
-                self.OutputZeroPointTensor,
-                Sizes=output_zero_point_tensor_sizes,
-            ),
-        )
-        return valid(completed)
-
-
-_OPEN = opened(DynamicQuantizeLinear)
-_ACCEPTED = judgement.accepted_by_level(DynamicQuantizeLinear.SUPPORT)
+        }

@@ -8,97 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_32_UINT_32,
+    FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8, RANK_4,
 )
-_ROW_2 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.UINT32,
-    ),
-)
-_ROW_3 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.UINT32,
-    ),
-)
-_ROW_4 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_5 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_SINCE_1_0 = {
-    "ATensor": _ROW_1,
-    "BTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_2_1 = {
-    "ATensor": _ROW_2,
-    "BTensor": _ROW_2,
-    "OutputTensor": _ROW_2,
-}
-_SINCE_3_0 = {
-    "ATensor": _ROW_3,
-    "BTensor": _ROW_3,
-    "OutputTensor": _ROW_3,
-}
-_SINCE_5_1 = {
-    "ATensor": _ROW_4,
-    "BTensor": _ROW_4,
-    "OutputTensor": _ROW_4,
-}
-_SINCE_6_0 = {
-    "ATensor": _ROW_5,
-    "BTensor": _ROW_5,
-    "OutputTensor": _ROW_5,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -110,58 +35,63 @@ class ElementWiseDivide(Description):
     BTensor (input tensor): Right operands.
     OutputTensor (output tensor): The results, one for each pair.
 
-    Rules: DML-ELEMENT_WISE_DIVIDE-same-rank, DML-ELEMENT_WISE_DIVIDE-same-type,
-    DML-ELEMENT_WISE_DIVIDE-same-sizes.
-
     A divisor of an integer type is not 0. What a division by 0 gives there is not documented.
     """
 
-    OPERATOR: ClassVar[str] = "ELEMENT_WISE_DIVIDE"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[tuple[str, ...]] = (
-        "ATensor",
-        "BTensor",
+    OPERATOR = "ELEMENT_WISE_DIVIDE"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (
+        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_5_1,
+        FeatureLevel.LEVEL_6_0,
     )
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    IN_PLACE = ("ATensor", "BTensor")
+    MEMBERS = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("BTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_DIVIDE-same-rank", "docs"),
-        Rule("DML-ELEMENT_WISE_DIVIDE-same-type", "docs"),
-        Rule("DML-ELEMENT_WISE_DIVIDE-same-sizes", "docs"),
-    )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-ELEMENT_WISE_DIVIDE-same-rank": (
-            "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount"
+    RULES = (
+        Rule(
+            "DML-ELEMENT_WISE_DIVIDE-same-rank", "docs",
+            reads="ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
         ),
-        "DML-ELEMENT_WISE_DIVIDE-same-type": "ATensor.DataType BTensor.DataType OutputTensor.DataType",
-        "DML-ELEMENT_WISE_DIVIDE-same-sizes": "ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_5_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_6_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_6_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_6_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_6_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_6_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_5_1,
-        FeatureLevel.LEVEL_6_0,
+        Rule(
+            "DML-ELEMENT_WISE_DIVIDE-same-type", "docs",
+            reads="ATensor.DataType BTensor.DataType OutputTensor.DataType",
+        ),
+        Rule(
+            "DML-ELEMENT_WISE_DIVIDE-same-sizes", "docs",
+            reads="ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
+        ),
+    )
+    SUPPORT = tables(
+        {
+            "1.0": {
+                "ATensor": Support(RANK_4, FLOAT_32_16),
+                "BTensor": Support(RANK_4, FLOAT_32_16),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16),
+            },
+            "2.1": {
+                "ATensor": Support(RANK_4, FLOAT_32_16_INT_32_UINT_32),
+                "BTensor": Support(RANK_4, FLOAT_32_16_INT_32_UINT_32),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_UINT_32),
+            },
+            "3.0": {
+                "ATensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_UINT_32),
+                "BTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_UINT_32),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_UINT_32),
+            },
+            "5.1": {
+                "ATensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "BTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "6.0": {
+                "ATensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "BTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     ATensor: TensorDesc
@@ -169,206 +99,78 @@ class ElementWiseDivide(Description):
     OutputTensor: TensorDesc
 
     def __new__(
-        cls,
-        *,
-        ATensor: TensorDesc,
-        BTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
+        cls, *, ATensor: TensorDesc, BTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
     ) -> ElementWiseDivide:
-        new: Any = _OPEN()
-        new.ATensor = ATensor
-        new.BTensor = BTensor
-        new.OutputTensor = OutputTensor
-        new._state = 0
-        if not (
-            type(ATensor) is TensorDesc and ATensor._state != WRONG_TYPE
-            and type(BTensor) is TensorDesc and BTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-        ):
-            settle(new, ElementWiseDivide)
-        new.__class__ = ElementWiseDivide
-        made: ElementWiseDivide = new
-        return made
+        return created(cls, ATensor, BTensor, OutputTensor)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         a_tensor = self.ATensor
         b_tensor = self.BTensor
         output_tensor = self.OutputTensor
-        if self._state or a_tensor is None or b_tensor is None or output_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (a_tensor._state & SOUND_INPUT or is_sound(a_tensor, True))
-            and (b_tensor._state & SOUND_INPUT or is_sound(b_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        a_tensor_sizes = a_tensor.Sizes
-        a_tensor_rank = len(a_tensor_sizes)
-        b_tensor_sizes = b_tensor.Sizes
-        b_tensor_rank = len(b_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            a_tensor_ranks,
-            a_tensor_types,
-            b_tensor_ranks,
-            b_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            a_tensor_rank not in a_tensor_ranks
-            or b_tensor_rank not in b_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-ELEMENT_WISE_DIVIDE-same-rank
-        if b_tensor_rank != a_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_DIVIDE-same-rank",
-                    "BTensor.DimensionCount",
-                    "BTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
-                    (b_tensor_rank, a_tensor_rank),
-                    b_tensor_rank,
-                    a_tensor_rank,
-                )
+        if len(b_tensor.Sizes) != len(a_tensor.Sizes):
+            report(
+                violations, "DML-ELEMENT_WISE_DIVIDE-same-rank", "BTensor.DimensionCount",
+                "BTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
+                found=len(b_tensor.Sizes), expected=len(a_tensor.Sizes),
             )
-        if output_tensor_rank != a_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_DIVIDE-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
-                    (output_tensor_rank, a_tensor_rank),
-                    output_tensor_rank,
-                    a_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(a_tensor.Sizes):
+            report(
+                violations, "DML-ELEMENT_WISE_DIVIDE-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
+                found=len(output_tensor.Sizes), expected=len(a_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        a_tensor_data_type = a_tensor.DataType
-        b_tensor_data_type = b_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or a_tensor_data_type not in a_tensor_types
-            or b_tensor_data_type not in b_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        a_tensor = self.ATensor
+        b_tensor = self.BTensor
+        output_tensor = self.OutputTensor
         # DML-ELEMENT_WISE_DIVIDE-same-type
-        if b_tensor_data_type != a_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_DIVIDE-same-type",
-                    "BTensor.DataType",
-                    "BTensor.DataType is {}; it must equal ATensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, b_tensor_data_type),
-                        name_of(enums.TensorDataType, a_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, b_tensor_data_type),
-                    name_of(enums.TensorDataType, a_tensor_data_type),
-                )
+        if b_tensor.DataType != a_tensor.DataType:
+            report(
+                violations, "DML-ELEMENT_WISE_DIVIDE-same-type", "BTensor.DataType",
+                "BTensor.DataType is {found}; it must equal ATensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, b_tensor.DataType),
+                expected=name_of(enums.TensorDataType, a_tensor.DataType),
             )
-        if output_tensor_data_type != a_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_DIVIDE-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal ATensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, a_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, a_tensor_data_type),
-                )
+        if output_tensor.DataType != a_tensor.DataType:
+            report(
+                violations, "DML-ELEMENT_WISE_DIVIDE-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal ATensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, a_tensor.DataType),
             )
         # DML-ELEMENT_WISE_DIVIDE-same-sizes
-        if b_tensor_sizes != a_tensor_sizes:
+        if b_tensor.Sizes != a_tensor.Sizes:
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(a_tensor_sizes)}, with a stride of 0 in "
+                f"; DirectML broadcasts by strides: Sizes {list(a_tensor.Sizes)}, with a stride of 0 in "
                 "each dimension that repeats"
-                if b_tensor_rank == len(a_tensor_sizes)
+                if len(b_tensor.Sizes) == len(a_tensor.Sizes)
                 and all(
-                    b_tensor_sizes[d] == a_tensor_sizes[d] or b_tensor_sizes[d] == 1
-                    for d in range(b_tensor_rank)
+                    b_tensor.Sizes[d] == a_tensor.Sizes[d] or b_tensor.Sizes[d] == 1
+                    for d in range(len(b_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_DIVIDE-same-sizes",
-                    "BTensor.Sizes",
-                    "BTensor.Sizes is {}; it must equal ATensor.Sizes, {}{}",
-                    (b_tensor_sizes, a_tensor_sizes, hint),
-                    b_tensor_sizes,
-                    a_tensor_sizes,
-                )
+            report(
+                violations, "DML-ELEMENT_WISE_DIVIDE-same-sizes", "BTensor.Sizes",
+                "BTensor.Sizes is {found}; it must equal ATensor.Sizes, {expected}{}", hint,
+                found=b_tensor.Sizes, expected=a_tensor.Sizes,
             )
-        if output_tensor_sizes != a_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_DIVIDE-same-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must equal ATensor.Sizes, {}",
-                    (output_tensor_sizes, a_tensor_sizes),
-                    output_tensor_sizes,
-                    a_tensor_sizes,
-                )
+        if output_tensor.Sizes != a_tensor.Sizes:
+            report(
+                violations, "DML-ELEMENT_WISE_DIVIDE-same-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must equal ATensor.Sizes, {expected}",
+                found=output_tensor.Sizes, expected=a_tensor.Sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> ElementWiseDivide:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         a_tensor = given(self, "ATensor")
-        a_tensor_data_type = a_tensor.DataType
-        a_tensor_sizes = a_tensor.Sizes
-        completed = ElementWiseDivide(
-            ATensor=self.ATensor,
-            BTensor=self.BTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=a_tensor_data_type,
-                Sizes=a_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=a_tensor.DataType, Sizes=a_tensor.Sizes,
             ),
-        )
-        return valid(completed)
-
-
-_OPEN = opened(ElementWiseDivide)
-_ACCEPTED = judgement.accepted_by_level(ElementWiseDivide.SUPPORT)
+        }

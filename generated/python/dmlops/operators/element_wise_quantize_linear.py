@@ -8,101 +8,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
+from ..supported import (
+    FLOAT_32, FLOAT_32_16, FLOAT_32_16_INT_32, FLOAT_32_INT_32, INT_8_UINT_8, RANKS_1_TO_8, RANK_4, UINT_8,
+)
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 FEATURE_LEVEL_LEVEL_6_2 = enums.FeatureLevel.LEVEL_6_2
 TENSOR_DATA_TYPE_FLOAT32 = enums.TensorDataType.FLOAT32
 TENSOR_DATA_TYPE_INT32 = enums.TensorDataType.INT32
-_ROW_1 = Support(
-    (4,),
-    (TensorDataType.FLOAT32,),
-)
-_ROW_2 = Support(
-    (4,),
-    (TensorDataType.UINT8,),
-)
-_ROW_3 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.INT32,
-    ),
-)
-_ROW_4 = Support(
-    (4,),
-    (
-        TensorDataType.INT8,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_5 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.INT32,
-    ),
-)
-_ROW_6 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (TensorDataType.FLOAT32,),
-)
-_ROW_7 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.INT8,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_8 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-    ),
-)
-_ROW_9 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_SINCE_1_0 = {
-    "InputTensor": _ROW_1,
-    "ScaleTensor": _ROW_1,
-    "ZeroPointTensor": _ROW_2,
-    "OutputTensor": _ROW_2,
-}
-_SINCE_2_1 = {
-    "InputTensor": _ROW_3,
-    "ScaleTensor": _ROW_1,
-    "ZeroPointTensor": _ROW_4,
-    "OutputTensor": _ROW_4,
-}
-_SINCE_3_0 = {
-    "InputTensor": _ROW_5,
-    "ScaleTensor": _ROW_6,
-    "ZeroPointTensor": _ROW_7,
-    "OutputTensor": _ROW_7,
-}
-_SINCE_6_0 = {
-    "InputTensor": _ROW_8,
-    "ScaleTensor": _ROW_9,
-    "ZeroPointTensor": _ROW_7,
-    "OutputTensor": _ROW_7,
-}
 
 
 @final
@@ -116,65 +40,72 @@ class ElementWiseQuantizeLinear(Description):
         from 6.2 on.
     OutputTensor (output tensor): The quantized values.
 
-    Rules: DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given, DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type,
-    DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point,
-    DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank, DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes.
-
     No scale is 0; with 0 the result is undefined.
     """
 
-    OPERATOR: ClassVar[str] = "ELEMENT_WISE_QUANTIZE_LINEAR"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "ELEMENT_WISE_QUANTIZE_LINEAR"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (
+        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_6_0,
+        FeatureLevel.LEVEL_6_2,
+    )
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("ScaleTensor", "tensor", role="input", pointer=True),
         Member("ZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
         Member("OutputTensor", "tensor", role="output", pointer=True, default="UINT8"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", "docs", until=FeatureLevel.LEVEL_6_2),
-        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", "docs"),
-        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point", "docs"),
-        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", "docs"),
-        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", "docs"),
+    RULES = (
+        Rule(
+            "DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", "docs", until=FeatureLevel.LEVEL_6_2,
+            reads="ZeroPointTensor",
+        ),
+        Rule(
+            "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", "docs",
+            reads="InputTensor.DataType ScaleTensor.DataType",
+        ),
+        Rule(
+            "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point", "docs",
+            reads="OutputTensor.DataType ZeroPointTensor ZeroPointTensor.DataType",
+        ),
+        Rule(
+            "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", "docs",
+            reads=(
+                "InputTensor.DimensionCount OutputTensor.DimensionCount ScaleTensor.DimensionCount "
+                "ZeroPointTensor ZeroPointTensor.DimensionCount"
+            ),
+        ),
+        Rule(
+            "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", "docs",
+            reads=(
+                "InputTensor.Sizes OutputTensor.Sizes ScaleTensor.Sizes ZeroPointTensor ZeroPointTensor.Sizes"
+            ),
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given": "ZeroPointTensor",
-        "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type": "InputTensor.DataType ScaleTensor.DataType",
-        "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point": (
-            "OutputTensor.DataType ZeroPointTensor ZeroPointTensor.DataType"
-        ),
-        "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank": (
-            "InputTensor.DimensionCount OutputTensor.DimensionCount ScaleTensor.DimensionCount "
-            "ZeroPointTensor ZeroPointTensor.DimensionCount"
-        ),
-        "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes": (
-            "InputTensor.Sizes OutputTensor.Sizes ScaleTensor.Sizes ZeroPointTensor ZeroPointTensor.Sizes"
-        ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_3_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_6_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_6_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_6_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_6_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_6_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_6_0,
-        FeatureLevel.LEVEL_6_2,
+    SUPPORT = tables(
+        {
+            "1.0": {
+                "InputTensor": Support(RANK_4, FLOAT_32),
+                "ScaleTensor": Support(RANK_4, FLOAT_32),
+                "ZeroPointTensor": Support(RANK_4, UINT_8),
+                "OutputTensor": Support(RANK_4, UINT_8),
+            },
+            "2.1": {
+                "InputTensor": Support(RANK_4, FLOAT_32_INT_32),
+                "ZeroPointTensor": Support(RANK_4, INT_8_UINT_8),
+                "OutputTensor": Support(RANK_4, INT_8_UINT_8),
+            },
+            "3.0": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_INT_32),
+                "ScaleTensor": Support(RANKS_1_TO_8, FLOAT_32),
+                "ZeroPointTensor": Support(RANKS_1_TO_8, INT_8_UINT_8),
+                "OutputTensor": Support(RANKS_1_TO_8, INT_8_UINT_8),
+            },
+            "6.0": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32),
+                "ScaleTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -183,291 +114,129 @@ class ElementWiseQuantizeLinear(Description):
     OutputTensor: TensorDesc
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        ScaleTensor: TensorDesc,
-        ZeroPointTensor: TensorDesc | None = None,
+        cls, *, InputTensor: TensorDesc, ScaleTensor: TensorDesc, ZeroPointTensor: TensorDesc | None = None,
         OutputTensor: TensorDesc | None = None,
     ) -> ElementWiseQuantizeLinear:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.ScaleTensor = ScaleTensor
-        new.ZeroPointTensor = ZeroPointTensor
-        new.OutputTensor = OutputTensor
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and type(ScaleTensor) is TensorDesc and ScaleTensor._state != WRONG_TYPE
-            and (
-                ZeroPointTensor is None
-                or (type(ZeroPointTensor) is TensorDesc and ZeroPointTensor._state != WRONG_TYPE)
-            )
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-        ):
-            settle(new, ElementWiseQuantizeLinear)
-        new.__class__ = ElementWiseQuantizeLinear
-        made: ElementWiseQuantizeLinear = new
-        return made
+        return created(cls, InputTensor, ScaleTensor, ZeroPointTensor, OutputTensor)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
-        level = feature_level(level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         scale_tensor = self.ScaleTensor
-        zero_point_tensor = self.ZeroPointTensor
+        zero_point_tensor = self.ZeroPointTensor or ABSENT
         output_tensor = self.OutputTensor
-        if self._state or input_tensor is None or scale_tensor is None or output_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (scale_tensor._state & SOUND_INPUT or is_sound(scale_tensor, True))
-            and (
-                zero_point_tensor is None
-                or zero_point_tensor._state & SOUND_INPUT
-                or is_sound(zero_point_tensor, True)
-            )
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        scale_tensor_sizes = scale_tensor.Sizes
-        scale_tensor_rank = len(scale_tensor_sizes)
-        zero_point_tensor_sizes = (zero_point_tensor or ABSENT).Sizes
-        zero_point_tensor_rank = len(zero_point_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            scale_tensor_ranks,
-            scale_tensor_types,
-            zero_point_tensor_ranks,
-            zero_point_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or scale_tensor_rank not in scale_tensor_ranks
-            or (zero_point_tensor and zero_point_tensor_rank not in zero_point_tensor_ranks)
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given
-        if level < FEATURE_LEVEL_LEVEL_6_2 and zero_point_tensor is None:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given",
-                    "ZeroPointTensor",
-                    "ZeroPointTensor is absent; below feature level 6.2 it must be given",
-                )
+        if level < FEATURE_LEVEL_LEVEL_6_2 and zero_point_tensor is ABSENT:
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", "ZeroPointTensor",
+                "ZeroPointTensor is absent; below feature level 6.2 it must be given",
             )
         # DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank
-        if scale_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank",
-                    "ScaleTensor.DimensionCount",
-                    "ScaleTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (scale_tensor_rank, input_tensor_rank),
-                    scale_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(scale_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", "ScaleTensor.DimensionCount",
+                "ScaleTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
+                found=len(scale_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if zero_point_tensor is not None and zero_point_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank",
-                    "ZeroPointTensor.DimensionCount",
-                    "ZeroPointTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (zero_point_tensor_rank, input_tensor_rank),
-                    zero_point_tensor_rank,
-                    input_tensor_rank,
-                )
+        if zero_point_tensor is not ABSENT and len(zero_point_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", "ZeroPointTensor.DimensionCount",
+                "ZeroPointTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(zero_point_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        scale_tensor_data_type = scale_tensor.DataType
-        zero_point_tensor_data_type = (zero_point_tensor or ABSENT).DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or scale_tensor_data_type not in scale_tensor_types
-            or (zero_point_tensor and zero_point_tensor_data_type not in zero_point_tensor_types)
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        scale_tensor = self.ScaleTensor
+        zero_point_tensor = self.ZeroPointTensor or ABSENT
+        output_tensor = self.OutputTensor
         # DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type
         if (
-            input_tensor_data_type == TENSOR_DATA_TYPE_INT32
-            and scale_tensor_data_type != TENSOR_DATA_TYPE_FLOAT32
+            input_tensor.DataType == TENSOR_DATA_TYPE_INT32
+            and scale_tensor.DataType != TENSOR_DATA_TYPE_FLOAT32
         ):
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type",
-                    "ScaleTensor.DataType",
-                    "ScaleTensor.DataType is {}; it must equal FLOAT32 (INT32 input has FLOAT32 scales, "
-                    "other input has scales of the same type)",
-                    (name_of(enums.TensorDataType, scale_tensor_data_type),),
-                    name_of(enums.TensorDataType, scale_tensor_data_type),
-                    name_of(enums.TensorDataType, TENSOR_DATA_TYPE_FLOAT32),
-                )
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", "ScaleTensor.DataType",
+                "ScaleTensor.DataType is {found}; it must equal FLOAT32 (INT32 input has FLOAT32 scales, "
+                "other input has scales of the same type)",
+                found=name_of(enums.TensorDataType, scale_tensor.DataType),
+                expected=name_of(enums.TensorDataType, TENSOR_DATA_TYPE_FLOAT32),
             )
-        if (
-            input_tensor_data_type != TENSOR_DATA_TYPE_INT32
-            and scale_tensor_data_type != input_tensor_data_type
-        ):
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type",
-                    "ScaleTensor.DataType",
-                    "ScaleTensor.DataType is {}; it must equal InputTensor.DataType, {} (INT32 input has "
-                    "FLOAT32 scales, other input has scales of the same type)",
-                    (
-                        name_of(enums.TensorDataType, scale_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, scale_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if input_tensor.DataType != TENSOR_DATA_TYPE_INT32 and scale_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", "ScaleTensor.DataType",
+                "ScaleTensor.DataType is {found}; it must equal InputTensor.DataType, {expected} (INT32 "
+                "input has FLOAT32 scales, other input has scales of the same type)",
+                found=name_of(enums.TensorDataType, scale_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point
-        if zero_point_tensor is not None and zero_point_tensor_data_type != output_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point",
-                    "ZeroPointTensor.DataType",
-                    "ZeroPointTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, zero_point_tensor_data_type),
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, zero_point_tensor_data_type),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                )
+        if zero_point_tensor is not ABSENT and zero_point_tensor.DataType != output_tensor.DataType:
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point",
+                "ZeroPointTensor.DataType",
+                "ZeroPointTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, zero_point_tensor.DataType),
+                expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
         # DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes
-        if scale_tensor_sizes != input_tensor_sizes:
+        if scale_tensor.Sizes != input_tensor.Sizes:
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in "
+                f"; DirectML broadcasts by strides: Sizes {list(input_tensor.Sizes)}, with a stride of 0 in "
                 "each dimension that repeats"
-                if scale_tensor_rank == len(input_tensor_sizes)
+                if len(scale_tensor.Sizes) == len(input_tensor.Sizes)
                 and all(
-                    scale_tensor_sizes[d] == input_tensor_sizes[d] or scale_tensor_sizes[d] == 1
-                    for d in range(scale_tensor_rank)
+                    scale_tensor.Sizes[d] == input_tensor.Sizes[d] or scale_tensor.Sizes[d] == 1
+                    for d in range(len(scale_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes",
-                    "ScaleTensor.Sizes",
-                    "ScaleTensor.Sizes is {}; it must equal InputTensor.Sizes, {}{}",
-                    (scale_tensor_sizes, input_tensor_sizes, hint),
-                    scale_tensor_sizes,
-                    input_tensor_sizes,
-                )
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", "ScaleTensor.Sizes",
+                "ScaleTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}{}", hint,
+                found=scale_tensor.Sizes, expected=input_tensor.Sizes,
             )
-        if zero_point_tensor is not None and zero_point_tensor_sizes != input_tensor_sizes:
+        if zero_point_tensor is not ABSENT and zero_point_tensor.Sizes != input_tensor.Sizes:
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in "
+                f"; DirectML broadcasts by strides: Sizes {list(input_tensor.Sizes)}, with a stride of 0 in "
                 "each dimension that repeats"
-                if zero_point_tensor_rank == len(input_tensor_sizes)
+                if len(zero_point_tensor.Sizes) == len(input_tensor.Sizes)
                 and all(
-                    zero_point_tensor_sizes[d] == entry(input_tensor_sizes, d)
-                    or zero_point_tensor_sizes[d] == 1
-                    for d in range(zero_point_tensor_rank)
+                    zero_point_tensor.Sizes[d] == entry(input_tensor.Sizes, d)
+                    or zero_point_tensor.Sizes[d] == 1
+                    for d in range(len(zero_point_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes",
-                    "ZeroPointTensor.Sizes",
-                    "ZeroPointTensor.Sizes is {}; it must equal InputTensor.Sizes, {}{}",
-                    (zero_point_tensor_sizes, input_tensor_sizes, hint),
-                    zero_point_tensor_sizes,
-                    input_tensor_sizes,
-                )
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", "ZeroPointTensor.Sizes",
+                "ZeroPointTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}{}", hint,
+                found=zero_point_tensor.Sizes, expected=input_tensor.Sizes,
             )
-        if output_tensor_sizes != input_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
-                    (output_tensor_sizes, input_tensor_sizes),
-                    output_tensor_sizes,
-                    input_tensor_sizes,
-                )
+        if output_tensor.Sizes != input_tensor.Sizes:
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
+                found=output_tensor.Sizes, expected=input_tensor.Sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> ElementWiseQuantizeLinear:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
-        zero_point_tensor = self.ZeroPointTensor
-        zero_point_tensor_data_type = (zero_point_tensor or ABSENT).DataType
-        input_tensor_sizes = input_tensor.Sizes
-        output_tensor_data_type = zero_point_tensor_data_type if zero_point_tensor is not None else None
-        completed = ElementWiseQuantizeLinear(
-            InputTensor=self.InputTensor,
-            ScaleTensor=self.ScaleTensor,
-            ZeroPointTensor=self.ZeroPointTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=output_tensor_data_type,
-                Sizes=input_tensor_sizes,
+        zero_point_tensor = self.ZeroPointTensor or ABSENT
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor,
+                DataType=zero_point_tensor.DataType if zero_point_tensor is not ABSENT else None,
+                Sizes=input_tensor.Sizes,
             ),
-        )
-        return valid(completed)
-
-
-_OPEN = opened(ElementWiseQuantizeLinear)
-_ACCEPTED = judgement.accepted_by_level(ElementWiseQuantizeLinear.SUPPORT)
+        }

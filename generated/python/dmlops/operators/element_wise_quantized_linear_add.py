@@ -8,41 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.INT8,
-        TensorDataType.UINT8,
-    ),
+from ..supported import (
+    FLOAT_32, INT_8_UINT_8, RANKS_1_TO_8,
 )
-_ROW_2 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (TensorDataType.FLOAT32,),
-)
-_SINCE_4_0 = {
-    "ATensor": _ROW_1,
-    "AScaleTensor": _ROW_2,
-    "AZeroPointTensor": _ROW_1,
-    "BTensor": _ROW_1,
-    "BScaleTensor": _ROW_2,
-    "BZeroPointTensor": _ROW_1,
-    "OutputScaleTensor": _ROW_2,
-    "OutputZeroPointTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -62,18 +42,6 @@ class ElementWiseQuantizedLinearAdd(Description):
         absent.
     OutputTensor (output tensor): The quantized sums.
 
-    Rules: DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank,
-    DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point,
-    DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point,
-    DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point,
-    DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes,
-    DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes,
-    DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes,
-    DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes,
-    DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes,
-    DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes,
-    DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes.
-
     The scale is not 0; with 0 the result is undefined.
 
     The scale is not 0; with 0 the result is undefined.
@@ -81,9 +49,10 @@ class ElementWiseQuantizedLinearAdd(Description):
     The scale is not 0; with 0 the result is undefined.
     """
 
-    OPERATOR: ClassVar[str] = "ELEMENT_WISE_QUANTIZED_LINEAR_ADD"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_4_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "ELEMENT_WISE_QUANTIZED_LINEAR_ADD"
+    SINCE = FeatureLevel.LEVEL_4_0
+    LEVELS = (FeatureLevel.LEVEL_4_0,)
+    MEMBERS = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("AScaleTensor", "tensor", role="input", pointer=True),
         Member("AZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
@@ -94,69 +63,71 @@ class ElementWiseQuantizedLinearAdd(Description):
         Member("OutputZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", "docs"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point", "docs"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point", "docs"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point", "docs"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes", "docs"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes", "docs"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes", "docs"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes", "docs"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes", "docs"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes", "docs"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes", "docs"),
+    RULES = (
+        Rule(
+            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", "docs",
+            reads=(
+                "AScaleTensor.DimensionCount ATensor.DimensionCount AZeroPointTensor "
+                "AZeroPointTensor.DimensionCount BScaleTensor.DimensionCount BTensor.DimensionCount "
+                "BZeroPointTensor BZeroPointTensor.DimensionCount OutputScaleTensor.DimensionCount "
+                "OutputTensor.DimensionCount OutputZeroPointTensor OutputZeroPointTensor.DimensionCount"
+            ),
+        ),
+        Rule(
+            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point", "docs",
+            reads="ATensor.DataType AZeroPointTensor AZeroPointTensor.DataType",
+        ),
+        Rule(
+            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point", "docs",
+            reads="BTensor.DataType BZeroPointTensor BZeroPointTensor.DataType",
+        ),
+        Rule(
+            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point", "docs",
+            reads="OutputTensor.DataType OutputZeroPointTensor OutputZeroPointTensor.DataType",
+        ),
+        Rule(
+            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes", "docs",
+            reads="AScaleTensor.DimensionCount AScaleTensor.Sizes",
+        ),
+        Rule(
+            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes", "docs",
+            reads="AZeroPointTensor AZeroPointTensor.DimensionCount AZeroPointTensor.Sizes",
+        ),
+        Rule(
+            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes", "docs",
+            reads="BScaleTensor.DimensionCount BScaleTensor.Sizes",
+        ),
+        Rule(
+            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes", "docs",
+            reads="BZeroPointTensor BZeroPointTensor.DimensionCount BZeroPointTensor.Sizes",
+        ),
+        Rule(
+            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes", "docs",
+            reads="OutputScaleTensor.DimensionCount OutputScaleTensor.Sizes",
+        ),
+        Rule(
+            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes", "docs",
+            reads="OutputZeroPointTensor OutputZeroPointTensor.DimensionCount OutputZeroPointTensor.Sizes",
+        ),
+        Rule(
+            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes", "docs",
+            reads="ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank": (
-            "AScaleTensor.DimensionCount ATensor.DimensionCount AZeroPointTensor "
-            "AZeroPointTensor.DimensionCount BScaleTensor.DimensionCount BTensor.DimensionCount "
-            "BZeroPointTensor BZeroPointTensor.DimensionCount OutputScaleTensor.DimensionCount "
-            "OutputTensor.DimensionCount OutputZeroPointTensor OutputZeroPointTensor.DimensionCount"
-        ),
-        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point": (
-            "ATensor.DataType AZeroPointTensor AZeroPointTensor.DataType"
-        ),
-        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point": (
-            "BTensor.DataType BZeroPointTensor BZeroPointTensor.DataType"
-        ),
-        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point": (
-            "OutputTensor.DataType OutputZeroPointTensor OutputZeroPointTensor.DataType"
-        ),
-        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes": (
-            "AScaleTensor.DimensionCount AScaleTensor.Sizes"
-        ),
-        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes": (
-            "AZeroPointTensor AZeroPointTensor.DimensionCount AZeroPointTensor.Sizes"
-        ),
-        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes": (
-            "BScaleTensor.DimensionCount BScaleTensor.Sizes"
-        ),
-        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes": (
-            "BZeroPointTensor BZeroPointTensor.DimensionCount BZeroPointTensor.Sizes"
-        ),
-        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes": (
-            "OutputScaleTensor.DimensionCount OutputScaleTensor.Sizes"
-        ),
-        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes": (
-            "OutputZeroPointTensor OutputZeroPointTensor.DimensionCount OutputZeroPointTensor.Sizes"
-        ),
-        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes": "ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_4_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_4_0,
+    SUPPORT = tables(
+        {
+            "4.0": {
+                "ATensor": Support(RANKS_1_TO_8, INT_8_UINT_8),
+                "AScaleTensor": Support(RANKS_1_TO_8, FLOAT_32),
+                "AZeroPointTensor": Support(RANKS_1_TO_8, INT_8_UINT_8),
+                "BTensor": Support(RANKS_1_TO_8, INT_8_UINT_8),
+                "BScaleTensor": Support(RANKS_1_TO_8, FLOAT_32),
+                "BZeroPointTensor": Support(RANKS_1_TO_8, INT_8_UINT_8),
+                "OutputScaleTensor": Support(RANKS_1_TO_8, FLOAT_32),
+                "OutputZeroPointTensor": Support(RANKS_1_TO_8, INT_8_UINT_8),
+                "OutputTensor": Support(RANKS_1_TO_8, INT_8_UINT_8),
+            },
+        }
     )
 
     ATensor: TensorDesc
@@ -170,492 +141,219 @@ class ElementWiseQuantizedLinearAdd(Description):
     OutputTensor: TensorDesc
 
     def __new__(
-        cls,
-        *,
-        ATensor: TensorDesc,
-        AScaleTensor: TensorDesc,
-        AZeroPointTensor: TensorDesc | None = None,
-        BTensor: TensorDesc,
-        BScaleTensor: TensorDesc,
-        BZeroPointTensor: TensorDesc | None = None,
-        OutputScaleTensor: TensorDesc,
-        OutputZeroPointTensor: TensorDesc | None = None,
+        cls, *, ATensor: TensorDesc, AScaleTensor: TensorDesc, AZeroPointTensor: TensorDesc | None = None,
+        BTensor: TensorDesc, BScaleTensor: TensorDesc, BZeroPointTensor: TensorDesc | None = None,
+        OutputScaleTensor: TensorDesc, OutputZeroPointTensor: TensorDesc | None = None,
         OutputTensor: TensorDesc | None = None,
     ) -> ElementWiseQuantizedLinearAdd:
-        new: Any = _OPEN()
-        new.ATensor = ATensor
-        new.AScaleTensor = AScaleTensor
-        new.AZeroPointTensor = AZeroPointTensor
-        new.BTensor = BTensor
-        new.BScaleTensor = BScaleTensor
-        new.BZeroPointTensor = BZeroPointTensor
-        new.OutputScaleTensor = OutputScaleTensor
-        new.OutputZeroPointTensor = OutputZeroPointTensor
-        new.OutputTensor = OutputTensor
-        new._state = 0
-        if not (
-            type(ATensor) is TensorDesc and ATensor._state != WRONG_TYPE
-            and type(AScaleTensor) is TensorDesc and AScaleTensor._state != WRONG_TYPE
-            and (
-                AZeroPointTensor is None
-                or (type(AZeroPointTensor) is TensorDesc and AZeroPointTensor._state != WRONG_TYPE)
-            )
-            and type(BTensor) is TensorDesc and BTensor._state != WRONG_TYPE
-            and type(BScaleTensor) is TensorDesc and BScaleTensor._state != WRONG_TYPE
-            and (
-                BZeroPointTensor is None
-                or (type(BZeroPointTensor) is TensorDesc and BZeroPointTensor._state != WRONG_TYPE)
-            )
-            and type(OutputScaleTensor) is TensorDesc and OutputScaleTensor._state != WRONG_TYPE
-            and (
-                OutputZeroPointTensor is None
-                or (type(OutputZeroPointTensor) is TensorDesc and OutputZeroPointTensor._state != WRONG_TYPE)
-            )
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-        ):
-            settle(new, ElementWiseQuantizedLinearAdd)
-        new.__class__ = ElementWiseQuantizedLinearAdd
-        made: ElementWiseQuantizedLinearAdd = new
-        return made
+        return created(
+            cls, ATensor, AScaleTensor, AZeroPointTensor, BTensor, BScaleTensor, BZeroPointTensor,
+            OutputScaleTensor, OutputZeroPointTensor, OutputTensor,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         a_tensor = self.ATensor
         a_scale_tensor = self.AScaleTensor
-        a_zero_point_tensor = self.AZeroPointTensor
+        a_zero_point_tensor = self.AZeroPointTensor or ABSENT
         b_tensor = self.BTensor
         b_scale_tensor = self.BScaleTensor
-        b_zero_point_tensor = self.BZeroPointTensor
+        b_zero_point_tensor = self.BZeroPointTensor or ABSENT
         output_scale_tensor = self.OutputScaleTensor
-        output_zero_point_tensor = self.OutputZeroPointTensor
+        output_zero_point_tensor = self.OutputZeroPointTensor or ABSENT
         output_tensor = self.OutputTensor
-        if (
-            self._state
-            or a_tensor is None
-            or a_scale_tensor is None
-            or b_tensor is None
-            or b_scale_tensor is None
-            or output_scale_tensor is None
-            or output_tensor is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (a_tensor._state & SOUND_INPUT or is_sound(a_tensor, True))
-            and (a_scale_tensor._state & SOUND_INPUT or is_sound(a_scale_tensor, True))
-            and (
-                a_zero_point_tensor is None
-                or a_zero_point_tensor._state & SOUND_INPUT
-                or is_sound(a_zero_point_tensor, True)
-            )
-            and (b_tensor._state & SOUND_INPUT or is_sound(b_tensor, True))
-            and (b_scale_tensor._state & SOUND_INPUT or is_sound(b_scale_tensor, True))
-            and (
-                b_zero_point_tensor is None
-                or b_zero_point_tensor._state & SOUND_INPUT
-                or is_sound(b_zero_point_tensor, True)
-            )
-            and (output_scale_tensor._state & SOUND_INPUT or is_sound(output_scale_tensor, True))
-            and (
-                output_zero_point_tensor is None
-                or output_zero_point_tensor._state & SOUND_INPUT
-                or is_sound(output_zero_point_tensor, True)
-            )
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        a_tensor_sizes = a_tensor.Sizes
-        a_tensor_rank = len(a_tensor_sizes)
-        a_scale_tensor_sizes = a_scale_tensor.Sizes
-        a_scale_tensor_rank = len(a_scale_tensor_sizes)
-        a_zero_point_tensor_sizes = (a_zero_point_tensor or ABSENT).Sizes
-        a_zero_point_tensor_rank = len(a_zero_point_tensor_sizes)
-        b_tensor_sizes = b_tensor.Sizes
-        b_tensor_rank = len(b_tensor_sizes)
-        b_scale_tensor_sizes = b_scale_tensor.Sizes
-        b_scale_tensor_rank = len(b_scale_tensor_sizes)
-        b_zero_point_tensor_sizes = (b_zero_point_tensor or ABSENT).Sizes
-        b_zero_point_tensor_rank = len(b_zero_point_tensor_sizes)
-        output_scale_tensor_sizes = output_scale_tensor.Sizes
-        output_scale_tensor_rank = len(output_scale_tensor_sizes)
-        output_zero_point_tensor_sizes = (output_zero_point_tensor or ABSENT).Sizes
-        output_zero_point_tensor_rank = len(output_zero_point_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            a_tensor_ranks,
-            a_tensor_types,
-            a_scale_tensor_ranks,
-            a_scale_tensor_types,
-            a_zero_point_tensor_ranks,
-            a_zero_point_tensor_types,
-            b_tensor_ranks,
-            b_tensor_types,
-            b_scale_tensor_ranks,
-            b_scale_tensor_types,
-            b_zero_point_tensor_ranks,
-            b_zero_point_tensor_types,
-            output_scale_tensor_ranks,
-            output_scale_tensor_types,
-            output_zero_point_tensor_ranks,
-            output_zero_point_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            a_tensor_rank not in a_tensor_ranks
-            or a_scale_tensor_rank not in a_scale_tensor_ranks
-            or (a_zero_point_tensor and a_zero_point_tensor_rank not in a_zero_point_tensor_ranks)
-            or b_tensor_rank not in b_tensor_ranks
-            or b_scale_tensor_rank not in b_scale_tensor_ranks
-            or (b_zero_point_tensor and b_zero_point_tensor_rank not in b_zero_point_tensor_ranks)
-            or output_scale_tensor_rank not in output_scale_tensor_ranks
-            or (
-                output_zero_point_tensor
-                and output_zero_point_tensor_rank not in output_zero_point_tensor_ranks
-            )
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank
-        if a_scale_tensor_rank != a_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
-                    "AScaleTensor.DimensionCount",
-                    "AScaleTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
-                    (a_scale_tensor_rank, a_tensor_rank),
-                    a_scale_tensor_rank,
-                    a_tensor_rank,
-                )
+        if len(a_scale_tensor.Sizes) != len(a_tensor.Sizes):
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", "AScaleTensor.DimensionCount",
+                "AScaleTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
+                found=len(a_scale_tensor.Sizes), expected=len(a_tensor.Sizes),
             )
-        if a_zero_point_tensor is not None and a_zero_point_tensor_rank != a_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
-                    "AZeroPointTensor.DimensionCount",
-                    "AZeroPointTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
-                    (a_zero_point_tensor_rank, a_tensor_rank),
-                    a_zero_point_tensor_rank,
-                    a_tensor_rank,
-                )
+        if a_zero_point_tensor is not ABSENT and len(a_zero_point_tensor.Sizes) != len(a_tensor.Sizes):
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
+                "AZeroPointTensor.DimensionCount",
+                "AZeroPointTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, "
+                "{expected}",
+                found=len(a_zero_point_tensor.Sizes), expected=len(a_tensor.Sizes),
             )
-        if b_tensor_rank != a_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
-                    "BTensor.DimensionCount",
-                    "BTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
-                    (b_tensor_rank, a_tensor_rank),
-                    b_tensor_rank,
-                    a_tensor_rank,
-                )
+        if len(b_tensor.Sizes) != len(a_tensor.Sizes):
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", "BTensor.DimensionCount",
+                "BTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
+                found=len(b_tensor.Sizes), expected=len(a_tensor.Sizes),
             )
-        if b_scale_tensor_rank != a_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
-                    "BScaleTensor.DimensionCount",
-                    "BScaleTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
-                    (b_scale_tensor_rank, a_tensor_rank),
-                    b_scale_tensor_rank,
-                    a_tensor_rank,
-                )
+        if len(b_scale_tensor.Sizes) != len(a_tensor.Sizes):
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", "BScaleTensor.DimensionCount",
+                "BScaleTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
+                found=len(b_scale_tensor.Sizes), expected=len(a_tensor.Sizes),
             )
-        if b_zero_point_tensor is not None and b_zero_point_tensor_rank != a_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
-                    "BZeroPointTensor.DimensionCount",
-                    "BZeroPointTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
-                    (b_zero_point_tensor_rank, a_tensor_rank),
-                    b_zero_point_tensor_rank,
-                    a_tensor_rank,
-                )
+        if b_zero_point_tensor is not ABSENT and len(b_zero_point_tensor.Sizes) != len(a_tensor.Sizes):
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
+                "BZeroPointTensor.DimensionCount",
+                "BZeroPointTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, "
+                "{expected}",
+                found=len(b_zero_point_tensor.Sizes), expected=len(a_tensor.Sizes),
             )
-        if output_scale_tensor_rank != a_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
-                    "OutputScaleTensor.DimensionCount",
-                    "OutputScaleTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
-                    (output_scale_tensor_rank, a_tensor_rank),
-                    output_scale_tensor_rank,
-                    a_tensor_rank,
-                )
+        if len(output_scale_tensor.Sizes) != len(a_tensor.Sizes):
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
+                "OutputScaleTensor.DimensionCount",
+                "OutputScaleTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, "
+                "{expected}",
+                found=len(output_scale_tensor.Sizes), expected=len(a_tensor.Sizes),
             )
-        if output_zero_point_tensor is not None and output_zero_point_tensor_rank != a_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
-                    "OutputZeroPointTensor.DimensionCount",
-                    "OutputZeroPointTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
-                    (output_zero_point_tensor_rank, a_tensor_rank),
-                    output_zero_point_tensor_rank,
-                    a_tensor_rank,
-                )
-            )
-        if output_tensor_rank != a_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
-                    (output_tensor_rank, a_tensor_rank),
-                    output_tensor_rank,
-                    a_tensor_rank,
-                )
-            )
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        a_tensor_data_type = a_tensor.DataType
-        a_scale_tensor_data_type = a_scale_tensor.DataType
-        a_zero_point_tensor_data_type = (a_zero_point_tensor or ABSENT).DataType
-        b_tensor_data_type = b_tensor.DataType
-        b_scale_tensor_data_type = b_scale_tensor.DataType
-        b_zero_point_tensor_data_type = (b_zero_point_tensor or ABSENT).DataType
-        output_scale_tensor_data_type = output_scale_tensor.DataType
-        output_zero_point_tensor_data_type = (output_zero_point_tensor or ABSENT).DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
         if (
-            not sound
-            or a_tensor_data_type not in a_tensor_types
-            or a_scale_tensor_data_type not in a_scale_tensor_types
-            or (a_zero_point_tensor and a_zero_point_tensor_data_type not in a_zero_point_tensor_types)
-            or b_tensor_data_type not in b_tensor_types
-            or b_scale_tensor_data_type not in b_scale_tensor_types
-            or (b_zero_point_tensor and b_zero_point_tensor_data_type not in b_zero_point_tensor_types)
-            or output_scale_tensor_data_type not in output_scale_tensor_types
-            or (
-                output_zero_point_tensor
-                and output_zero_point_tensor_data_type not in output_zero_point_tensor_types
-            )
-            or output_tensor_data_type not in output_tensor_types
+            output_zero_point_tensor is not ABSENT
+            and len(output_zero_point_tensor.Sizes) != len(a_tensor.Sizes)
         ):
-            judgement.values(self, level, violations)
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
+                "OutputZeroPointTensor.DimensionCount",
+                "OutputZeroPointTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, "
+                "{expected}",
+                found=len(output_zero_point_tensor.Sizes), expected=len(a_tensor.Sizes),
+            )
+        if len(output_tensor.Sizes) != len(a_tensor.Sizes):
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
+                found=len(output_tensor.Sizes), expected=len(a_tensor.Sizes),
+            )
+
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        a_tensor = self.ATensor
+        a_scale_tensor = self.AScaleTensor
+        a_zero_point_tensor = self.AZeroPointTensor or ABSENT
+        b_tensor = self.BTensor
+        b_scale_tensor = self.BScaleTensor
+        b_zero_point_tensor = self.BZeroPointTensor or ABSENT
+        output_scale_tensor = self.OutputScaleTensor
+        output_zero_point_tensor = self.OutputZeroPointTensor or ABSENT
+        output_tensor = self.OutputTensor
         # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point
-        if a_zero_point_tensor is not None and a_zero_point_tensor_data_type != a_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point",
-                    "AZeroPointTensor.DataType",
-                    "AZeroPointTensor.DataType is {}; it must equal ATensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, a_zero_point_tensor_data_type),
-                        name_of(enums.TensorDataType, a_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, a_zero_point_tensor_data_type),
-                    name_of(enums.TensorDataType, a_tensor_data_type),
-                )
+        if a_zero_point_tensor is not ABSENT and a_zero_point_tensor.DataType != a_tensor.DataType:
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point",
+                "AZeroPointTensor.DataType",
+                "AZeroPointTensor.DataType is {found}; it must equal ATensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, a_zero_point_tensor.DataType),
+                expected=name_of(enums.TensorDataType, a_tensor.DataType),
             )
         # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point
-        if b_zero_point_tensor is not None and b_zero_point_tensor_data_type != b_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point",
-                    "BZeroPointTensor.DataType",
-                    "BZeroPointTensor.DataType is {}; it must equal BTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, b_zero_point_tensor_data_type),
-                        name_of(enums.TensorDataType, b_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, b_zero_point_tensor_data_type),
-                    name_of(enums.TensorDataType, b_tensor_data_type),
-                )
+        if b_zero_point_tensor is not ABSENT and b_zero_point_tensor.DataType != b_tensor.DataType:
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point",
+                "BZeroPointTensor.DataType",
+                "BZeroPointTensor.DataType is {found}; it must equal BTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, b_zero_point_tensor.DataType),
+                expected=name_of(enums.TensorDataType, b_tensor.DataType),
             )
         # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point
         if (
-            output_zero_point_tensor is not None
-            and output_zero_point_tensor_data_type != output_tensor_data_type
+            output_zero_point_tensor is not ABSENT
+            and output_zero_point_tensor.DataType != output_tensor.DataType
         ):
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point",
-                    "OutputZeroPointTensor.DataType",
-                    "OutputZeroPointTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_zero_point_tensor_data_type),
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_zero_point_tensor_data_type),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                )
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point",
+                "OutputZeroPointTensor.DataType",
+                "OutputZeroPointTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_zero_point_tensor.DataType),
+                expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
         # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes
-        for d in range(a_scale_tensor_rank):
-            if a_scale_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes",
-                        f"AScaleTensor.Sizes[{d}]",
-                        "AScaleTensor.Sizes[{}] is {}; it must equal 1",
-                        (d, a_scale_tensor_sizes[d]),
-                        a_scale_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(len(a_scale_tensor.Sizes)):
+            if a_scale_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes",
+                    f"AScaleTensor.Sizes[{d}]", "AScaleTensor.Sizes[{}] is {found}; it must equal 1", d,
+                    found=a_scale_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes
-        for d in range(a_zero_point_tensor_rank):
-            if a_zero_point_tensor is not None and a_zero_point_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes",
-                        f"AZeroPointTensor.Sizes[{d}]",
-                        "AZeroPointTensor.Sizes[{}] is {}; it must equal 1",
-                        (d, a_zero_point_tensor_sizes[d]),
-                        a_zero_point_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(len(a_zero_point_tensor.Sizes)):
+            if a_zero_point_tensor is not ABSENT and a_zero_point_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes",
+                    f"AZeroPointTensor.Sizes[{d}]", "AZeroPointTensor.Sizes[{}] is {found}; it must equal 1",
+                    d, found=a_zero_point_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes
-        for d in range(b_scale_tensor_rank):
-            if b_scale_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes",
-                        f"BScaleTensor.Sizes[{d}]",
-                        "BScaleTensor.Sizes[{}] is {}; it must equal 1",
-                        (d, b_scale_tensor_sizes[d]),
-                        b_scale_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(len(b_scale_tensor.Sizes)):
+            if b_scale_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes",
+                    f"BScaleTensor.Sizes[{d}]", "BScaleTensor.Sizes[{}] is {found}; it must equal 1", d,
+                    found=b_scale_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes
-        for d in range(b_zero_point_tensor_rank):
-            if b_zero_point_tensor is not None and b_zero_point_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes",
-                        f"BZeroPointTensor.Sizes[{d}]",
-                        "BZeroPointTensor.Sizes[{}] is {}; it must equal 1",
-                        (d, b_zero_point_tensor_sizes[d]),
-                        b_zero_point_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(len(b_zero_point_tensor.Sizes)):
+            if b_zero_point_tensor is not ABSENT and b_zero_point_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes",
+                    f"BZeroPointTensor.Sizes[{d}]", "BZeroPointTensor.Sizes[{}] is {found}; it must equal 1",
+                    d, found=b_zero_point_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes
-        for d in range(output_scale_tensor_rank):
-            if output_scale_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes",
-                        f"OutputScaleTensor.Sizes[{d}]",
-                        "OutputScaleTensor.Sizes[{}] is {}; it must equal 1",
-                        (d, output_scale_tensor_sizes[d]),
-                        output_scale_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(len(output_scale_tensor.Sizes)):
+            if output_scale_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes",
+                    f"OutputScaleTensor.Sizes[{d}]",
+                    "OutputScaleTensor.Sizes[{}] is {found}; it must equal 1", d,
+                    found=output_scale_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes
-        for d in range(output_zero_point_tensor_rank):
-            if output_zero_point_tensor is not None and output_zero_point_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes",
-                        f"OutputZeroPointTensor.Sizes[{d}]",
-                        "OutputZeroPointTensor.Sizes[{}] is {}; it must equal 1",
-                        (d, output_zero_point_tensor_sizes[d]),
-                        output_zero_point_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(len(output_zero_point_tensor.Sizes)):
+            if output_zero_point_tensor is not ABSENT and output_zero_point_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes",
+                    f"OutputZeroPointTensor.Sizes[{d}]",
+                    "OutputZeroPointTensor.Sizes[{}] is {found}; it must equal 1", d,
+                    found=output_zero_point_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes
-        if b_tensor_sizes != a_tensor_sizes:
+        if b_tensor.Sizes != a_tensor.Sizes:
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(a_tensor_sizes)}, with a stride of 0 in "
+                f"; DirectML broadcasts by strides: Sizes {list(a_tensor.Sizes)}, with a stride of 0 in "
                 "each dimension that repeats"
-                if b_tensor_rank == len(a_tensor_sizes)
+                if len(b_tensor.Sizes) == len(a_tensor.Sizes)
                 and all(
-                    b_tensor_sizes[d] == a_tensor_sizes[d] or b_tensor_sizes[d] == 1
-                    for d in range(b_tensor_rank)
+                    b_tensor.Sizes[d] == a_tensor.Sizes[d] or b_tensor.Sizes[d] == 1
+                    for d in range(len(b_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes",
-                    "BTensor.Sizes",
-                    "BTensor.Sizes is {}; it must equal ATensor.Sizes, {}{}",
-                    (b_tensor_sizes, a_tensor_sizes, hint),
-                    b_tensor_sizes,
-                    a_tensor_sizes,
-                )
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes", "BTensor.Sizes",
+                "BTensor.Sizes is {found}; it must equal ATensor.Sizes, {expected}{}", hint,
+                found=b_tensor.Sizes, expected=a_tensor.Sizes,
             )
-        if output_tensor_sizes != a_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must equal ATensor.Sizes, {}",
-                    (output_tensor_sizes, a_tensor_sizes),
-                    output_tensor_sizes,
-                    a_tensor_sizes,
-                )
+        if output_tensor.Sizes != a_tensor.Sizes:
+            report(
+                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must equal ATensor.Sizes, {expected}",
+                found=output_tensor.Sizes, expected=a_tensor.Sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> ElementWiseQuantizedLinearAdd:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         a_tensor = given(self, "ATensor")
-        output_zero_point_tensor = self.OutputZeroPointTensor
-        output_zero_point_tensor_data_type = (output_zero_point_tensor or ABSENT).DataType
-        a_tensor_sizes = a_tensor.Sizes
-        output_tensor_data_type = (
-            output_zero_point_tensor_data_type if output_zero_point_tensor is not None else None
-        )
-        completed = ElementWiseQuantizedLinearAdd(
-            ATensor=self.ATensor,
-            AScaleTensor=self.AScaleTensor,
-            AZeroPointTensor=self.AZeroPointTensor,
-            BTensor=self.BTensor,
-            BScaleTensor=self.BScaleTensor,
-            BZeroPointTensor=self.BZeroPointTensor,
-            OutputScaleTensor=self.OutputScaleTensor,
-            OutputZeroPointTensor=self.OutputZeroPointTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=output_tensor_data_type,
-                Sizes=a_tensor_sizes,
+        output_zero_point_tensor = self.OutputZeroPointTensor or ABSENT
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor,
+                DataType=output_zero_point_tensor.DataType
+                if output_zero_point_tensor is not ABSENT
+                else None,
+                Sizes=a_tensor.Sizes,
             ),
-        )
-        return valid(completed)
-
-
-_OPEN = opened(ElementWiseQuantizedLinearAdd)
-_ACCEPTED = judgement.accepted_by_level(ElementWiseQuantizedLinearAdd.SUPPORT)
+        }

@@ -7,41 +7,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, RANKS_1_TO_8, RANK_4,
 )
-_ROW_2 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_SINCE_1_0 = {
-    "InputTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_3_0 = {
-    "InputTensor": _ROW_2,
-    "OutputTensor": _ROW_2,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -52,48 +32,36 @@ class ElementWiseSqrt(Description):
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
-
-    Rules: DML-ELEMENT_WISE_SQRT-same-rank, DML-ELEMENT_WISE_SQRT-same-type, DML-ELEMENT_WISE_SQRT-same-sizes.
     """
 
-    OPERATOR: ClassVar[str] = "ELEMENT_WISE_SQRT"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "ELEMENT_WISE_SQRT"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_3_0)
+    IN_PLACE = ("InputTensor",)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_SQRT-same-rank", "docs"),
-        Rule("DML-ELEMENT_WISE_SQRT-same-type", "docs"),
-        Rule("DML-ELEMENT_WISE_SQRT-same-sizes", "docs"),
+    RULES = (
+        Rule(
+            "DML-ELEMENT_WISE_SQRT-same-rank", "docs",
+            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
+        ),
+        Rule("DML-ELEMENT_WISE_SQRT-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
+        Rule("DML-ELEMENT_WISE_SQRT-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-ELEMENT_WISE_SQRT-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-ELEMENT_WISE_SQRT-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-ELEMENT_WISE_SQRT-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_3_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_3_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_3_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_3_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
-        FeatureLevel.LEVEL_3_0,
+    SUPPORT = tables(
+        {
+            "1.0": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16),
+            },
+            "3.0": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -101,153 +69,49 @@ class ElementWiseSqrt(Description):
     ScaleBias: structs.ScaleBias | None
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
+        cls, *, InputTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
         ScaleBias: structs.ScaleBias | None = None,
     ) -> ElementWiseSqrt:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputTensor = OutputTensor
-        new.ScaleBias = ScaleBias
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and (
-                ScaleBias is None or (type(ScaleBias) is structs.ScaleBias and ScaleBias._state != WRONG_TYPE)
-            )
-        ):
-            settle(new, ElementWiseSqrt)
-        new.__class__ = ElementWiseSqrt
-        made: ElementWiseSqrt = new
-        return made
+        return created(cls, InputTensor, OutputTensor, ScaleBias)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
-        if self._state or input_tensor is None or output_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-ELEMENT_WISE_SQRT-same-rank
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_SQRT-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-ELEMENT_WISE_SQRT-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
         # DML-ELEMENT_WISE_SQRT-same-type
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_SQRT-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-ELEMENT_WISE_SQRT-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-ELEMENT_WISE_SQRT-same-sizes
-        if output_tensor_sizes != input_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-ELEMENT_WISE_SQRT-same-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
-                    (output_tensor_sizes, input_tensor_sizes),
-                    output_tensor_sizes,
-                    input_tensor_sizes,
-                )
+        if output_tensor.Sizes != input_tensor.Sizes:
+            report(
+                violations, "DML-ELEMENT_WISE_SQRT-same-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
+                found=output_tensor.Sizes, expected=input_tensor.Sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> ElementWiseSqrt:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
-        completed = ElementWiseSqrt(
-            InputTensor=self.InputTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=input_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType, Sizes=input_tensor.Sizes,
             ),
-            ScaleBias=self.ScaleBias,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(ElementWiseSqrt)
-_ACCEPTED = judgement.accepted_by_level(ElementWiseSqrt.SUPPORT)
+        }

@@ -7,55 +7,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (3,),
-    (
-        TensorDataType.FLOAT64,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
+from ..supported import (
+    FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_3_TO_8, RANK_3,
 )
-_ROW_2 = Support(
-    (3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT64,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_SINCE_6_4 = {
-    "InputTensor": _ROW_1,
-    "OutputTensor": _ROW_2,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -72,15 +38,12 @@ class Fold(Description):
     Dilations (UINT array): For each spatial dimension, the distance between neighbors within a window.
     StartPadding (UINT array): For each spatial dimension, how far windows begin before the image.
     EndPadding (UINT array): For each spatial dimension, how far windows reach past the image.
-
-    Rules: DML-FOLD-spatial-dimensions, DML-FOLD-same-type, DML-FOLD-window-sizes-range,
-    DML-FOLD-strides-range, DML-FOLD-dilations-range, DML-FOLD-window-fits, DML-FOLD-batch-size,
-    DML-FOLD-window-elements, DML-FOLD-block-count.
     """
 
-    OPERATOR: ClassVar[str] = "FOLD"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_6_4
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "FOLD"
+    SINCE = FeatureLevel.LEVEL_6_4
+    LEVELS = (FeatureLevel.LEVEL_6_4,)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("DimensionCount", "UINT"),
@@ -90,35 +53,32 @@ class Fold(Description):
         Member("StartPadding", "UINT", count="DimensionCount", pointer=True),
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-FOLD-spatial-dimensions", "docs"),
-        Rule("DML-FOLD-same-type", "docs"),
-        Rule("DML-FOLD-window-sizes-range", "docs"),
-        Rule("DML-FOLD-strides-range", "docs"),
-        Rule("DML-FOLD-dilations-range", "docs"),
-        Rule("DML-FOLD-window-fits", "docs"),
-        Rule("DML-FOLD-batch-size", "docs"),
-        Rule("DML-FOLD-window-elements", "docs"),
-        Rule("DML-FOLD-block-count", "docs"),
-    )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-FOLD-spatial-dimensions": "DimensionCount OutputTensor.DimensionCount",
-        "DML-FOLD-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-FOLD-window-sizes-range": "WindowSizes",
-        "DML-FOLD-strides-range": "Strides",
-        "DML-FOLD-dilations-range": "Dilations",
-        "DML-FOLD-window-fits": "Dilations EndPadding OutputTensor.Sizes StartPadding WindowSizes",
-        "DML-FOLD-batch-size": "InputTensor.Sizes OutputTensor.Sizes",
-        "DML-FOLD-window-elements": "InputTensor.Sizes OutputTensor.Sizes WindowSizes",
-        "DML-FOLD-block-count": (
-            "Dilations EndPadding InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSizes"
+    RULES = (
+        Rule("DML-FOLD-spatial-dimensions", "docs", reads="DimensionCount OutputTensor.DimensionCount"),
+        Rule("DML-FOLD-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
+        Rule("DML-FOLD-window-sizes-range", "docs", reads="WindowSizes"),
+        Rule("DML-FOLD-strides-range", "docs", reads="Strides"),
+        Rule("DML-FOLD-dilations-range", "docs", reads="Dilations"),
+        Rule(
+            "DML-FOLD-window-fits", "docs",
+            reads="Dilations EndPadding OutputTensor.Sizes StartPadding WindowSizes",
         ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_6_4: _SINCE_6_4,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_6_4,
+        Rule("DML-FOLD-batch-size", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
+        Rule("DML-FOLD-window-elements", "docs", reads="InputTensor.Sizes OutputTensor.Sizes WindowSizes"),
+        Rule(
+            "DML-FOLD-block-count", "docs",
+            reads=(
+                "Dilations EndPadding InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSizes"
+            ),
+        ),
+    )
+    SUPPORT = tables(
+        {
+            "6.4": {
+                "InputTensor": Support(RANK_3, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputTensor": Support(RANKS_3_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -131,320 +91,145 @@ class Fold(Description):
     EndPadding: tuple[int, ...]
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        DimensionCount: SupportsIndex | None = None,
-        WindowSizes: Iterable[SupportsIndex],
-        Strides: Iterable[SupportsIndex],
-        Dilations: Iterable[SupportsIndex],
-        StartPadding: Iterable[SupportsIndex],
-        EndPadding: Iterable[SupportsIndex],
+        cls, *, InputTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
+        DimensionCount: SupportsIndex | None = None, WindowSizes: Iterable[SupportsIndex],
+        Strides: Iterable[SupportsIndex], Dilations: Iterable[SupportsIndex],
+        StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex],
     ) -> Fold:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputTensor = OutputTensor
-        new.DimensionCount = DimensionCount
-        new.WindowSizes = WindowSizes
-        new.Strides = Strides
-        new.Dilations = Dilations
-        new.StartPadding = StartPadding
-        new.EndPadding = EndPadding
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(DimensionCount) is int
-            and type(WindowSizes) is tuple and INTEGERS(map(type, WindowSizes))
-            and type(Strides) is tuple and INTEGERS(map(type, Strides))
-            and type(Dilations) is tuple and INTEGERS(map(type, Dilations))
-            and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
-            and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
-        ):
-            settle(new, Fold)
-        new.__class__ = Fold
-        made: Fold = new
-        return made
+        return created(
+            cls, InputTensor, OutputTensor, DimensionCount, WindowSizes, Strides, Dilations, StartPadding,
+            EndPadding,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
-        input_tensor = self.InputTensor
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         output_tensor = self.OutputTensor
         dimension_count = self.DimensionCount
+        # DML-FOLD-spatial-dimensions
+        if len(output_tensor.Sizes) != dimension_count + 2:
+            report(
+                violations, "DML-FOLD-spatial-dimensions", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal DimensionCount ({}) + 2, {expected} "
+                "(batch and channel come before the spatial dimensions)",
+                dimension_count, found=len(output_tensor.Sizes), expected=dimension_count + 2,
+            )
+
+    def check_arrays(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on arrays."""
+        output_tensor = self.OutputTensor
         window_sizes = self.WindowSizes
-        strides = self.Strides
         dilations = self.Dilations
         start_padding = self.StartPadding
         end_padding = self.EndPadding
-        if (
-            self._state
-            or input_tensor is None
-            or output_tensor is None
-            or window_sizes is None
-            or strides is None
-            or dilations is None
-            or start_padding is None
-            or end_padding is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= dimension_count <= 4294967295
-            and len(window_sizes) == self.DimensionCount
-            and 0 <= min(window_sizes, default=0) <= max(window_sizes, default=0) <= 4294967295
-            and len(strides) == self.DimensionCount
-            and 0 <= min(strides, default=0) <= max(strides, default=0) <= 4294967295
-            and len(dilations) == self.DimensionCount
-            and 0 <= min(dilations, default=0) <= max(dilations, default=0) <= 4294967295
-            and len(start_padding) == self.DimensionCount
-            and 0 <= min(start_padding, default=0) <= max(start_padding, default=0) <= 4294967295
-            and len(end_padding) == self.DimensionCount
-            and 0 <= min(end_padding, default=0) <= max(end_padding, default=0) <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
-        # DML-FOLD-spatial-dimensions
-        if output_tensor_rank != dimension_count + 2:
-            violations.append(
-                Violation(
-                    "DML-FOLD-spatial-dimensions",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal DimensionCount ({}) + 2, {} (batch "
-                    "and channel come before the spatial dimensions)",
-                    (output_tensor_rank, dimension_count, dimension_count + 2),
-                    output_tensor_rank,
-                    dimension_count + 2,
-                )
-            )
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Arrays.
         window_extents = tuple(
             saturate(saturate(entry(dilations, d) * (window_sizes[d] - 1)) + 1)
             for d in range(len(window_sizes))
         )
         padded_sizes = tuple(
-            entry(output_tensor_sizes, d + 2) + start_padding[d] + entry(end_padding, d)
+            entry(output_tensor.Sizes, d + 2) + start_padding[d] + entry(end_padding, d)
             for d in range(len(start_padding))
         )
         # DML-FOLD-window-sizes-range
         for d in range(len(window_sizes)):
             if window_sizes[d] < 1:
-                violations.append(
-                    Violation(
-                        "DML-FOLD-window-sizes-range",
-                        f"WindowSizes[{d}]",
-                        "WindowSizes[{}] is {}; it must be at least 1 (an empty window has no elements)",
-                        (d, window_sizes[d]),
-                        window_sizes[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-FOLD-window-sizes-range", f"WindowSizes[{d}]",
+                    "WindowSizes[{}] is {found}; it must be at least 1 (an empty window has no elements)", d,
+                    found=window_sizes[d], expected=1,
                 )
                 break
         # DML-FOLD-window-fits
         for d in range(len(window_sizes)):
             if entry(window_extents, d) > entry(padded_sizes, d):
-                violations.append(
-                    Violation(
-                        "DML-FOLD-window-fits",
-                        f"Dilations[{d}]",
-                        "Dilations[{}] ({}) x (WindowSizes[{}] ({}) - 1) + 1 is {}; it must be at most "
-                        "OutputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (at "
-                        "least one window lies within the padded image)",
-                        (
-                            d,
-                            entry(dilations, d),
-                            d,
-                            window_sizes[d],
-                            entry(window_extents, d),
-                            d + 2,
-                            entry(output_tensor_sizes, d + 2),
-                            d,
-                            entry(start_padding, d),
-                            d,
-                            entry(end_padding, d),
-                            entry(padded_sizes, d),
-                        ),
-                        entry(window_extents, d),
-                        entry(padded_sizes, d),
-                    )
+                report(
+                    violations, "DML-FOLD-window-fits", f"Dilations[{d}]",
+                    "Dilations[{}] ({}) x (WindowSizes[{}] ({}) - 1) + 1 is {found}; it must be at most "
+                    "OutputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {expected} "
+                    "(at least one window lies within the padded image)",
+                    d, entry(dilations, d), d, window_sizes[d], d + 2, entry(output_tensor.Sizes, d + 2), d,
+                    entry(start_padding, d), d, entry(end_padding, d), found=entry(window_extents, d),
+                    expected=entry(padded_sizes, d),
                 )
                 break
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        window_sizes = self.WindowSizes
+        strides = self.Strides
+        dilations = self.Dilations
+        start_padding = self.StartPadding
+        end_padding = self.EndPadding
+        window_extents = tuple(
+            saturate(saturate(entry(dilations, d) * (window_sizes[d] - 1)) + 1)
+            for d in range(len(window_sizes))
+        )
+        padded_sizes = tuple(
+            entry(output_tensor.Sizes, d + 2) + start_padding[d] + entry(end_padding, d)
+            for d in range(len(start_padding))
+        )
         blocks_per_dimension = tuple(
             saturate(quotient(entry(padded_sizes, d) - entry(window_extents, d), strides[d]) + 1)
             for d in range(len(strides))
         )
         # DML-FOLD-same-type
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-FOLD-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-FOLD-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-FOLD-strides-range
         for d in range(len(strides)):
             if strides[d] < 1:
-                violations.append(
-                    Violation(
-                        "DML-FOLD-strides-range",
-                        f"Strides[{d}]",
-                        "Strides[{}] is {}; it must be at least 1 (the number of blocks is divided by it)",
-                        (d, strides[d]),
-                        strides[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-FOLD-strides-range", f"Strides[{d}]",
+                    "Strides[{}] is {found}; it must be at least 1 (the number of blocks is divided by it)",
+                    d, found=strides[d], expected=1,
                 )
                 break
         # DML-FOLD-dilations-range
         for d in range(len(dilations)):
             if dilations[d] < 1:
-                violations.append(
-                    Violation(
-                        "DML-FOLD-dilations-range",
-                        f"Dilations[{d}]",
-                        "Dilations[{}] is {}; it must be at least 1 (the distance from one element of the "
-                        "window to the next)",
-                        (d, dilations[d]),
-                        dilations[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-FOLD-dilations-range", f"Dilations[{d}]",
+                    "Dilations[{}] is {found}; it must be at least 1 (the distance from one element of the "
+                    "window to the next)",
+                    d, found=dilations[d], expected=1,
                 )
                 break
         # DML-FOLD-batch-size
-        if output_tensor_sizes[0] != input_tensor_sizes[0]:
-            violations.append(
-                Violation(
-                    "DML-FOLD-batch-size",
-                    "OutputTensor.Sizes[0]",
-                    "OutputTensor.Sizes[0] is {}; it must equal InputTensor.Sizes[0], {}",
-                    (output_tensor_sizes[0], input_tensor_sizes[0]),
-                    output_tensor_sizes[0],
-                    input_tensor_sizes[0],
-                )
+        if output_tensor.Sizes[0] != input_tensor.Sizes[0]:
+            report(
+                violations, "DML-FOLD-batch-size", "OutputTensor.Sizes[0]",
+                "OutputTensor.Sizes[0] is {found}; it must equal InputTensor.Sizes[0], {expected}",
+                found=output_tensor.Sizes[0], expected=input_tensor.Sizes[0],
             )
         # DML-FOLD-window-elements
-        if entry(input_tensor_sizes, 1) != entry(output_tensor_sizes, 1) * prod(window_sizes):
-            number1 = saturate(entry(output_tensor_sizes, 1) * prod(window_sizes))
-            violations.append(
-                Violation(
-                    "DML-FOLD-window-elements",
-                    "InputTensor.Sizes[1]",
-                    "InputTensor.Sizes[1] is {}; it must equal OutputTensor.Sizes[1] ({}) x the product of "
-                    "WindowSizes ({}), {} (a column holds one window in all channels)",
-                    (
-                        entry(input_tensor_sizes, 1),
-                        entry(output_tensor_sizes, 1),
-                        saturate(prod(window_sizes)),
-                        number1,
-                    ),
-                    entry(input_tensor_sizes, 1),
-                    number1,
-                )
+        if entry(input_tensor.Sizes, 1) != entry(output_tensor.Sizes, 1) * prod(window_sizes):
+            number1 = saturate(entry(output_tensor.Sizes, 1) * prod(window_sizes))
+            report(
+                violations, "DML-FOLD-window-elements", "InputTensor.Sizes[1]",
+                "InputTensor.Sizes[1] is {found}; it must equal OutputTensor.Sizes[1] ({}) x the product of "
+                "WindowSizes ({}), {expected} (a column holds one window in all channels)",
+                entry(output_tensor.Sizes, 1), saturate(prod(window_sizes)),
+                found=entry(input_tensor.Sizes, 1), expected=number1,
             )
         # DML-FOLD-block-count
-        if entry(input_tensor_sizes, 2) != prod(blocks_per_dimension):
-            violations.append(
-                Violation(
-                    "DML-FOLD-block-count",
-                    "InputTensor.Sizes[2]",
-                    "InputTensor.Sizes[2] is {}; it must be {} (one column for each position of the window: "
-                    "{} in all dimensions)",
-                    (
-                        entry(input_tensor_sizes, 2),
-                        saturate(prod(blocks_per_dimension)),
-                        blocks_per_dimension,
-                    ),
-                    entry(input_tensor_sizes, 2),
-                    saturate(prod(blocks_per_dimension)),
-                )
+        if entry(input_tensor.Sizes, 2) != prod(blocks_per_dimension):
+            report(
+                violations, "DML-FOLD-block-count", "InputTensor.Sizes[2]",
+                "InputTensor.Sizes[2] is {found}; it must be {expected} (one column for each position of "
+                "the window: {} in all dimensions)",
+                blocks_per_dimension, found=entry(input_tensor.Sizes, 2),
+                expected=saturate(prod(blocks_per_dimension)),
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> Fold:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
-        input_tensor_data_type = input_tensor.DataType
-        completed = Fold(
-            InputTensor=self.InputTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-            ),
-            DimensionCount=self.DimensionCount,
-            WindowSizes=self.WindowSizes,
-            Strides=self.Strides,
-            Dilations=self.Dilations,
-            StartPadding=self.StartPadding,
-            EndPadding=self.EndPadding,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(Fold)
-_ACCEPTED = judgement.accepted_by_level(Fold.SUPPORT)
+        return {
+            "OutputTensor": inferred("OutputTensor", self.OutputTensor, DataType=input_tensor.DataType),
+        }

@@ -7,101 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
+    INT_64_32_UINT_64_32, RANKS_1_TO_8, RANK_4, UINT_32,
 )
-_ROW_2 = Support(
-    (4,),
-    (TensorDataType.UINT32,),
-)
-_ROW_3 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_4 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_5 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-    ),
-)
-_ROW_6 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT64,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_SINCE_1_0 = {
-    "InputTensor": _ROW_1,
-    "IndicesTensor": _ROW_2,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_2_1 = {
-    "InputTensor": _ROW_3,
-    "IndicesTensor": _ROW_2,
-    "OutputTensor": _ROW_3,
-}
-_SINCE_3_0 = {
-    "InputTensor": _ROW_4,
-    "IndicesTensor": _ROW_5,
-    "OutputTensor": _ROW_4,
-}
-_SINCE_4_1 = {
-    "InputTensor": _ROW_6,
-    "IndicesTensor": _ROW_5,
-    "OutputTensor": _ROW_6,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -115,73 +36,72 @@ class Gather(Description):
     Axis (UINT): The input dimension that the indices replace.
     IndexDimensions (UINT): Number of trailing dimensions of IndicesTensor that are used.
 
-    Rules: DML-GATHER-same-rank, DML-GATHER-axis-range, DML-GATHER-index-dimensions-range,
-    DML-GATHER-same-type, DML-GATHER-indices-leading-ones, DML-GATHER-output-rank,
-    DML-GATHER-output-sizes.
-
     An index is below the input's size along the axis. From feature level 3.0 on, indices of a signed
     type may also be negative and then count from the end of the axis. Other values are harmless but
     read a clamped element.
     """
 
-    OPERATOR: ClassVar[str] = "GATHER"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    AXES: ClassVar[tuple[str, ...]] = ("Axis",)
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "GATHER"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
+    AXES = ("Axis",)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("IndicesTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("Axis", "UINT"),
         Member("IndexDimensions", "UINT"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-GATHER-same-rank", "docs"),
-        Rule("DML-GATHER-axis-range", "docs"),
-        Rule("DML-GATHER-index-dimensions-range", "docs"),
-        Rule("DML-GATHER-same-type", "docs"),
-        Rule("DML-GATHER-indices-leading-ones", "docs"),
-        Rule("DML-GATHER-output-rank", "docs"),
-        Rule("DML-GATHER-output-sizes", "docs"),
+    RULES = (
+        Rule(
+            "DML-GATHER-same-rank", "docs",
+            reads="IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
+        ),
+        Rule("DML-GATHER-axis-range", "docs", reads="Axis InputTensor.DimensionCount"),
+        Rule(
+            "DML-GATHER-index-dimensions-range", "docs", reads="IndexDimensions IndicesTensor.DimensionCount"
+        ),
+        Rule("DML-GATHER-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
+        Rule(
+            "DML-GATHER-indices-leading-ones", "docs",
+            reads="IndexDimensions IndicesTensor.DimensionCount IndicesTensor.Sizes",
+        ),
+        Rule(
+            "DML-GATHER-output-rank", "docs",
+            reads=(
+                "Axis IndexDimensions IndicesTensor.DimensionCount IndicesTensor.Sizes "
+                "InputTensor.DimensionCount InputTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-GATHER-output-sizes", "docs",
+            reads=(
+                "Axis IndexDimensions IndicesTensor.DimensionCount IndicesTensor.Sizes "
+                "InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes"
+            ),
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-GATHER-same-rank": (
-            "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount"
-        ),
-        "DML-GATHER-axis-range": "Axis InputTensor.DimensionCount",
-        "DML-GATHER-index-dimensions-range": "IndexDimensions IndicesTensor.DimensionCount",
-        "DML-GATHER-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-GATHER-indices-leading-ones": "IndexDimensions IndicesTensor.DimensionCount IndicesTensor.Sizes",
-        "DML-GATHER-output-rank": (
-            "Axis IndexDimensions IndicesTensor.DimensionCount IndicesTensor.Sizes "
-            "InputTensor.DimensionCount InputTensor.Sizes"
-        ),
-        "DML-GATHER-output-sizes": (
-            "Axis IndexDimensions IndicesTensor.DimensionCount IndicesTensor.Sizes "
-            "InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes"
-        ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_4_1,
+    SUPPORT = tables(
+        {
+            "1.0": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16),
+                "IndicesTensor": Support(RANK_4, UINT_32),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16),
+            },
+            "2.1": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "3.0": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "IndicesTensor": Support(RANKS_1_TO_8, INT_64_32_UINT_64_32),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "4.1": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -191,268 +111,124 @@ class Gather(Description):
     IndexDimensions: int
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        IndicesTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        Axis: SupportsIndex,
-        IndexDimensions: SupportsIndex,
+        cls, *, InputTensor: TensorDesc, IndicesTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
+        Axis: SupportsIndex, IndexDimensions: SupportsIndex,
     ) -> Gather:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.IndicesTensor = IndicesTensor
-        new.OutputTensor = OutputTensor
-        new.Axis = Axis
-        new.IndexDimensions = IndexDimensions
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and type(IndicesTensor) is TensorDesc and IndicesTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(Axis) is int
-            and type(IndexDimensions) is int
-        ):
-            settle(new, Gather)
-        new.__class__ = Gather
-        made: Gather = new
-        return made
+        return created(cls, InputTensor, IndicesTensor, OutputTensor, Axis, IndexDimensions)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         indices_tensor = self.IndicesTensor
         output_tensor = self.OutputTensor
         axis = self.Axis
         index_dimensions = self.IndexDimensions
-        if self._state or input_tensor is None or indices_tensor is None or output_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (indices_tensor._state & SOUND_INPUT or is_sound(indices_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= axis <= 4294967295
-            and 0 <= index_dimensions <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        indices_tensor_sizes = indices_tensor.Sizes
-        indices_tensor_rank = len(indices_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            indices_tensor_ranks,
-            indices_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or indices_tensor_rank not in indices_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-GATHER-same-rank
-        if indices_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-GATHER-same-rank",
-                    "IndicesTensor.DimensionCount",
-                    "IndicesTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (indices_tensor_rank, input_tensor_rank),
-                    indices_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(indices_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-GATHER-same-rank", "IndicesTensor.DimensionCount",
+                "IndicesTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(indices_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-GATHER-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-GATHER-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
         # DML-GATHER-axis-range
-        if axis >= input_tensor_rank:
+        if axis >= len(input_tensor.Sizes):
             hint = (
                 f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number"
                 if axis >= 2147483648
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-GATHER-axis-range",
-                    "Axis",
-                    "Axis is {}; it must be less than InputTensor.DimensionCount, {}{}",
-                    (axis, input_tensor_rank, hint),
-                    axis,
-                    input_tensor_rank,
-                )
+            report(
+                violations, "DML-GATHER-axis-range", "Axis",
+                "Axis is {found}; it must be less than InputTensor.DimensionCount, {expected}{}", hint,
+                found=axis, expected=len(input_tensor.Sizes),
             )
         # DML-GATHER-index-dimensions-range
-        if index_dimensions > indices_tensor_rank:
+        if index_dimensions > len(indices_tensor.Sizes):
             hint = (
                 f"; axes count from 0, and {index_dimensions} is {index_dimensions - 4294967296} as an "
                 "unsigned number"
                 if index_dimensions >= 2147483648
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-GATHER-index-dimensions-range",
-                    "IndexDimensions",
-                    "IndexDimensions is {}; it must be at most IndicesTensor.DimensionCount, {}{}",
-                    (index_dimensions, indices_tensor_rank, hint),
-                    index_dimensions,
-                    indices_tensor_rank,
-                )
+            report(
+                violations, "DML-GATHER-index-dimensions-range", "IndexDimensions",
+                "IndexDimensions is {found}; it must be at most IndicesTensor.DimensionCount, {expected}{}",
+                hint, found=index_dimensions, expected=len(indices_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        indices_tensor_data_type = indices_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or indices_tensor_data_type not in indices_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        indices_tensor = self.IndicesTensor
+        output_tensor = self.OutputTensor
+        axis = self.Axis
+        index_dimensions = self.IndexDimensions
         gathered_sizes = (
-            input_tensor_sizes[:axis]
-            + indices_tensor_sizes[max(indices_tensor_rank - index_dimensions, 0) :]
-            + input_tensor_sizes[axis + 1 :]
+            input_tensor.Sizes[:axis]
+            + indices_tensor.Sizes[max(len(indices_tensor.Sizes) - index_dimensions, 0) :]
+            + input_tensor.Sizes[axis + 1 :]
         )
         # DML-GATHER-same-type
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-GATHER-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-GATHER-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-GATHER-indices-leading-ones
-        for d in range(max(indices_tensor_rank - index_dimensions, 0)):
-            if indices_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-GATHER-indices-leading-ones",
-                        f"IndicesTensor.Sizes[{d}]",
-                        "IndicesTensor.Sizes[{}] is {}; it must equal 1 (dimensions before the last "
-                        "IndexDimensions hold no index)",
-                        (d, indices_tensor_sizes[d]),
-                        indices_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(max(len(indices_tensor.Sizes) - index_dimensions, 0)):
+            if indices_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-GATHER-indices-leading-ones", f"IndicesTensor.Sizes[{d}]",
+                    "IndicesTensor.Sizes[{}] is {found}; it must equal 1 (dimensions before the last "
+                    "IndexDimensions hold no index)",
+                    d, found=indices_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-GATHER-output-rank
-        for d in range(max(len(gathered_sizes) - input_tensor_rank, 0)):
+        for d in range(max(len(gathered_sizes) - len(input_tensor.Sizes), 0)):
             if gathered_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-GATHER-output-rank",
-                        "InputTensor.Sizes",
-                        "the gathered sizes are {}; OutputTensor has {} dimensions, and only leading sizes "
-                        "of 1 may be left out (sizes that do not fit the output's dimension count are cut "
-                        "off, and only 1 may be)",
-                        (gathered_sizes, output_tensor_rank),
-                        gathered_sizes[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-GATHER-output-rank", "InputTensor.Sizes",
+                    "the gathered sizes are {}; OutputTensor has {} dimensions, and only leading sizes of 1 "
+                    "may be left out (sizes that do not fit the output's dimension count are cut off, and "
+                    "only 1 may be)",
+                    gathered_sizes, len(output_tensor.Sizes), found=gathered_sizes[d], expected=1,
                 )
                 break
         # DML-GATHER-output-sizes
-        if output_tensor_sizes != align(gathered_sizes, input_tensor_rank, 1):
-            numbers1 = align(gathered_sizes, input_tensor_rank, 1)
-            violations.append(
-                Violation(
-                    "DML-GATHER-output-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must be {} (the input's sizes with the axis replaced by "
-                    "the indices' sizes, left-padded with 1s)",
-                    (output_tensor_sizes, numbers1),
-                    output_tensor_sizes,
-                    numbers1,
-                )
+        if output_tensor.Sizes != align(gathered_sizes, len(input_tensor.Sizes), 1):
+            numbers1 = align(gathered_sizes, len(input_tensor.Sizes), 1)
+            report(
+                violations, "DML-GATHER-output-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must be {expected} (the input's sizes with the axis "
+                "replaced by the indices' sizes, left-padded with 1s)",
+                found=output_tensor.Sizes, expected=numbers1,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> Gather:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         indices_tensor = given(self, "IndicesTensor")
         axis = self.Axis
         index_dimensions = self.IndexDimensions
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
-        indices_tensor_sizes = indices_tensor.Sizes
-        indices_tensor_rank = indices_tensor.DimensionCount
-        input_tensor_rank = input_tensor.DimensionCount
         gathered_sizes = (
-            input_tensor_sizes[:axis]
-            + indices_tensor_sizes[max(indices_tensor_rank - index_dimensions, 0) :]
-            + input_tensor_sizes[axis + 1 :]
+            input_tensor.Sizes[:axis]
+            + indices_tensor.Sizes[max(len(indices_tensor.Sizes) - index_dimensions, 0) :]
+            + input_tensor.Sizes[axis + 1 :]
         )
-        output_tensor_sizes = align(gathered_sizes, input_tensor_rank, 1)
-        completed = Gather(
-            InputTensor=self.InputTensor,
-            IndicesTensor=self.IndicesTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=output_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType,
+                Sizes=align(gathered_sizes, len(input_tensor.Sizes), 1),
             ),
-            Axis=self.Axis,
-            IndexDimensions=self.IndexDimensions,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(Gather)
-_ACCEPTED = judgement.accepted_by_level(Gather.SUPPORT)
+        }

@@ -7,67 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
+from ..supported import (
+    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
+    INT_64_32_UINT_64_32, RANKS_1_TO_8,
 )
-_ROW_2 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-    ),
-)
-_ROW_3 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT64,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_SINCE_3_0 = {
-    "InputTensor": _ROW_1,
-    "IndicesTensor": _ROW_2,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_4_1 = {
-    "InputTensor": _ROW_3,
-    "IndicesTensor": _ROW_2,
-    "OutputTensor": _ROW_3,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -82,20 +37,15 @@ class GatherNd1(Description):
     IndicesDimensionCount (UINT): Number of trailing dimensions of IndicesTensor that are used.
     BatchDimensionCount (UINT): How many of these, the leading ones, are batches that input and indices share.
 
-    Rules: DML-GATHER_ND1-same-rank, DML-GATHER_ND1-input-dimension-count-range,
-    DML-GATHER_ND1-indices-dimension-count-range, DML-GATHER_ND1-batch-dimension-count-range,
-    DML-GATHER_ND1-same-type, DML-GATHER_ND1-input-leading-ones, DML-GATHER_ND1-indices-leading-ones,
-    DML-GATHER_ND1-batch-sizes, DML-GATHER_ND1-index-tuple-size, DML-GATHER_ND1-output-rank,
-    DML-GATHER_ND1-output-sizes.
-
     A coordinate is below the input's size along its dimension. From feature level 3.0 on, coordinates
     of a signed type may also be negative and then count from the end of the dimension. Other values are
     harmless but read a clamped element.
     """
 
-    OPERATOR: ClassVar[str] = "GATHER_ND1"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "GATHER_ND1"
+    SINCE = FeatureLevel.LEVEL_3_0
+    LEVELS = (FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("IndicesTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
@@ -103,68 +53,70 @@ class GatherNd1(Description):
         Member("IndicesDimensionCount", "UINT"),
         Member("BatchDimensionCount", "UINT"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-GATHER_ND1-same-rank", "docs"),
-        Rule("DML-GATHER_ND1-input-dimension-count-range", "docs"),
-        Rule("DML-GATHER_ND1-indices-dimension-count-range", "docs"),
-        Rule("DML-GATHER_ND1-batch-dimension-count-range", "docs"),
-        Rule("DML-GATHER_ND1-same-type", "docs"),
-        Rule("DML-GATHER_ND1-input-leading-ones", "docs"),
-        Rule("DML-GATHER_ND1-indices-leading-ones", "docs"),
-        Rule("DML-GATHER_ND1-batch-sizes", "docs"),
-        Rule("DML-GATHER_ND1-index-tuple-size", "docs"),
-        Rule("DML-GATHER_ND1-output-rank", "docs"),
-        Rule("DML-GATHER_ND1-output-sizes", "docs"),
+    RULES = (
+        Rule(
+            "DML-GATHER_ND1-same-rank", "docs",
+            reads="IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
+        ),
+        Rule(
+            "DML-GATHER_ND1-input-dimension-count-range", "docs",
+            reads="InputDimensionCount InputTensor.DimensionCount",
+        ),
+        Rule(
+            "DML-GATHER_ND1-indices-dimension-count-range", "docs",
+            reads="IndicesDimensionCount IndicesTensor.DimensionCount",
+        ),
+        Rule(
+            "DML-GATHER_ND1-batch-dimension-count-range", "docs",
+            reads="BatchDimensionCount IndicesDimensionCount InputDimensionCount",
+        ),
+        Rule("DML-GATHER_ND1-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
+        Rule(
+            "DML-GATHER_ND1-input-leading-ones", "docs",
+            reads="InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes",
+        ),
+        Rule(
+            "DML-GATHER_ND1-indices-leading-ones", "docs",
+            reads="IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes",
+        ),
+        Rule(
+            "DML-GATHER_ND1-batch-sizes", "docs",
+            reads=(
+                "BatchDimensionCount IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes "
+                "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-GATHER_ND1-index-tuple-size", "docs",
+            reads="BatchDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount",
+        ),
+        Rule(
+            "DML-GATHER_ND1-output-rank", "docs",
+            reads=(
+                "BatchDimensionCount IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes "
+                "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-GATHER_ND1-output-sizes", "docs",
+            reads=(
+                "BatchDimensionCount IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes "
+                "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes"
+            ),
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-GATHER_ND1-same-rank": (
-            "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount"
-        ),
-        "DML-GATHER_ND1-input-dimension-count-range": "InputDimensionCount InputTensor.DimensionCount",
-        "DML-GATHER_ND1-indices-dimension-count-range": "IndicesDimensionCount IndicesTensor.DimensionCount",
-        "DML-GATHER_ND1-batch-dimension-count-range": (
-            "BatchDimensionCount IndicesDimensionCount InputDimensionCount"
-        ),
-        "DML-GATHER_ND1-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-GATHER_ND1-input-leading-ones": (
-            "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes"
-        ),
-        "DML-GATHER_ND1-indices-leading-ones": (
-            "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes"
-        ),
-        "DML-GATHER_ND1-batch-sizes": (
-            "BatchDimensionCount IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes "
-            "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes"
-        ),
-        "DML-GATHER_ND1-index-tuple-size": (
-            "BatchDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount"
-        ),
-        "DML-GATHER_ND1-output-rank": (
-            "BatchDimensionCount IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes "
-            "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes"
-        ),
-        "DML-GATHER_ND1-output-sizes": (
-            "BatchDimensionCount IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes "
-            "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes"
-        ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_4_1,
+    SUPPORT = tables(
+        {
+            "3.0": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "IndicesTensor": Support(RANKS_1_TO_8, INT_64_32_UINT_64_32),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "4.1": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -175,375 +127,193 @@ class GatherNd1(Description):
     BatchDimensionCount: int
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        IndicesTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        InputDimensionCount: SupportsIndex,
-        IndicesDimensionCount: SupportsIndex,
+        cls, *, InputTensor: TensorDesc, IndicesTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
+        InputDimensionCount: SupportsIndex, IndicesDimensionCount: SupportsIndex,
         BatchDimensionCount: SupportsIndex,
     ) -> GatherNd1:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.IndicesTensor = IndicesTensor
-        new.OutputTensor = OutputTensor
-        new.InputDimensionCount = InputDimensionCount
-        new.IndicesDimensionCount = IndicesDimensionCount
-        new.BatchDimensionCount = BatchDimensionCount
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and type(IndicesTensor) is TensorDesc and IndicesTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(InputDimensionCount) is int
-            and type(IndicesDimensionCount) is int
-            and type(BatchDimensionCount) is int
-        ):
-            settle(new, GatherNd1)
-        new.__class__ = GatherNd1
-        made: GatherNd1 = new
-        return made
+        return created(
+            cls, InputTensor, IndicesTensor, OutputTensor, InputDimensionCount, IndicesDimensionCount,
+            BatchDimensionCount,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         indices_tensor = self.IndicesTensor
         output_tensor = self.OutputTensor
         input_dimension_count = self.InputDimensionCount
         indices_dimension_count = self.IndicesDimensionCount
         batch_dimension_count = self.BatchDimensionCount
-        if self._state or input_tensor is None or indices_tensor is None or output_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (indices_tensor._state & SOUND_INPUT or is_sound(indices_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= input_dimension_count <= 4294967295
-            and 0 <= indices_dimension_count <= 4294967295
-            and 0 <= batch_dimension_count <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        indices_tensor_sizes = indices_tensor.Sizes
-        indices_tensor_rank = len(indices_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            indices_tensor_ranks,
-            indices_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or indices_tensor_rank not in indices_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-GATHER_ND1-same-rank
-        if indices_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-GATHER_ND1-same-rank",
-                    "IndicesTensor.DimensionCount",
-                    "IndicesTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (indices_tensor_rank, input_tensor_rank),
-                    indices_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(indices_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-GATHER_ND1-same-rank", "IndicesTensor.DimensionCount",
+                "IndicesTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(indices_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-GATHER_ND1-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-GATHER_ND1-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
         # DML-GATHER_ND1-input-dimension-count-range
         if input_dimension_count < 1:
-            violations.append(
-                Violation(
-                    "DML-GATHER_ND1-input-dimension-count-range",
-                    "InputDimensionCount",
-                    "InputDimensionCount is {}; it must be at least 1",
-                    (input_dimension_count,),
-                    input_dimension_count,
-                    1,
-                )
+            report(
+                violations, "DML-GATHER_ND1-input-dimension-count-range", "InputDimensionCount",
+                "InputDimensionCount is {found}; it must be at least 1", found=input_dimension_count,
+                expected=1,
             )
-        if input_dimension_count > input_tensor_rank:
+        if input_dimension_count > len(input_tensor.Sizes):
             hint = (
                 f"; axes count from 0, and {input_dimension_count} is {input_dimension_count - 4294967296} "
                 "as an unsigned number"
                 if input_dimension_count >= 2147483648
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-GATHER_ND1-input-dimension-count-range",
-                    "InputDimensionCount",
-                    "InputDimensionCount is {}; it must be at most InputTensor.DimensionCount, {}{}",
-                    (input_dimension_count, input_tensor_rank, hint),
-                    input_dimension_count,
-                    input_tensor_rank,
-                )
+            report(
+                violations, "DML-GATHER_ND1-input-dimension-count-range", "InputDimensionCount",
+                "InputDimensionCount is {found}; it must be at most InputTensor.DimensionCount, {expected}{}",
+                hint, found=input_dimension_count, expected=len(input_tensor.Sizes),
             )
         # DML-GATHER_ND1-indices-dimension-count-range
         if indices_dimension_count < 1:
-            violations.append(
-                Violation(
-                    "DML-GATHER_ND1-indices-dimension-count-range",
-                    "IndicesDimensionCount",
-                    "IndicesDimensionCount is {}; it must be at least 1",
-                    (indices_dimension_count,),
-                    indices_dimension_count,
-                    1,
-                )
+            report(
+                violations, "DML-GATHER_ND1-indices-dimension-count-range", "IndicesDimensionCount",
+                "IndicesDimensionCount is {found}; it must be at least 1", found=indices_dimension_count,
+                expected=1,
             )
-        if indices_dimension_count > indices_tensor_rank:
+        if indices_dimension_count > len(indices_tensor.Sizes):
             hint = (
                 f"; axes count from 0, and {indices_dimension_count} is "
                 f"{indices_dimension_count - 4294967296} as an unsigned number"
                 if indices_dimension_count >= 2147483648
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-GATHER_ND1-indices-dimension-count-range",
-                    "IndicesDimensionCount",
-                    "IndicesDimensionCount is {}; it must be at most IndicesTensor.DimensionCount, {}{}",
-                    (indices_dimension_count, indices_tensor_rank, hint),
-                    indices_dimension_count,
-                    indices_tensor_rank,
-                )
+            report(
+                violations, "DML-GATHER_ND1-indices-dimension-count-range", "IndicesDimensionCount",
+                "IndicesDimensionCount is {found}; it must be at most IndicesTensor.DimensionCount, "
+                "{expected}{}",
+                hint, found=indices_dimension_count, expected=len(indices_tensor.Sizes),
             )
         # DML-GATHER_ND1-batch-dimension-count-range
         if batch_dimension_count >= input_dimension_count:
-            violations.append(
-                Violation(
-                    "DML-GATHER_ND1-batch-dimension-count-range",
-                    "BatchDimensionCount",
-                    "BatchDimensionCount is {}; it must be less than InputDimensionCount, {}",
-                    (batch_dimension_count, input_dimension_count),
-                    batch_dimension_count,
-                    input_dimension_count,
-                )
+            report(
+                violations, "DML-GATHER_ND1-batch-dimension-count-range", "BatchDimensionCount",
+                "BatchDimensionCount is {found}; it must be less than InputDimensionCount, {expected}",
+                found=batch_dimension_count, expected=input_dimension_count,
             )
         if batch_dimension_count >= indices_dimension_count:
-            violations.append(
-                Violation(
-                    "DML-GATHER_ND1-batch-dimension-count-range",
-                    "BatchDimensionCount",
-                    "BatchDimensionCount is {}; it must be less than IndicesDimensionCount, {}",
-                    (batch_dimension_count, indices_dimension_count),
-                    batch_dimension_count,
-                    indices_dimension_count,
-                )
+            report(
+                violations, "DML-GATHER_ND1-batch-dimension-count-range", "BatchDimensionCount",
+                "BatchDimensionCount is {found}; it must be less than IndicesDimensionCount, {expected}",
+                found=batch_dimension_count, expected=indices_dimension_count,
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        indices_tensor_data_type = indices_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or indices_tensor_data_type not in indices_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
-        input_start = input_tensor_rank - input_dimension_count
-        indices_start = indices_tensor_rank - indices_dimension_count
-        index_tuple_size = indices_tensor_sizes[indices_tensor_rank - 1]
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        indices_tensor = self.IndicesTensor
+        output_tensor = self.OutputTensor
+        input_dimension_count = self.InputDimensionCount
+        indices_dimension_count = self.IndicesDimensionCount
+        batch_dimension_count = self.BatchDimensionCount
+        input_start = len(input_tensor.Sizes) - input_dimension_count
+        indices_start = len(indices_tensor.Sizes) - indices_dimension_count
+        index_tuple_size = indices_tensor.Sizes[len(indices_tensor.Sizes) - 1]
         gathered_sizes = (
-            indices_tensor_sizes[max(indices_start, 0) : indices_tensor_rank - 1]
-            + input_tensor_sizes[max(input_start + batch_dimension_count + index_tuple_size, 0) :]
+            indices_tensor.Sizes[max(indices_start, 0) : len(indices_tensor.Sizes) - 1]
+            + input_tensor.Sizes[max(input_start + batch_dimension_count + index_tuple_size, 0) :]
         )
         # DML-GATHER_ND1-same-type
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-GATHER_ND1-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-GATHER_ND1-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-GATHER_ND1-input-leading-ones
         for d in range(max(input_start, 0)):
-            if input_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-GATHER_ND1-input-leading-ones",
-                        f"InputTensor.Sizes[{d}]",
-                        "InputTensor.Sizes[{}] is {}; it must equal 1 (dimensions before the last "
-                        "InputDimensionCount are ignored)",
-                        (d, input_tensor_sizes[d]),
-                        input_tensor_sizes[d],
-                        1,
-                    )
+            if input_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-GATHER_ND1-input-leading-ones", f"InputTensor.Sizes[{d}]",
+                    "InputTensor.Sizes[{}] is {found}; it must equal 1 (dimensions before the last "
+                    "InputDimensionCount are ignored)",
+                    d, found=input_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-GATHER_ND1-indices-leading-ones
         for d in range(max(indices_start, 0)):
-            if indices_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-GATHER_ND1-indices-leading-ones",
-                        f"IndicesTensor.Sizes[{d}]",
-                        "IndicesTensor.Sizes[{}] is {}; it must equal 1 (dimensions before the last "
-                        "IndicesDimensionCount are ignored)",
-                        (d, indices_tensor_sizes[d]),
-                        indices_tensor_sizes[d],
-                        1,
-                    )
+            if indices_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-GATHER_ND1-indices-leading-ones", f"IndicesTensor.Sizes[{d}]",
+                    "IndicesTensor.Sizes[{}] is {found}; it must equal 1 (dimensions before the last "
+                    "IndicesDimensionCount are ignored)",
+                    d, found=indices_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-GATHER_ND1-batch-sizes
         for d in range(min(batch_dimension_count, 8)):
-            if entry(indices_tensor_sizes, indices_start + d) != entry(input_tensor_sizes, input_start + d):
-                number1 = entry(indices_tensor_sizes, indices_start + d)
-                number2 = entry(input_tensor_sizes, input_start + d)
-                violations.append(
-                    Violation(
-                        "DML-GATHER_ND1-batch-sizes",
-                        f"IndicesTensor.Sizes[{indices_start + d}]",
-                        "IndicesTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (batches "
-                        "are shared)",
-                        (indices_start + d, number1, input_start + d, number2),
-                        number1,
-                        number2,
-                    )
+            if entry(indices_tensor.Sizes, indices_start + d) != entry(input_tensor.Sizes, input_start + d):
+                number1 = entry(indices_tensor.Sizes, indices_start + d)
+                number2 = entry(input_tensor.Sizes, input_start + d)
+                report(
+                    violations, "DML-GATHER_ND1-batch-sizes", f"IndicesTensor.Sizes[{indices_start + d}]",
+                    "IndicesTensor.Sizes[{}] is {found}; it must equal InputTensor.Sizes[{}], {expected} "
+                    "(batches are shared)",
+                    indices_start + d, input_start + d, found=number1, expected=number2,
                 )
                 break
         # DML-GATHER_ND1-index-tuple-size
         if index_tuple_size > input_dimension_count - batch_dimension_count:
             number1 = input_dimension_count - batch_dimension_count
-            violations.append(
-                Violation(
-                    "DML-GATHER_ND1-index-tuple-size",
-                    f"IndicesTensor.Sizes[{indices_tensor_rank - 1}]",
-                    "IndicesTensor.Sizes[{}] is {}; it must be at most InputDimensionCount ({}) - "
-                    "BatchDimensionCount ({}), {} (a tuple has at most one coordinate for each input "
-                    "dimension that counts and is not a batch)",
-                    (
-                        indices_tensor_rank - 1,
-                        index_tuple_size,
-                        input_dimension_count,
-                        batch_dimension_count,
-                        number1,
-                    ),
-                    index_tuple_size,
-                    number1,
-                )
+            report(
+                violations, "DML-GATHER_ND1-index-tuple-size",
+                f"IndicesTensor.Sizes[{len(indices_tensor.Sizes) - 1}]",
+                "IndicesTensor.Sizes[{}] is {found}; it must be at most InputDimensionCount ({}) - "
+                "BatchDimensionCount ({}), {expected} (a tuple has at most one coordinate for each input "
+                "dimension that counts and is not a batch)",
+                len(indices_tensor.Sizes) - 1, input_dimension_count, batch_dimension_count,
+                found=index_tuple_size, expected=number1,
             )
         # DML-GATHER_ND1-output-rank
-        if len(gathered_sizes) > input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-GATHER_ND1-output-rank",
-                    "IndicesTensor.Sizes",
-                    "the gathered sizes are {}; they must be at most as many as the dimensions of "
-                    "InputTensor, {} (the output has room for every size that is not indexed away)",
-                    (gathered_sizes, input_tensor_rank),
-                    len(gathered_sizes),
-                    input_tensor_rank,
-                )
+        if len(gathered_sizes) > len(input_tensor.Sizes):
+            report(
+                violations, "DML-GATHER_ND1-output-rank", "IndicesTensor.Sizes",
+                "the gathered sizes are {}; they must be at most as many as the dimensions of InputTensor, "
+                "{expected} (the output has room for every size that is not indexed away)",
+                gathered_sizes, found=len(gathered_sizes), expected=len(input_tensor.Sizes),
             )
         # DML-GATHER_ND1-output-sizes
-        if output_tensor_sizes != align(gathered_sizes, input_tensor_rank, 1):
-            numbers1 = align(gathered_sizes, input_tensor_rank, 1)
-            violations.append(
-                Violation(
-                    "DML-GATHER_ND1-output-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must be {} (the sizes of the indices but the last, then "
-                    "those of the input that are not indexed, after leading 1s)",
-                    (output_tensor_sizes, numbers1),
-                    output_tensor_sizes,
-                    numbers1,
-                )
+        if output_tensor.Sizes != align(gathered_sizes, len(input_tensor.Sizes), 1):
+            numbers1 = align(gathered_sizes, len(input_tensor.Sizes), 1)
+            report(
+                violations, "DML-GATHER_ND1-output-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must be {expected} (the sizes of the indices but the "
+                "last, then those of the input that are not indexed, after leading 1s)",
+                found=output_tensor.Sizes, expected=numbers1,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> GatherNd1:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         indices_tensor = given(self, "IndicesTensor")
         input_dimension_count = self.InputDimensionCount
         indices_dimension_count = self.IndicesDimensionCount
         batch_dimension_count = self.BatchDimensionCount
-        input_tensor_data_type = input_tensor.DataType
-        indices_tensor_sizes = indices_tensor.Sizes
-        indices_tensor_rank = indices_tensor.DimensionCount
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = input_tensor.DimensionCount
-        input_start = input_tensor_rank - input_dimension_count
-        indices_start = indices_tensor_rank - indices_dimension_count
-        index_tuple_size = entry(indices_tensor_sizes, indices_tensor_rank - 1)
+        input_start = len(input_tensor.Sizes) - input_dimension_count
+        indices_start = len(indices_tensor.Sizes) - indices_dimension_count
+        index_tuple_size = entry(indices_tensor.Sizes, len(indices_tensor.Sizes) - 1)
         gathered_sizes = (
-            indices_tensor_sizes[max(indices_start, 0) : indices_tensor_rank - 1]
-            + input_tensor_sizes[max(input_start + batch_dimension_count + index_tuple_size, 0) :]
+            indices_tensor.Sizes[max(indices_start, 0) : len(indices_tensor.Sizes) - 1]
+            + input_tensor.Sizes[max(input_start + batch_dimension_count + index_tuple_size, 0) :]
         )
-        output_tensor_sizes = align(gathered_sizes, input_tensor_rank, 1)
-        completed = GatherNd1(
-            InputTensor=self.InputTensor,
-            IndicesTensor=self.IndicesTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=output_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType,
+                Sizes=align(gathered_sizes, len(input_tensor.Sizes), 1),
             ),
-            InputDimensionCount=self.InputDimensionCount,
-            IndicesDimensionCount=self.IndicesDimensionCount,
-            BatchDimensionCount=self.BatchDimensionCount,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(GatherNd1)
-_ACCEPTED = judgement.accepted_by_level(GatherNd1.SUPPORT)
+        }

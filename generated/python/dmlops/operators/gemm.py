@@ -8,46 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
+from ..supported import (
+    FLOAT_32_16, RANKS_2_TO_4, RANK_4,
+)
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 MATRIX_TRANSFORM_NONE = enums.MatrixTransform.NONE
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_ROW_2 = Support(
-    (2, 3, 4),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_SINCE_1_0 = {
-    "ATensor": _ROW_1,
-    "BTensor": _ROW_1,
-    "CTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_4_0 = {
-    "ATensor": _ROW_2,
-    "BTensor": _ROW_2,
-    "CTensor": _ROW_2,
-    "OutputTensor": _ROW_2,
-}
 
 
 @final
@@ -65,16 +42,15 @@ class Gemm(Description):
     Alpha (FLOAT): Factor of the product.
     Beta (FLOAT): Factor of C; of no effect without CTensor.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
-
-    Rules: DML-GEMM-same-rank, DML-GEMM-same-type, DML-GEMM-batch-sizes, DML-GEMM-inner-size,
-    DML-GEMM-output-sizes, DML-GEMM-same-sizes.
-
-    Advice: DML-GEMM-channel-limit.
     """
 
-    OPERATOR: ClassVar[str] = "GEMM"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "GEMM"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (
+        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_0,
+        FeatureLevel.LEVEL_5_1, FeatureLevel.LEVEL_6_0, FeatureLevel.LEVEL_6_1, FeatureLevel.LEVEL_6_4,
+    )
+    MEMBERS = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("BTensor", "tensor", role="input", pointer=True),
         Member("CTensor", "tensor", role="input", pointer=True, optional=True),
@@ -85,60 +61,48 @@ class Gemm(Description):
         Member("Beta", "FLOAT", default=1.0),
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-GEMM-same-rank", "docs"),
-        Rule("DML-GEMM-same-type", "docs"),
-        Rule("DML-GEMM-batch-sizes", "docs"),
-        Rule("DML-GEMM-inner-size", "docs"),
-        Rule("DML-GEMM-output-sizes", "docs"),
-        Rule("DML-GEMM-same-sizes", "docs"),
-        Rule("DML-GEMM-channel-limit", "observed", advice=True),
+    RULES = (
+        Rule(
+            "DML-GEMM-same-rank", "docs",
+            reads=(
+                "ATensor.DimensionCount BTensor.DimensionCount CTensor CTensor.DimensionCount "
+                "OutputTensor.DimensionCount"
+            ),
+        ),
+        Rule(
+            "DML-GEMM-same-type", "docs",
+            reads="ATensor.DataType BTensor.DataType CTensor CTensor.DataType OutputTensor.DataType",
+        ),
+        Rule("DML-GEMM-batch-sizes", "docs", reads="ATensor.DimensionCount ATensor.Sizes BTensor.Sizes"),
+        Rule(
+            "DML-GEMM-inner-size", "docs",
+            reads="ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes TransA TransB",
+        ),
+        Rule(
+            "DML-GEMM-output-sizes", "docs",
+            reads=(
+                "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes "
+                "OutputTensor.Sizes TransA TransB"
+            ),
+        ),
+        Rule("DML-GEMM-same-sizes", "docs", reads="CTensor CTensor.Sizes OutputTensor.Sizes"),
+        Rule("DML-GEMM-channel-limit", "observed", advice=True, reads="ATensor.DimensionCount ATensor.Sizes"),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-GEMM-same-rank": (
-            "ATensor.DimensionCount BTensor.DimensionCount CTensor CTensor.DimensionCount "
-            "OutputTensor.DimensionCount"
-        ),
-        "DML-GEMM-same-type": (
-            "ATensor.DataType BTensor.DataType CTensor CTensor.DataType OutputTensor.DataType"
-        ),
-        "DML-GEMM-batch-sizes": "ATensor.DimensionCount ATensor.Sizes BTensor.Sizes",
-        "DML-GEMM-inner-size": (
-            "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes TransA TransB"
-        ),
-        "DML-GEMM-output-sizes": (
-            "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes OutputTensor.Sizes "
-            "TransA TransB"
-        ),
-        "DML-GEMM-same-sizes": "CTensor CTensor.Sizes OutputTensor.Sizes",
-        "DML-GEMM-channel-limit": "ATensor.DimensionCount ATensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_3_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
-        FeatureLevel.LEVEL_2_0,
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_4_0,
-        FeatureLevel.LEVEL_5_1,
-        FeatureLevel.LEVEL_6_0,
-        FeatureLevel.LEVEL_6_1,
-        FeatureLevel.LEVEL_6_4,
+    SUPPORT = tables(
+        {
+            "1.0": {
+                "ATensor": Support(RANK_4, FLOAT_32_16),
+                "BTensor": Support(RANK_4, FLOAT_32_16),
+                "CTensor": Support(RANK_4, FLOAT_32_16),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16),
+            },
+            "4.0": {
+                "ATensor": Support(RANKS_2_TO_4, FLOAT_32_16),
+                "BTensor": Support(RANKS_2_TO_4, FLOAT_32_16),
+                "CTensor": Support(RANKS_2_TO_4, FLOAT_32_16),
+                "OutputTensor": Support(RANKS_2_TO_4, FLOAT_32_16),
+            },
+        }
     )
     FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
         "ELEMENT_WISE_CLIP": FeatureLevel.LEVEL_6_0,
@@ -174,340 +138,145 @@ class Gemm(Description):
     FusedActivation: Description | None
 
     def __new__(
-        cls,
-        *,
-        ATensor: TensorDesc,
-        BTensor: TensorDesc,
-        CTensor: TensorDesc | None = None,
-        OutputTensor: TensorDesc | None = None,
-        TransA: enums.MatrixTransform | str,
-        TransB: enums.MatrixTransform | str,
-        Alpha: SupportsFloat,
-        Beta: SupportsFloat,
+        cls, *, ATensor: TensorDesc, BTensor: TensorDesc, CTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None, TransA: enums.MatrixTransform | str,
+        TransB: enums.MatrixTransform | str, Alpha: SupportsFloat, Beta: SupportsFloat,
         FusedActivation: Description | None = None,
     ) -> Gemm:
-        new: Any = _OPEN()
-        new.ATensor = ATensor
-        new.BTensor = BTensor
-        new.CTensor = CTensor
-        new.OutputTensor = OutputTensor
-        new.TransA = TransA
-        new.TransB = TransB
-        new.Alpha = Alpha
-        new.Beta = Beta
-        new.FusedActivation = FusedActivation
-        new._state = 0
-        if not (
-            type(ATensor) is TensorDesc and ATensor._state != WRONG_TYPE
-            and type(BTensor) is TensorDesc and BTensor._state != WRONG_TYPE
-            and (CTensor is None or (type(CTensor) is TensorDesc and CTensor._state != WRONG_TYPE))
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(TransA) is enums.MatrixTransform
-            and type(TransB) is enums.MatrixTransform
-            and type(Alpha) is float
-            and type(Beta) is float
-            and FusedActivation is None
-        ):
-            settle(new, Gemm)
-        new.__class__ = Gemm
-        made: Gemm = new
-        return made
+        return created(
+            cls, ATensor, BTensor, CTensor, OutputTensor, TransA, TransB, Alpha, Beta, FusedActivation
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         a_tensor = self.ATensor
         b_tensor = self.BTensor
-        c_tensor = self.CTensor
+        c_tensor = self.CTensor or ABSENT
+        output_tensor = self.OutputTensor
+        # DML-GEMM-same-rank
+        if len(b_tensor.Sizes) != len(a_tensor.Sizes):
+            report(
+                violations, "DML-GEMM-same-rank", "BTensor.DimensionCount",
+                "BTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
+                found=len(b_tensor.Sizes), expected=len(a_tensor.Sizes),
+            )
+        if c_tensor is not ABSENT and len(c_tensor.Sizes) != len(a_tensor.Sizes):
+            report(
+                violations, "DML-GEMM-same-rank", "CTensor.DimensionCount",
+                "CTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
+                found=len(c_tensor.Sizes), expected=len(a_tensor.Sizes),
+            )
+        if len(output_tensor.Sizes) != len(a_tensor.Sizes):
+            report(
+                violations, "DML-GEMM-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
+                found=len(output_tensor.Sizes), expected=len(a_tensor.Sizes),
+            )
+
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        a_tensor = self.ATensor
+        b_tensor = self.BTensor
+        c_tensor = self.CTensor or ABSENT
         output_tensor = self.OutputTensor
         trans_a = self.TransA
         trans_b = self.TransB
-        fused_activation = self.FusedActivation
-        if self._state or a_tensor is None or b_tensor is None or output_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (a_tensor._state & SOUND_INPUT or is_sound(a_tensor, True))
-            and (b_tensor._state & SOUND_INPUT or is_sound(b_tensor, True))
-            and (c_tensor is None or c_tensor._state & SOUND_INPUT or is_sound(c_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and type(trans_a) is enums.MatrixTransform
-            and type(trans_b) is enums.MatrixTransform
-            and fused_activation is None
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        a_tensor_sizes = a_tensor.Sizes
-        a_tensor_rank = len(a_tensor_sizes)
-        b_tensor_sizes = b_tensor.Sizes
-        b_tensor_rank = len(b_tensor_sizes)
-        c_tensor_sizes = (c_tensor or ABSENT).Sizes
-        c_tensor_rank = len(c_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            a_tensor_ranks,
-            a_tensor_types,
-            b_tensor_ranks,
-            b_tensor_types,
-            c_tensor_ranks,
-            c_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            a_tensor_rank not in a_tensor_ranks
-            or b_tensor_rank not in b_tensor_ranks
-            or (c_tensor and c_tensor_rank not in c_tensor_ranks)
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
-        # DML-GEMM-same-rank
-        if b_tensor_rank != a_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-GEMM-same-rank",
-                    "BTensor.DimensionCount",
-                    "BTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
-                    (b_tensor_rank, a_tensor_rank),
-                    b_tensor_rank,
-                    a_tensor_rank,
-                )
-            )
-        if c_tensor is not None and c_tensor_rank != a_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-GEMM-same-rank",
-                    "CTensor.DimensionCount",
-                    "CTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
-                    (c_tensor_rank, a_tensor_rank),
-                    c_tensor_rank,
-                    a_tensor_rank,
-                )
-            )
-        if output_tensor_rank != a_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-GEMM-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
-                    (output_tensor_rank, a_tensor_rank),
-                    output_tensor_rank,
-                    a_tensor_rank,
-                )
-            )
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        a_tensor_data_type = a_tensor.DataType
-        b_tensor_data_type = b_tensor.DataType
-        c_tensor_data_type = (c_tensor or ABSENT).DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or a_tensor_data_type not in a_tensor_types
-            or b_tensor_data_type not in b_tensor_types
-            or (c_tensor and c_tensor_data_type not in c_tensor_types)
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
-        m = entry(a_tensor_sizes, a_tensor_rank - (2 if trans_a == MATRIX_TRANSFORM_NONE else 1))
-        k = entry(a_tensor_sizes, a_tensor_rank - (1 if trans_a == MATRIX_TRANSFORM_NONE else 2))
-        n = entry(b_tensor_sizes, b_tensor_rank - (1 if trans_b == MATRIX_TRANSFORM_NONE else 2))
+        m = entry(a_tensor.Sizes, len(a_tensor.Sizes) - (2 if trans_a == MATRIX_TRANSFORM_NONE else 1))
+        k = entry(a_tensor.Sizes, len(a_tensor.Sizes) - (1 if trans_a == MATRIX_TRANSFORM_NONE else 2))
+        n = entry(b_tensor.Sizes, len(b_tensor.Sizes) - (1 if trans_b == MATRIX_TRANSFORM_NONE else 2))
         # DML-GEMM-same-type
-        if b_tensor_data_type != a_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-GEMM-same-type",
-                    "BTensor.DataType",
-                    "BTensor.DataType is {}; it must equal ATensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, b_tensor_data_type),
-                        name_of(enums.TensorDataType, a_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, b_tensor_data_type),
-                    name_of(enums.TensorDataType, a_tensor_data_type),
-                )
+        if b_tensor.DataType != a_tensor.DataType:
+            report(
+                violations, "DML-GEMM-same-type", "BTensor.DataType",
+                "BTensor.DataType is {found}; it must equal ATensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, b_tensor.DataType),
+                expected=name_of(enums.TensorDataType, a_tensor.DataType),
             )
-        if c_tensor is not None and c_tensor_data_type != a_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-GEMM-same-type",
-                    "CTensor.DataType",
-                    "CTensor.DataType is {}; it must equal ATensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, c_tensor_data_type),
-                        name_of(enums.TensorDataType, a_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, c_tensor_data_type),
-                    name_of(enums.TensorDataType, a_tensor_data_type),
-                )
+        if c_tensor is not ABSENT and c_tensor.DataType != a_tensor.DataType:
+            report(
+                violations, "DML-GEMM-same-type", "CTensor.DataType",
+                "CTensor.DataType is {found}; it must equal ATensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, c_tensor.DataType),
+                expected=name_of(enums.TensorDataType, a_tensor.DataType),
             )
-        if output_tensor_data_type != a_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-GEMM-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal ATensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, a_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, a_tensor_data_type),
-                )
+        if output_tensor.DataType != a_tensor.DataType:
+            report(
+                violations, "DML-GEMM-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal ATensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, a_tensor.DataType),
             )
         # DML-GEMM-batch-sizes
-        for d in range(a_tensor_rank - 2):
-            if b_tensor_sizes[d] != a_tensor_sizes[d]:
-                violations.append(
-                    Violation(
-                        "DML-GEMM-batch-sizes",
-                        f"BTensor.Sizes[{d}]",
-                        "BTensor.Sizes[{}] is {}; it must equal ATensor.Sizes[{}], {} (each matrix of A has "
-                        "its own in B)",
-                        (d, b_tensor_sizes[d], d, a_tensor_sizes[d]),
-                        b_tensor_sizes[d],
-                        a_tensor_sizes[d],
-                    )
+        for d in range(len(a_tensor.Sizes) - 2):
+            if b_tensor.Sizes[d] != a_tensor.Sizes[d]:
+                report(
+                    violations, "DML-GEMM-batch-sizes", f"BTensor.Sizes[{d}]",
+                    "BTensor.Sizes[{}] is {found}; it must equal ATensor.Sizes[{}], {expected} (each matrix "
+                    "of A has its own in B)",
+                    d, d, found=b_tensor.Sizes[d], expected=a_tensor.Sizes[d],
                 )
                 break
         # DML-GEMM-inner-size
-        if entry(b_tensor_sizes, b_tensor_rank - (2 if trans_b == MATRIX_TRANSFORM_NONE else 1)) != k:
-            number1 = b_tensor_rank - (2 if trans_b == MATRIX_TRANSFORM_NONE else 1)
-            number2 = a_tensor_rank - (1 if trans_a == MATRIX_TRANSFORM_NONE else 2)
-            violations.append(
-                Violation(
-                    "DML-GEMM-inner-size",
-                    f"BTensor.Sizes[{number1}]",
-                    "BTensor.Sizes[{}] is {}; it must equal ATensor.Sizes[{}], {} (A has as many columns as "
-                    "B has rows, after their transforms)",
-                    (number1, entry(b_tensor_sizes, number1), number2, k),
-                    entry(b_tensor_sizes, number1),
-                    k,
-                )
+        if entry(b_tensor.Sizes, len(b_tensor.Sizes) - (2 if trans_b == MATRIX_TRANSFORM_NONE else 1)) != k:
+            number1 = len(b_tensor.Sizes) - (2 if trans_b == MATRIX_TRANSFORM_NONE else 1)
+            number2 = len(a_tensor.Sizes) - (1 if trans_a == MATRIX_TRANSFORM_NONE else 2)
+            report(
+                violations, "DML-GEMM-inner-size", f"BTensor.Sizes[{number1}]",
+                "BTensor.Sizes[{}] is {found}; it must equal ATensor.Sizes[{}], {expected} (A has as many "
+                "columns as B has rows, after their transforms)",
+                number1, number2, found=entry(b_tensor.Sizes, number1), expected=k,
             )
         # DML-GEMM-output-sizes
-        if output_tensor_sizes != (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n):
-            numbers1 = (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n)
-            violations.append(
-                Violation(
-                    "DML-GEMM-output-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must be {} (the batch, the rows of A and the columns of "
-                    "B, each after its transform)",
-                    (output_tensor_sizes, numbers1),
-                    output_tensor_sizes,
-                    numbers1,
-                )
+        if output_tensor.Sizes != (*a_tensor.Sizes[: max(len(a_tensor.Sizes) - 2, 0)], m, n):
+            numbers1 = (*a_tensor.Sizes[: max(len(a_tensor.Sizes) - 2, 0)], m, n)
+            report(
+                violations, "DML-GEMM-output-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must be {expected} (the batch, the rows of A and the "
+                "columns of B, each after its transform)",
+                found=output_tensor.Sizes, expected=numbers1,
             )
         # DML-GEMM-same-sizes
-        if c_tensor is not None and c_tensor_sizes != output_tensor_sizes:
+        if c_tensor is not ABSENT and c_tensor.Sizes != output_tensor.Sizes:
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(output_tensor_sizes)}, with a stride of 0 "
+                f"; DirectML broadcasts by strides: Sizes {list(output_tensor.Sizes)}, with a stride of 0 "
                 "in each dimension that repeats"
-                if c_tensor_rank == len(output_tensor_sizes)
+                if len(c_tensor.Sizes) == len(output_tensor.Sizes)
                 and all(
-                    c_tensor_sizes[d] == entry(output_tensor_sizes, d) or c_tensor_sizes[d] == 1
-                    for d in range(c_tensor_rank)
+                    c_tensor.Sizes[d] == entry(output_tensor.Sizes, d) or c_tensor.Sizes[d] == 1
+                    for d in range(len(c_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-GEMM-same-sizes",
-                    "CTensor.Sizes",
-                    "CTensor.Sizes is {}; it must equal OutputTensor.Sizes, {}{}",
-                    (c_tensor_sizes, output_tensor_sizes, hint),
-                    c_tensor_sizes,
-                    output_tensor_sizes,
-                )
+            report(
+                violations, "DML-GEMM-same-sizes", "CTensor.Sizes",
+                "CTensor.Sizes is {found}; it must equal OutputTensor.Sizes, {expected}{}", hint,
+                found=c_tensor.Sizes, expected=output_tensor.Sizes,
             )
-        if violations:
-            return judgement.reliable(self, violations)
-        return judgement.fused(self, level)
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         a_tensor = self.ATensor
-        if self._state or a_tensor is None:
-            return []
-        violations: list[Violation] = []
-        a_tensor_rank = a_tensor.DimensionCount
-        a_tensor_sizes = a_tensor.Sizes
         # DML-GEMM-channel-limit
-        if a_tensor_rank >= 3 and entry(a_tensor_sizes, a_tensor_rank - 3) > 65535:
-            violations.append(
-                Violation(
-                    "DML-GEMM-channel-limit",
-                    f"ATensor.Sizes[{a_tensor_rank - 3}]",
-                    "ATensor.Sizes[{}] is {}; it should be at most 65535 (DirectML is known to reject more "
-                    "channels)",
-                    (a_tensor_rank - 3, entry(a_tensor_sizes, a_tensor_rank - 3)),
-                    entry(a_tensor_sizes, a_tensor_rank - 3),
-                    65535,
-                )
+        if len(a_tensor.Sizes) >= 3 and entry(a_tensor.Sizes, len(a_tensor.Sizes) - 3) > 65535:
+            number1 = entry(a_tensor.Sizes, len(a_tensor.Sizes) - 3)
+            report(
+                violations, "DML-GEMM-channel-limit", f"ATensor.Sizes[{len(a_tensor.Sizes) - 3}]",
+                "ATensor.Sizes[{}] is {found}; it should be at most 65535 (DirectML is known to reject more "
+                "channels)",
+                len(a_tensor.Sizes) - 3, found=number1, expected=65535,
             )
-        return violations
 
-    def infer(self) -> Gemm:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         a_tensor = given(self, "ATensor")
         b_tensor = given(self, "BTensor")
         trans_a = self.TransA
         trans_b = self.TransB
-        a_tensor_data_type = a_tensor.DataType
-        a_tensor_sizes = a_tensor.Sizes
-        a_tensor_rank = a_tensor.DimensionCount
-        b_tensor_sizes = b_tensor.Sizes
-        b_tensor_rank = b_tensor.DimensionCount
-        m = entry(a_tensor_sizes, a_tensor_rank - (2 if trans_a == MATRIX_TRANSFORM_NONE else 1))
-        n = entry(b_tensor_sizes, b_tensor_rank - (1 if trans_b == MATRIX_TRANSFORM_NONE else 2))
-        output_tensor_sizes = (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n)
-        completed = Gemm(
-            ATensor=self.ATensor,
-            BTensor=self.BTensor,
-            CTensor=self.CTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=a_tensor_data_type,
-                Sizes=output_tensor_sizes,
+        m = entry(a_tensor.Sizes, len(a_tensor.Sizes) - (2 if trans_a == MATRIX_TRANSFORM_NONE else 1))
+        n = entry(b_tensor.Sizes, len(b_tensor.Sizes) - (1 if trans_b == MATRIX_TRANSFORM_NONE else 2))
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=a_tensor.DataType,
+                Sizes=(*a_tensor.Sizes[: max(len(a_tensor.Sizes) - 2, 0)], m, n),
             ),
-            TransA=self.TransA,
-            TransB=self.TransB,
-            Alpha=self.Alpha,
-            Beta=self.Beta,
-            FusedActivation=self.FusedActivation,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(Gemm)
-_ACCEPTED = judgement.accepted_by_level(Gemm.SUPPORT)
+        }

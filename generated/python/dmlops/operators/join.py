@@ -7,105 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-    ),
+from ..supported import (
+    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_32_16_UINT_32_16,
+    FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8, RANKS_4_5, RANK_4,
 )
-_ROW_2 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_3 = Support(
-    (4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_4 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_5 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT64,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_SINCE_1_0 = {
-    "InputTensors": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_2_1 = {
-    "InputTensors": _ROW_2,
-    "OutputTensor": _ROW_2,
-}
-_SINCE_3_0 = {
-    "InputTensors": _ROW_3,
-    "OutputTensor": _ROW_3,
-}
-_SINCE_3_1 = {
-    "InputTensors": _ROW_4,
-    "OutputTensor": _ROW_4,
-}
-_SINCE_4_1 = {
-    "InputTensors": _ROW_5,
-    "OutputTensor": _ROW_5,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -117,61 +34,61 @@ class Join(Description):
     InputTensors (input tensors): The tensors to join, in order along the axis.
     OutputTensor (output tensor): The joined tensor.
     Axis (UINT): The dimension along which they are joined.
-
-    Rules: DML-JOIN-same-rank, DML-JOIN-input-count-range, DML-JOIN-axis-range, DML-JOIN-input-types,
-    DML-JOIN-output-type, DML-JOIN-input-sizes-off-axis, DML-JOIN-output-sizes.
     """
 
-    OPERATOR: ClassVar[str] = "JOIN"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    AXES: ClassVar[tuple[str, ...]] = ("Axis",)
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "JOIN"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (
+        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_3_1,
+        FeatureLevel.LEVEL_4_1,
+    )
+    AXES = ("Axis",)
+    MEMBERS = (
         Member("InputCount", "UINT"),
         Member("InputTensors", "tensor", role="input", count="InputCount", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("Axis", "UINT"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-JOIN-same-rank", "docs"),
-        Rule("DML-JOIN-input-count-range", "docs"),
-        Rule("DML-JOIN-axis-range", "docs"),
-        Rule("DML-JOIN-input-types", "docs"),
-        Rule("DML-JOIN-output-type", "docs"),
-        Rule("DML-JOIN-input-sizes-off-axis", "docs"),
-        Rule("DML-JOIN-output-sizes", "docs"),
+    RULES = (
+        Rule(
+            "DML-JOIN-same-rank", "docs",
+            reads="InputTensors InputTensors.DimensionCount OutputTensor.DimensionCount",
+        ),
+        Rule("DML-JOIN-input-count-range", "docs", reads="InputCount"),
+        Rule("DML-JOIN-axis-range", "docs", reads="Axis OutputTensor.DimensionCount"),
+        Rule("DML-JOIN-input-types", "docs", reads="InputTensors InputTensors.DataType"),
+        Rule("DML-JOIN-output-type", "docs", reads="InputTensors.DataType OutputTensor.DataType"),
+        Rule(
+            "DML-JOIN-input-sizes-off-axis", "docs",
+            reads="Axis InputTensors InputTensors.DimensionCount InputTensors.Sizes",
+        ),
+        Rule(
+            "DML-JOIN-output-sizes", "docs", reads="Axis InputTensors InputTensors.Sizes OutputTensor.Sizes"
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-JOIN-same-rank": "InputTensors InputTensors.DimensionCount OutputTensor.DimensionCount",
-        "DML-JOIN-input-count-range": "InputCount",
-        "DML-JOIN-axis-range": "Axis OutputTensor.DimensionCount",
-        "DML-JOIN-input-types": "InputTensors InputTensors.DataType",
-        "DML-JOIN-output-type": "InputTensors.DataType OutputTensor.DataType",
-        "DML-JOIN-input-sizes-off-axis": "Axis InputTensors InputTensors.DimensionCount InputTensors.Sizes",
-        "DML-JOIN-output-sizes": "Axis InputTensors InputTensors.Sizes OutputTensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_1,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_1,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_3_1,
-        FeatureLevel.LEVEL_4_1,
+    SUPPORT = tables(
+        {
+            "1.0": {
+                "InputTensors": Support(RANK_4, FLOAT_32_16_INT_32_16_UINT_32_16),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_UINT_32_16),
+            },
+            "2.1": {
+                "InputTensors": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "3.0": {
+                "InputTensors": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "3.1": {
+                "InputTensors": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "4.1": {
+                "InputTensors": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     InputCount: int
@@ -180,183 +97,80 @@ class Join(Description):
     Axis: int
 
     def __new__(
-        cls,
-        *,
-        InputCount: SupportsIndex | None = None,
-        InputTensors: Iterable[TensorDesc],
-        OutputTensor: TensorDesc | None = None,
-        Axis: SupportsIndex,
+        cls, *, InputCount: SupportsIndex | None = None, InputTensors: Iterable[TensorDesc],
+        OutputTensor: TensorDesc | None = None, Axis: SupportsIndex,
     ) -> Join:
-        new: Any = _OPEN()
-        new.InputCount = InputCount
-        new.InputTensors = InputTensors
-        new.OutputTensor = OutputTensor
-        new.Axis = Axis
-        new._state = 0
-        if not (
-            type(InputCount) is int
-            and type(InputTensors) is tuple
-            and all(type(one) is TensorDesc and one._state != WRONG_TYPE for one in InputTensors)
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(Axis) is int
-        ):
-            settle(new, Join)
-        new.__class__ = Join
-        made: Join = new
-        return made
+        return created(cls, InputCount, InputTensors, OutputTensor, Axis)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_count = self.InputCount
         input_tensors = self.InputTensors
         output_tensor = self.OutputTensor
         axis = self.Axis
-        if self._state or input_tensors is None or output_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= input_count <= 4294967295
-            and len(input_tensors) == self.InputCount
-            and all((one._state & SOUND_INPUT or is_sound(one, True)) for one in input_tensors)
-            and 0 <= axis <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensors_ranks,
-            input_tensors_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            any(len(one.Sizes) not in input_tensors_ranks for one in input_tensors)
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-JOIN-same-rank
         for i in range(len(input_tensors)):
-            if input_tensors[i].DimensionCount != output_tensor_rank:
-                violations.append(
-                    Violation(
-                        "DML-JOIN-same-rank",
-                        f"InputTensors[{i}].DimensionCount",
-                        "InputTensors[{}].DimensionCount is {}; it must equal OutputTensor.DimensionCount, "
-                        "{}",
-                        (i, input_tensors[i].DimensionCount, output_tensor_rank),
-                        input_tensors[i].DimensionCount,
-                        output_tensor_rank,
-                    )
+            if len(input_tensors[i].Sizes) != len(output_tensor.Sizes):
+                report(
+                    violations, "DML-JOIN-same-rank", f"InputTensors[{i}].DimensionCount",
+                    "InputTensors[{}].DimensionCount is {found}; it must equal OutputTensor.DimensionCount, "
+                    "{expected}",
+                    i, found=len(input_tensors[i].Sizes), expected=len(output_tensor.Sizes),
                 )
                 break
         # DML-JOIN-input-count-range
         if input_count < 1:
-            violations.append(
-                Violation(
-                    "DML-JOIN-input-count-range",
-                    "InputCount",
-                    "InputCount is {}; it must be at least 1",
-                    (input_count,),
-                    input_count,
-                    1,
-                )
+            report(
+                violations, "DML-JOIN-input-count-range", "InputCount",
+                "InputCount is {found}; it must be at least 1", found=input_count, expected=1,
             )
         # DML-JOIN-axis-range
-        if axis >= output_tensor_rank:
+        if axis >= len(output_tensor.Sizes):
             hint = (
                 f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number"
                 if axis >= 2147483648
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-JOIN-axis-range",
-                    "Axis",
-                    "Axis is {}; it must be less than OutputTensor.DimensionCount, {}{}",
-                    (axis, output_tensor_rank, hint),
-                    axis,
-                    output_tensor_rank,
-                )
+            report(
+                violations, "DML-JOIN-axis-range", "Axis",
+                "Axis is {found}; it must be less than OutputTensor.DimensionCount, {expected}{}", hint,
+                found=axis, expected=len(output_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or any(one.DataType not in input_tensors_types for one in input_tensors)
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensors = self.InputTensors
+        output_tensor = self.OutputTensor
+        axis = self.Axis
         # DML-JOIN-input-types
         for i in range(1, len(input_tensors)):
             if input_tensors[i].DataType != tensor_at(input_tensors, 0).DataType:
-                violations.append(
-                    Violation(
-                        "DML-JOIN-input-types",
-                        f"InputTensors[{i}].DataType",
-                        "InputTensors[{}].DataType is {}; it must equal InputTensors[0].DataType, {}",
-                        (
-                            i,
-                            name_of(enums.TensorDataType, input_tensors[i].DataType),
-                            name_of(enums.TensorDataType, tensor_at(input_tensors, 0).DataType),
-                        ),
-                        name_of(enums.TensorDataType, input_tensors[i].DataType),
-                        name_of(enums.TensorDataType, tensor_at(input_tensors, 0).DataType),
-                    )
+                report(
+                    violations, "DML-JOIN-input-types", f"InputTensors[{i}].DataType",
+                    "InputTensors[{}].DataType is {found}; it must equal InputTensors[0].DataType, "
+                    "{expected}",
+                    i, found=name_of(enums.TensorDataType, input_tensors[i].DataType),
+                    expected=name_of(enums.TensorDataType, tensor_at(input_tensors, 0).DataType),
                 )
                 break
         # DML-JOIN-output-type
-        if output_tensor_data_type != tensor_at(input_tensors, 0).DataType:
-            violations.append(
-                Violation(
-                    "DML-JOIN-output-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensors[0].DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, tensor_at(input_tensors, 0).DataType),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, tensor_at(input_tensors, 0).DataType),
-                )
+        if output_tensor.DataType != tensor_at(input_tensors, 0).DataType:
+            report(
+                violations, "DML-JOIN-output-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensors[0].DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, tensor_at(input_tensors, 0).DataType),
             )
         # DML-JOIN-input-sizes-off-axis
         for i in range(1, len(input_tensors)):
-            for d in range(tensor_at(input_tensors, 0).DimensionCount):
+            for d in range(len(tensor_at(input_tensors, 0).Sizes)):
                 if d != axis and entry(input_tensors[i].Sizes, d) != tensor_at(input_tensors, 0).Sizes[d]:
-                    violations.append(
-                        Violation(
-                            "DML-JOIN-input-sizes-off-axis",
-                            f"InputTensors[{i}].Sizes[{d}]",
-                            "InputTensors[{}].Sizes[{}] is {}; it must equal InputTensors[0].Sizes[{}], {} "
-                            "(only the axis may differ)",
-                            (i, d, entry(input_tensors[i].Sizes, d), d, tensor_at(input_tensors, 0).Sizes[d]),
-                            entry(input_tensors[i].Sizes, d),
-                            tensor_at(input_tensors, 0).Sizes[d],
-                        )
+                    report(
+                        violations, "DML-JOIN-input-sizes-off-axis", f"InputTensors[{i}].Sizes[{d}]",
+                        "InputTensors[{}].Sizes[{}] is {found}; it must equal InputTensors[0].Sizes[{}], "
+                        "{expected} (only the axis may differ)",
+                        i, d, d, found=entry(input_tensors[i].Sizes, d),
+                        expected=tensor_at(input_tensors, 0).Sizes[d],
                     )
                     break
             else:
@@ -364,61 +178,33 @@ class Join(Description):
             break
         # DML-JOIN-output-sizes
         if (
-            output_tensor_sizes
+            output_tensor.Sizes
             != replaced(
-                tensor_at(input_tensors, 0).Sizes,
-                axis,
+                tensor_at(input_tensors, 0).Sizes, axis,
                 sum(entry(input_tensors[i].Sizes, axis) for i in range(len(input_tensors))),
             )
         ):
             numbers1 = replaced(
-                tensor_at(input_tensors, 0).Sizes,
-                axis,
+                tensor_at(input_tensors, 0).Sizes, axis,
                 sum(entry(input_tensors[i].Sizes, axis) for i in range(len(input_tensors))),
             )
-            violations.append(
-                Violation(
-                    "DML-JOIN-output-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must be {} (the sum of the input sizes along Axis, {}; "
-                    "all other sizes are unchanged)",
-                    (output_tensor_sizes, numbers1, axis),
-                    output_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-JOIN-output-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must be {expected} (the sum of the input sizes along "
+                "Axis, {}; all other sizes are unchanged)",
+                axis, found=output_tensor.Sizes, expected=numbers1,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> Join:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensors = given(self, "InputTensors")
         axis = self.Axis
-        output_tensor_data_type = tensor_at(input_tensors, 0).DataType
-        output_tensor_sizes = replaced(
-            tensor_at(input_tensors, 0).Sizes,
-            axis,
-            sum(entry(tensor_at(input_tensors, i).Sizes, axis) for i in range(len(input_tensors))),
-        )
-        completed = Join(
-            InputCount=self.InputCount,
-            InputTensors=self.InputTensors,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=output_tensor_data_type,
-                Sizes=output_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=tensor_at(input_tensors, 0).DataType,
+                Sizes=replaced(
+                    tensor_at(input_tensors, 0).Sizes, axis,
+                    sum(entry(tensor_at(input_tensors, i).Sizes, axis) for i in range(len(input_tensors))),
+                ),
             ),
-            Axis=self.Axis,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(Join)
-_ACCEPTED = judgement.accepted_by_level(Join.SUPPORT)
+        }

@@ -7,31 +7,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
+from ..supported import (
+    FLOAT_32_16, RANKS_4_5,
+)
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 TENSOR_DATA_TYPE_FLOAT16 = enums.TensorDataType.FLOAT16
-_ROW_1 = Support(
-    (4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_SINCE_1_0 = {
-    "InputTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
 
 
 @final
@@ -47,17 +39,12 @@ class LpPooling(Description):
     StartPadding (UINT array): Padding before the first element, in the order of Strides.
     EndPadding (UINT array): Padding after the last element, in the order of Strides.
     P (UINT): Order of the norm, most often 1 or 2.
-
-    Rules: DML-LP_POOLING-same-rank, DML-LP_POOLING-dimension-count, DML-LP_POOLING-strides-range,
-    DML-LP_POOLING-window-size-range, DML-LP_POOLING-same-type, DML-LP_POOLING-output-batches-channels,
-    DML-LP_POOLING-p-range.
-
-    Advice: DML-LP_POOLING-window-fits, DML-LP_POOLING-windows-within, DML-LP_POOLING-float16-overflow.
     """
 
-    OPERATOR: ClassVar[str] = "LP_POOLING"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "LP_POOLING"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (FeatureLevel.LEVEL_1_0,)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("DimensionCount", "UINT"),
@@ -67,53 +54,36 @@ class LpPooling(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
         Member("P", "UINT"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-LP_POOLING-same-rank", "docs"),
-        Rule("DML-LP_POOLING-dimension-count", "docs"),
-        Rule("DML-LP_POOLING-strides-range", "docs"),
-        Rule("DML-LP_POOLING-window-size-range", "docs"),
-        Rule("DML-LP_POOLING-same-type", "docs"),
-        Rule("DML-LP_POOLING-window-fits", "ours", advice=True),
-        Rule("DML-LP_POOLING-output-batches-channels", "docs"),
-        Rule("DML-LP_POOLING-windows-within", "ours", advice=True),
-        Rule("DML-LP_POOLING-p-range", "docs"),
-        Rule("DML-LP_POOLING-float16-overflow", "observed", advice=True),
+    RULES = (
+        Rule(
+            "DML-LP_POOLING-same-rank", "docs", reads="InputTensor.DimensionCount OutputTensor.DimensionCount"
+        ),
+        Rule("DML-LP_POOLING-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"),
+        Rule("DML-LP_POOLING-strides-range", "docs", reads="Strides"),
+        Rule("DML-LP_POOLING-window-size-range", "docs", reads="WindowSize"),
+        Rule("DML-LP_POOLING-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
+        Rule(
+            "DML-LP_POOLING-window-fits", "ours", advice=True,
+            reads="EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
+        ),
+        Rule("DML-LP_POOLING-output-batches-channels", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
+        Rule(
+            "DML-LP_POOLING-windows-within", "ours", advice=True,
+            reads=(
+                "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding "
+                "Strides"
+            ),
+        ),
+        Rule("DML-LP_POOLING-p-range", "docs", reads="P"),
+        Rule("DML-LP_POOLING-float16-overflow", "observed", advice=True, reads="InputTensor.DataType"),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-LP_POOLING-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-LP_POOLING-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-LP_POOLING-strides-range": "Strides",
-        "DML-LP_POOLING-window-size-range": "WindowSize",
-        "DML-LP_POOLING-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-LP_POOLING-window-fits": (
-            "EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize"
-        ),
-        "DML-LP_POOLING-output-batches-channels": "InputTensor.Sizes OutputTensor.Sizes",
-        "DML-LP_POOLING-windows-within": (
-            "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides"
-        ),
-        "DML-LP_POOLING-p-range": "P",
-        "DML-LP_POOLING-float16-overflow": "InputTensor.DataType",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_3_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_1_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
+    SUPPORT = tables(
+        {
+            "1.0": {
+                "InputTensor": Support(RANKS_4_5, FLOAT_32_16),
+                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -126,248 +96,98 @@ class LpPooling(Description):
     P: int
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        DimensionCount: SupportsIndex | None = None,
-        Strides: Iterable[SupportsIndex],
-        WindowSize: Iterable[SupportsIndex],
-        StartPadding: Iterable[SupportsIndex],
-        EndPadding: Iterable[SupportsIndex],
-        P: SupportsIndex,
+        cls, *, InputTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
+        DimensionCount: SupportsIndex | None = None, Strides: Iterable[SupportsIndex],
+        WindowSize: Iterable[SupportsIndex], StartPadding: Iterable[SupportsIndex],
+        EndPadding: Iterable[SupportsIndex], P: SupportsIndex,
     ) -> LpPooling:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputTensor = OutputTensor
-        new.DimensionCount = DimensionCount
-        new.Strides = Strides
-        new.WindowSize = WindowSize
-        new.StartPadding = StartPadding
-        new.EndPadding = EndPadding
-        new.P = P
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(DimensionCount) is int
-            and type(Strides) is tuple and INTEGERS(map(type, Strides))
-            and type(WindowSize) is tuple and INTEGERS(map(type, WindowSize))
-            and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
-            and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
-            and type(P) is int
-        ):
-            settle(new, LpPooling)
-        new.__class__ = LpPooling
-        made: LpPooling = new
-        return made
+        return created(
+            cls, InputTensor, OutputTensor, DimensionCount, Strides, WindowSize, StartPadding, EndPadding, P,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         dimension_count = self.DimensionCount
-        strides = self.Strides
-        window_size = self.WindowSize
-        start_padding = self.StartPadding
-        end_padding = self.EndPadding
         p = self.P
-        if (
-            self._state
-            or input_tensor is None
-            or output_tensor is None
-            or strides is None
-            or window_size is None
-            or start_padding is None
-            or end_padding is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= dimension_count <= 4294967295
-            and len(strides) == self.DimensionCount
-            and 0 <= min(strides, default=0) <= max(strides, default=0) <= 4294967295
-            and len(window_size) == self.DimensionCount
-            and 0 <= min(window_size, default=0) <= max(window_size, default=0) <= 4294967295
-            and len(start_padding) == self.DimensionCount
-            and 0 <= min(start_padding, default=0) <= max(start_padding, default=0) <= 4294967295
-            and len(end_padding) == self.DimensionCount
-            and 0 <= min(end_padding, default=0) <= max(end_padding, default=0) <= 4294967295
-            and 0 <= p <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-LP_POOLING-same-rank
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-LP_POOLING-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-LP_POOLING-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
         # DML-LP_POOLING-dimension-count
-        if dimension_count != input_tensor_rank - 2:
-            violations.append(
-                Violation(
-                    "DML-LP_POOLING-dimension-count",
-                    "DimensionCount",
-                    "DimensionCount is {}; it must equal InputTensor.DimensionCount ({}) - 2, {} (batch and "
-                    "channel are not spatial dimensions)",
-                    (dimension_count, input_tensor_rank, input_tensor_rank - 2),
-                    dimension_count,
-                    input_tensor_rank - 2,
-                )
+        if dimension_count != len(input_tensor.Sizes) - 2:
+            report(
+                violations, "DML-LP_POOLING-dimension-count", "DimensionCount",
+                "DimensionCount is {found}; it must equal InputTensor.DimensionCount ({}) - 2, {expected} "
+                "(batch and channel are not spatial dimensions)",
+                len(input_tensor.Sizes), found=dimension_count, expected=len(input_tensor.Sizes) - 2,
             )
         # DML-LP_POOLING-p-range
         if p < 1:
-            violations.append(
-                Violation(
-                    "DML-LP_POOLING-p-range",
-                    "P",
-                    "P is {}; it must be at least 1 (the result is a P-th root)",
-                    (p,),
-                    p,
-                    1,
-                )
+            report(
+                violations, "DML-LP_POOLING-p-range", "P",
+                "P is {found}; it must be at least 1 (the result is a P-th root)", found=p, expected=1,
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        strides = self.Strides
+        window_size = self.WindowSize
         # DML-LP_POOLING-strides-range
         for i in range(len(strides)):
             if strides[i] < 1:
-                violations.append(
-                    Violation(
-                        "DML-LP_POOLING-strides-range",
-                        f"Strides[{i}]",
-                        "Strides[{}] is {}; it must be at least 1 (the window has to move)",
-                        (i, strides[i]),
-                        strides[i],
-                        1,
-                    )
+                report(
+                    violations, "DML-LP_POOLING-strides-range", f"Strides[{i}]",
+                    "Strides[{}] is {found}; it must be at least 1 (the window has to move)", i,
+                    found=strides[i], expected=1,
                 )
                 break
         # DML-LP_POOLING-window-size-range
         for i in range(len(window_size)):
             if window_size[i] < 1:
-                violations.append(
-                    Violation(
-                        "DML-LP_POOLING-window-size-range",
-                        f"WindowSize[{i}]",
-                        "WindowSize[{}] is {}; it must be at least 1 (an empty window has no result)",
-                        (i, window_size[i]),
-                        window_size[i],
-                        1,
-                    )
+                report(
+                    violations, "DML-LP_POOLING-window-size-range", f"WindowSize[{i}]",
+                    "WindowSize[{}] is {found}; it must be at least 1 (an empty window has no result)", i,
+                    found=window_size[i], expected=1,
                 )
                 break
         # DML-LP_POOLING-same-type
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-LP_POOLING-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-LP_POOLING-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-LP_POOLING-output-batches-channels
         for d in range(2):
-            if entry(output_tensor_sizes, d) != entry(input_tensor_sizes, d):
-                violations.append(
-                    Violation(
-                        "DML-LP_POOLING-output-batches-channels",
-                        f"OutputTensor.Sizes[{d}]",
-                        "OutputTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (each "
-                        "channel of each batch is pooled by itself)",
-                        (d, entry(output_tensor_sizes, d), d, entry(input_tensor_sizes, d)),
-                        entry(output_tensor_sizes, d),
-                        entry(input_tensor_sizes, d),
-                    )
+            if entry(output_tensor.Sizes, d) != entry(input_tensor.Sizes, d):
+                report(
+                    violations, "DML-LP_POOLING-output-batches-channels", f"OutputTensor.Sizes[{d}]",
+                    "OutputTensor.Sizes[{}] is {found}; it must equal InputTensor.Sizes[{}], {expected} "
+                    "(each channel of each batch is pooled by itself)",
+                    d, d, found=entry(output_tensor.Sizes, d), expected=entry(input_tensor.Sizes, d),
                 )
                 break
-        return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         strides = self.Strides
         window_size = self.WindowSize
         start_padding = self.StartPadding
         end_padding = self.EndPadding
-        if (
-            self._state
-            or input_tensor is None
-            or output_tensor is None
-            or strides is None
-            or window_size is None
-            or start_padding is None
-            or end_padding is None
-        ):
-            return []
-        violations: list[Violation] = []
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = input_tensor.DimensionCount
-        output_tensor_sizes = output_tensor.Sizes
-        input_tensor_data_type = input_tensor.DataType
         padded_sizes = tuple(
-            entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
-            for i in range(input_tensor_rank - 2)
+            entry(input_tensor.Sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
+            for i in range(len(input_tensor.Sizes) - 2)
         )
         # DML-LP_POOLING-window-fits
         for i in range(len(window_size)):
@@ -378,120 +198,59 @@ class LpPooling(Description):
                     if window_size[i] >= 2147483648
                     else ""
                 )
-                violations.append(
-                    Violation(
-                        "DML-LP_POOLING-window-fits",
-                        f"WindowSize[{i}]",
-                        "WindowSize[{}] is {}; it should be at most InputTensor.Sizes[{}] ({}) + "
-                        "StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (the padded input holds the window "
-                        "at least once){}",
-                        (
-                            i,
-                            window_size[i],
-                            i + 2,
-                            entry(input_tensor_sizes, i + 2),
-                            i,
-                            entry(start_padding, i),
-                            i,
-                            entry(end_padding, i),
-                            entry(padded_sizes, i),
-                            hint,
-                        ),
-                        window_size[i],
-                        entry(padded_sizes, i),
-                    )
+                report(
+                    violations, "DML-LP_POOLING-window-fits", f"WindowSize[{i}]",
+                    "WindowSize[{}] is {found}; it should be at most InputTensor.Sizes[{}] ({}) + "
+                    "StartPadding[{}] ({}) + EndPadding[{}] ({}), {expected} (the padded input holds the "
+                    "window at least once){}",
+                    i, i + 2, entry(input_tensor.Sizes, i + 2), i, entry(start_padding, i), i,
+                    entry(end_padding, i), hint, found=window_size[i], expected=entry(padded_sizes, i),
                 )
                 break
         # DML-LP_POOLING-windows-within
-        for i in range(input_tensor_rank - 2):
-            if (entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
-                number1 = saturate((entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i))
-                violations.append(
-                    Violation(
-                        "DML-LP_POOLING-windows-within",
-                        f"OutputTensor.Sizes[{i + 2}]",
-                        "(OutputTensor.Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {}; it should be less than "
-                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (a "
-                        "window that begins past the padded input has no elements)",
-                        (
-                            i + 2,
-                            entry(output_tensor_sizes, i + 2),
-                            i,
-                            entry(strides, i),
-                            number1,
-                            i + 2,
-                            entry(input_tensor_sizes, i + 2),
-                            i,
-                            entry(start_padding, i),
-                            i,
-                            entry(end_padding, i),
-                            entry(padded_sizes, i),
-                        ),
-                        number1,
-                        entry(padded_sizes, i),
-                    )
+        for i in range(len(input_tensor.Sizes) - 2):
+            if (entry(output_tensor.Sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
+                number1 = saturate((entry(output_tensor.Sizes, i + 2) - 1) * entry(strides, i))
+                report(
+                    violations, "DML-LP_POOLING-windows-within", f"OutputTensor.Sizes[{i + 2}]",
+                    "(OutputTensor.Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {found}; it should be less "
+                    "than InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), "
+                    "{expected} (a window that begins past the padded input has no elements)",
+                    i + 2, entry(output_tensor.Sizes, i + 2), i, entry(strides, i), i + 2,
+                    entry(input_tensor.Sizes, i + 2), i, entry(start_padding, i), i, entry(end_padding, i),
+                    found=number1, expected=entry(padded_sizes, i),
                 )
                 break
         # DML-LP_POOLING-float16-overflow
-        if input_tensor_data_type == TENSOR_DATA_TYPE_FLOAT16:
-            violations.append(
-                Violation(
-                    "DML-LP_POOLING-float16-overflow",
-                    "InputTensor.DataType",
-                    "InputTensor.DataType should not be FLOAT16 (in FLOAT16 the sum of powers overflows in "
-                    "DirectML where it passes 65504, and the result is infinite)",
-                    (),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if input_tensor.DataType == TENSOR_DATA_TYPE_FLOAT16:
+            report(
+                violations, "DML-LP_POOLING-float16-overflow", "InputTensor.DataType",
+                "InputTensor.DataType should not be FLOAT16 (in FLOAT16 the sum of powers overflows in "
+                "DirectML where it passes 65504, and the result is infinite)",
+                found=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        return violations
 
-    def infer(self) -> LpPooling:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         strides = given(self, "Strides")
         window_size = given(self, "WindowSize")
         start_padding = given(self, "StartPadding")
         end_padding = given(self, "EndPadding")
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = input_tensor.DimensionCount
         padded_sizes = tuple(
-            entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
-            for i in range(input_tensor_rank - 2)
+            entry(input_tensor.Sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
+            for i in range(len(input_tensor.Sizes) - 2)
         )
         pooled_sizes = (
-            input_tensor_sizes[:2]
+            input_tensor.Sizes[:2]
             + tuple(
                 quotient(max(entry(padded_sizes, i) - entry(window_size, i), 0), entry(strides, i)) + 1
-                for i in range(input_tensor_rank - 2)
+                for i in range(len(input_tensor.Sizes) - 2)
             )
         )
-        completed = LpPooling(
-            InputTensor=self.InputTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=pooled_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType, Sizes=pooled_sizes,
                 defaults=("Sizes",),
             ),
-            DimensionCount=self.DimensionCount,
-            Strides=self.Strides,
-            WindowSize=self.WindowSize,
-            StartPadding=self.StartPadding,
-            EndPadding=self.EndPadding,
-            P=self.P,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(LpPooling)
-_ACCEPTED = judgement.accepted_by_level(LpPooling.SUPPORT)
+        }

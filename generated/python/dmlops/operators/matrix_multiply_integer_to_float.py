@@ -8,65 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (2, 3, 4),
-    (
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
+from ..supported import (
+    FLOAT_32_16, INT_32_16_8_UINT_32_16_8, RANKS_1_TO_4, RANKS_2_TO_4,
 )
-_ROW_2 = Support(
-    (1, 2, 3, 4),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_ROW_3 = Support(
-    (1, 2, 3, 4),
-    (
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_4 = Support(
-    (2, 3, 4),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_SINCE_6_2 = {
-    "ATensor": _ROW_1,
-    "AScaleTensor": _ROW_2,
-    "AZeroPointTensor": _ROW_3,
-    "BTensor": _ROW_1,
-    "BScaleTensor": _ROW_2,
-    "BZeroPointTensor": _ROW_3,
-    "BiasTensor": _ROW_4,
-    "OutputTensor": _ROW_4,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -85,25 +41,12 @@ class MatrixMultiplyIntegerToFloat(Description):
         absent.
     BiasTensor (input tensor, optional): What to add to the products, M x N; 0 if absent.
     OutputTensor (output tensor): The results, M x N.
-
-    Rules: DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank,
-    DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point,
-    DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point,
-    DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-batch-sizes, DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size,
-    DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes,
-    DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes,
-    DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes,
-    DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points,
-    DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output,
-    DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes,
-    DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes, DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes.
-
-    Advice: DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b.
     """
 
-    OPERATOR: ClassVar[str] = "MATRIX_MULTIPLY_INTEGER_TO_FLOAT"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_6_2
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "MATRIX_MULTIPLY_INTEGER_TO_FLOAT"
+    SINCE = FeatureLevel.LEVEL_6_2
+    LEVELS = (FeatureLevel.LEVEL_6_2,)
+    MEMBERS = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("AScaleTensor", "tensor", role="input", pointer=True),
         Member("AZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
@@ -113,72 +56,91 @@ class MatrixMultiplyIntegerToFloat(Description):
         Member("BiasTensor", "tensor", role="input", pointer=True, optional=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank", "docs"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point", "docs"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point", "docs"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-batch-sizes", "docs"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size", "docs"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes", "docs"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", "docs"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes", "docs"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points", "docs"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b", "docs", advice=True),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", "docs"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", "docs"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", "docs"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes", "docs"),
+    RULES = (
+        Rule(
+            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank", "docs",
+            reads="ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
+        ),
+        Rule(
+            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point", "docs",
+            reads="ATensor.DataType AZeroPointTensor AZeroPointTensor.DataType",
+        ),
+        Rule(
+            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point", "docs",
+            reads="BTensor.DataType BZeroPointTensor BZeroPointTensor.DataType",
+        ),
+        Rule(
+            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-batch-sizes", "docs",
+            reads="ATensor.DimensionCount ATensor.Sizes BTensor.Sizes",
+        ),
+        Rule(
+            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size", "docs",
+            reads="ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes",
+        ),
+        Rule(
+            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes", "docs",
+            reads=(
+                "ATensor.DimensionCount ATensor.Sizes AZeroPointTensor AZeroPointTensor.DimensionCount "
+                "AZeroPointTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", "docs",
+            reads=(
+                "BTensor.DimensionCount BTensor.Sizes BZeroPointTensor BZeroPointTensor.DimensionCount "
+                "BZeroPointTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes", "docs",
+            reads=(
+                "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes OutputTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points", "docs",
+            reads=(
+                "AScaleTensor.DimensionCount AZeroPointTensor AZeroPointTensor.DimensionCount "
+                "BScaleTensor.DimensionCount BZeroPointTensor BZeroPointTensor.DimensionCount"
+            ),
+        ),
+        Rule(
+            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b", "docs", advice=True,
+            reads="ATensor.DataType BTensor.DataType",
+        ),
+        Rule(
+            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", "docs",
+            reads=(
+                "AScaleTensor.DataType BScaleTensor.DataType BiasTensor BiasTensor.DataType "
+                "OutputTensor.DataType"
+            ),
+        ),
+        Rule(
+            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", "docs",
+            reads="AScaleTensor.DimensionCount AScaleTensor.Sizes ATensor.DimensionCount ATensor.Sizes",
+        ),
+        Rule(
+            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", "docs",
+            reads="BScaleTensor.DimensionCount BScaleTensor.Sizes BTensor.DimensionCount BTensor.Sizes",
+        ),
+        Rule(
+            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes", "docs",
+            reads="BiasTensor BiasTensor.Sizes OutputTensor.Sizes",
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank": (
-            "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount"
-        ),
-        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point": (
-            "ATensor.DataType AZeroPointTensor AZeroPointTensor.DataType"
-        ),
-        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point": (
-            "BTensor.DataType BZeroPointTensor BZeroPointTensor.DataType"
-        ),
-        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-batch-sizes": (
-            "ATensor.DimensionCount ATensor.Sizes BTensor.Sizes"
-        ),
-        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size": (
-            "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes"
-        ),
-        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes": (
-            "ATensor.DimensionCount ATensor.Sizes AZeroPointTensor AZeroPointTensor.DimensionCount "
-            "AZeroPointTensor.Sizes"
-        ),
-        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes": (
-            "BTensor.DimensionCount BTensor.Sizes BZeroPointTensor BZeroPointTensor.DimensionCount "
-            "BZeroPointTensor.Sizes"
-        ),
-        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes": (
-            "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes OutputTensor.Sizes"
-        ),
-        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points": (
-            "AScaleTensor.DimensionCount AZeroPointTensor AZeroPointTensor.DimensionCount "
-            "BScaleTensor.DimensionCount BZeroPointTensor BZeroPointTensor.DimensionCount"
-        ),
-        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b": "ATensor.DataType BTensor.DataType",
-        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output": (
-            "AScaleTensor.DataType BScaleTensor.DataType BiasTensor BiasTensor.DataType OutputTensor.DataType"
-        ),
-        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes": (
-            "AScaleTensor.DimensionCount AScaleTensor.Sizes ATensor.DimensionCount ATensor.Sizes"
-        ),
-        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes": (
-            "BScaleTensor.DimensionCount BScaleTensor.Sizes BTensor.DimensionCount BTensor.Sizes"
-        ),
-        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes": "BiasTensor BiasTensor.Sizes OutputTensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_6_2: _SINCE_6_2,
-        FeatureLevel.LEVEL_6_3: _SINCE_6_2,
-        FeatureLevel.LEVEL_6_4: _SINCE_6_2,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_6_2,
+    SUPPORT = tables(
+        {
+            "6.2": {
+                "ATensor": Support(RANKS_2_TO_4, INT_32_16_8_UINT_32_16_8),
+                "AScaleTensor": Support(RANKS_1_TO_4, FLOAT_32_16),
+                "AZeroPointTensor": Support(RANKS_1_TO_4, INT_32_16_8_UINT_32_16_8),
+                "BTensor": Support(RANKS_2_TO_4, INT_32_16_8_UINT_32_16_8),
+                "BScaleTensor": Support(RANKS_1_TO_4, FLOAT_32_16),
+                "BZeroPointTensor": Support(RANKS_1_TO_4, INT_32_16_8_UINT_32_16_8),
+                "BiasTensor": Support(RANKS_2_TO_4, FLOAT_32_16),
+                "OutputTensor": Support(RANKS_2_TO_4, FLOAT_32_16),
+            },
+        }
     )
 
     ATensor: TensorDesc
@@ -191,555 +153,284 @@ class MatrixMultiplyIntegerToFloat(Description):
     OutputTensor: TensorDesc
 
     def __new__(
-        cls,
-        *,
-        ATensor: TensorDesc,
-        AScaleTensor: TensorDesc,
-        AZeroPointTensor: TensorDesc | None = None,
-        BTensor: TensorDesc,
-        BScaleTensor: TensorDesc,
-        BZeroPointTensor: TensorDesc | None = None,
-        BiasTensor: TensorDesc | None = None,
-        OutputTensor: TensorDesc | None = None,
+        cls, *, ATensor: TensorDesc, AScaleTensor: TensorDesc, AZeroPointTensor: TensorDesc | None = None,
+        BTensor: TensorDesc, BScaleTensor: TensorDesc, BZeroPointTensor: TensorDesc | None = None,
+        BiasTensor: TensorDesc | None = None, OutputTensor: TensorDesc | None = None,
     ) -> MatrixMultiplyIntegerToFloat:
-        new: Any = _OPEN()
-        new.ATensor = ATensor
-        new.AScaleTensor = AScaleTensor
-        new.AZeroPointTensor = AZeroPointTensor
-        new.BTensor = BTensor
-        new.BScaleTensor = BScaleTensor
-        new.BZeroPointTensor = BZeroPointTensor
-        new.BiasTensor = BiasTensor
-        new.OutputTensor = OutputTensor
-        new._state = 0
-        if not (
-            type(ATensor) is TensorDesc and ATensor._state != WRONG_TYPE
-            and type(AScaleTensor) is TensorDesc and AScaleTensor._state != WRONG_TYPE
-            and (
-                AZeroPointTensor is None
-                or (type(AZeroPointTensor) is TensorDesc and AZeroPointTensor._state != WRONG_TYPE)
-            )
-            and type(BTensor) is TensorDesc and BTensor._state != WRONG_TYPE
-            and type(BScaleTensor) is TensorDesc and BScaleTensor._state != WRONG_TYPE
-            and (
-                BZeroPointTensor is None
-                or (type(BZeroPointTensor) is TensorDesc and BZeroPointTensor._state != WRONG_TYPE)
-            )
-            and (BiasTensor is None or (type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE))
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-        ):
-            settle(new, MatrixMultiplyIntegerToFloat)
-        new.__class__ = MatrixMultiplyIntegerToFloat
-        made: MatrixMultiplyIntegerToFloat = new
-        return made
+        return created(
+            cls, ATensor, AScaleTensor, AZeroPointTensor, BTensor, BScaleTensor, BZeroPointTensor,
+            BiasTensor, OutputTensor,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         a_tensor = self.ATensor
         a_scale_tensor = self.AScaleTensor
-        a_zero_point_tensor = self.AZeroPointTensor
+        a_zero_point_tensor = self.AZeroPointTensor or ABSENT
         b_tensor = self.BTensor
         b_scale_tensor = self.BScaleTensor
-        b_zero_point_tensor = self.BZeroPointTensor
-        bias_tensor = self.BiasTensor
+        b_zero_point_tensor = self.BZeroPointTensor or ABSENT
         output_tensor = self.OutputTensor
-        if (
-            self._state
-            or a_tensor is None
-            or a_scale_tensor is None
-            or b_tensor is None
-            or b_scale_tensor is None
-            or output_tensor is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (a_tensor._state & SOUND_INPUT or is_sound(a_tensor, True))
-            and (a_scale_tensor._state & SOUND_INPUT or is_sound(a_scale_tensor, True))
-            and (
-                a_zero_point_tensor is None
-                or a_zero_point_tensor._state & SOUND_INPUT
-                or is_sound(a_zero_point_tensor, True)
-            )
-            and (b_tensor._state & SOUND_INPUT or is_sound(b_tensor, True))
-            and (b_scale_tensor._state & SOUND_INPUT or is_sound(b_scale_tensor, True))
-            and (
-                b_zero_point_tensor is None
-                or b_zero_point_tensor._state & SOUND_INPUT
-                or is_sound(b_zero_point_tensor, True)
-            )
-            and (bias_tensor is None or bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        a_tensor_sizes = a_tensor.Sizes
-        a_tensor_rank = len(a_tensor_sizes)
-        a_scale_tensor_sizes = a_scale_tensor.Sizes
-        a_scale_tensor_rank = len(a_scale_tensor_sizes)
-        a_zero_point_tensor_sizes = (a_zero_point_tensor or ABSENT).Sizes
-        a_zero_point_tensor_rank = len(a_zero_point_tensor_sizes)
-        b_tensor_sizes = b_tensor.Sizes
-        b_tensor_rank = len(b_tensor_sizes)
-        b_scale_tensor_sizes = b_scale_tensor.Sizes
-        b_scale_tensor_rank = len(b_scale_tensor_sizes)
-        b_zero_point_tensor_sizes = (b_zero_point_tensor or ABSENT).Sizes
-        b_zero_point_tensor_rank = len(b_zero_point_tensor_sizes)
-        bias_tensor_sizes = (bias_tensor or ABSENT).Sizes
-        bias_tensor_rank = len(bias_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            a_tensor_ranks,
-            a_tensor_types,
-            a_scale_tensor_ranks,
-            a_scale_tensor_types,
-            a_zero_point_tensor_ranks,
-            a_zero_point_tensor_types,
-            b_tensor_ranks,
-            b_tensor_types,
-            b_scale_tensor_ranks,
-            b_scale_tensor_types,
-            b_zero_point_tensor_ranks,
-            b_zero_point_tensor_types,
-            bias_tensor_ranks,
-            bias_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            a_tensor_rank not in a_tensor_ranks
-            or a_scale_tensor_rank not in a_scale_tensor_ranks
-            or (a_zero_point_tensor and a_zero_point_tensor_rank not in a_zero_point_tensor_ranks)
-            or b_tensor_rank not in b_tensor_ranks
-            or b_scale_tensor_rank not in b_scale_tensor_ranks
-            or (b_zero_point_tensor and b_zero_point_tensor_rank not in b_zero_point_tensor_ranks)
-            or (bias_tensor and bias_tensor_rank not in bias_tensor_ranks)
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank
-        if b_tensor_rank != a_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank",
-                    "BTensor.DimensionCount",
-                    "BTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
-                    (b_tensor_rank, a_tensor_rank),
-                    b_tensor_rank,
-                    a_tensor_rank,
-                )
+        if len(b_tensor.Sizes) != len(a_tensor.Sizes):
+            report(
+                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank", "BTensor.DimensionCount",
+                "BTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
+                found=len(b_tensor.Sizes), expected=len(a_tensor.Sizes),
             )
-        if output_tensor_rank != a_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
-                    (output_tensor_rank, a_tensor_rank),
-                    output_tensor_rank,
-                    a_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(a_tensor.Sizes):
+            report(
+                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
+                found=len(output_tensor.Sizes), expected=len(a_tensor.Sizes),
             )
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points
-        if b_scale_tensor_rank != a_scale_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points",
-                    "BScaleTensor.DimensionCount",
-                    "BScaleTensor.DimensionCount is {}; it must equal AScaleTensor.DimensionCount, {}",
-                    (b_scale_tensor_rank, a_scale_tensor_rank),
-                    b_scale_tensor_rank,
-                    a_scale_tensor_rank,
-                )
+        if len(b_scale_tensor.Sizes) != len(a_scale_tensor.Sizes):
+            report(
+                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points",
+                "BScaleTensor.DimensionCount",
+                "BScaleTensor.DimensionCount is {found}; it must equal AScaleTensor.DimensionCount, "
+                "{expected}",
+                found=len(b_scale_tensor.Sizes), expected=len(a_scale_tensor.Sizes),
             )
-        if a_zero_point_tensor is not None and a_zero_point_tensor_rank != a_scale_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points",
-                    "AZeroPointTensor.DimensionCount",
-                    "AZeroPointTensor.DimensionCount is {}; it must equal AScaleTensor.DimensionCount, {}",
-                    (a_zero_point_tensor_rank, a_scale_tensor_rank),
-                    a_zero_point_tensor_rank,
-                    a_scale_tensor_rank,
-                )
+        if a_zero_point_tensor is not ABSENT and len(a_zero_point_tensor.Sizes) != len(a_scale_tensor.Sizes):
+            report(
+                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points",
+                "AZeroPointTensor.DimensionCount",
+                "AZeroPointTensor.DimensionCount is {found}; it must equal AScaleTensor.DimensionCount, "
+                "{expected}",
+                found=len(a_zero_point_tensor.Sizes), expected=len(a_scale_tensor.Sizes),
             )
-        if b_zero_point_tensor is not None and b_zero_point_tensor_rank != a_scale_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points",
-                    "BZeroPointTensor.DimensionCount",
-                    "BZeroPointTensor.DimensionCount is {}; it must equal AScaleTensor.DimensionCount, {}",
-                    (b_zero_point_tensor_rank, a_scale_tensor_rank),
-                    b_zero_point_tensor_rank,
-                    a_scale_tensor_rank,
-                )
+        if b_zero_point_tensor is not ABSENT and len(b_zero_point_tensor.Sizes) != len(a_scale_tensor.Sizes):
+            report(
+                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points",
+                "BZeroPointTensor.DimensionCount",
+                "BZeroPointTensor.DimensionCount is {found}; it must equal AScaleTensor.DimensionCount, "
+                "{expected}",
+                found=len(b_zero_point_tensor.Sizes), expected=len(a_scale_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        a_tensor_data_type = a_tensor.DataType
-        a_scale_tensor_data_type = a_scale_tensor.DataType
-        a_zero_point_tensor_data_type = (a_zero_point_tensor or ABSENT).DataType
-        b_tensor_data_type = b_tensor.DataType
-        b_scale_tensor_data_type = b_scale_tensor.DataType
-        b_zero_point_tensor_data_type = (b_zero_point_tensor or ABSENT).DataType
-        bias_tensor_data_type = (bias_tensor or ABSENT).DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or a_tensor_data_type not in a_tensor_types
-            or a_scale_tensor_data_type not in a_scale_tensor_types
-            or (a_zero_point_tensor and a_zero_point_tensor_data_type not in a_zero_point_tensor_types)
-            or b_tensor_data_type not in b_tensor_types
-            or b_scale_tensor_data_type not in b_scale_tensor_types
-            or (b_zero_point_tensor and b_zero_point_tensor_data_type not in b_zero_point_tensor_types)
-            or (bias_tensor and bias_tensor_data_type not in bias_tensor_types)
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
-        m = entry(a_tensor_sizes, a_tensor_rank - 2)
-        k = a_tensor_sizes[a_tensor_rank - 1]
-        n = b_tensor_sizes[b_tensor_rank - 1]
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        a_tensor = self.ATensor
+        a_scale_tensor = self.AScaleTensor
+        a_zero_point_tensor = self.AZeroPointTensor or ABSENT
+        b_tensor = self.BTensor
+        b_scale_tensor = self.BScaleTensor
+        b_zero_point_tensor = self.BZeroPointTensor or ABSENT
+        bias_tensor = self.BiasTensor or ABSENT
+        output_tensor = self.OutputTensor
+        m = entry(a_tensor.Sizes, len(a_tensor.Sizes) - 2)
+        k = a_tensor.Sizes[len(a_tensor.Sizes) - 1]
+        n = b_tensor.Sizes[len(b_tensor.Sizes) - 1]
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point
-        if a_zero_point_tensor is not None and a_zero_point_tensor_data_type != a_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point",
-                    "AZeroPointTensor.DataType",
-                    "AZeroPointTensor.DataType is {}; it must equal ATensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, a_zero_point_tensor_data_type),
-                        name_of(enums.TensorDataType, a_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, a_zero_point_tensor_data_type),
-                    name_of(enums.TensorDataType, a_tensor_data_type),
-                )
+        if a_zero_point_tensor is not ABSENT and a_zero_point_tensor.DataType != a_tensor.DataType:
+            report(
+                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point",
+                "AZeroPointTensor.DataType",
+                "AZeroPointTensor.DataType is {found}; it must equal ATensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, a_zero_point_tensor.DataType),
+                expected=name_of(enums.TensorDataType, a_tensor.DataType),
             )
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point
-        if b_zero_point_tensor is not None and b_zero_point_tensor_data_type != b_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point",
-                    "BZeroPointTensor.DataType",
-                    "BZeroPointTensor.DataType is {}; it must equal BTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, b_zero_point_tensor_data_type),
-                        name_of(enums.TensorDataType, b_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, b_zero_point_tensor_data_type),
-                    name_of(enums.TensorDataType, b_tensor_data_type),
-                )
+        if b_zero_point_tensor is not ABSENT and b_zero_point_tensor.DataType != b_tensor.DataType:
+            report(
+                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point",
+                "BZeroPointTensor.DataType",
+                "BZeroPointTensor.DataType is {found}; it must equal BTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, b_zero_point_tensor.DataType),
+                expected=name_of(enums.TensorDataType, b_tensor.DataType),
             )
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-batch-sizes
-        for d in range(a_tensor_rank - 2):
-            if b_tensor_sizes[d] != a_tensor_sizes[d]:
-                violations.append(
-                    Violation(
-                        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-batch-sizes",
-                        f"BTensor.Sizes[{d}]",
-                        "BTensor.Sizes[{}] is {}; it must equal ATensor.Sizes[{}], {} (each matrix of A has "
-                        "its own in B)",
-                        (d, b_tensor_sizes[d], d, a_tensor_sizes[d]),
-                        b_tensor_sizes[d],
-                        a_tensor_sizes[d],
-                    )
+        for d in range(len(a_tensor.Sizes) - 2):
+            if b_tensor.Sizes[d] != a_tensor.Sizes[d]:
+                report(
+                    violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-batch-sizes", f"BTensor.Sizes[{d}]",
+                    "BTensor.Sizes[{}] is {found}; it must equal ATensor.Sizes[{}], {expected} (each matrix "
+                    "of A has its own in B)",
+                    d, d, found=b_tensor.Sizes[d], expected=a_tensor.Sizes[d],
                 )
                 break
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size
-        if entry(b_tensor_sizes, b_tensor_rank - 2) != k:
-            violations.append(
-                Violation(
-                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size",
-                    f"BTensor.Sizes[{b_tensor_rank - 2}]",
-                    "BTensor.Sizes[{}] is {}; it must equal ATensor.Sizes[{}], {} (A has as many columns as "
-                    "B has rows)",
-                    (b_tensor_rank - 2, entry(b_tensor_sizes, b_tensor_rank - 2), a_tensor_rank - 1, k),
-                    entry(b_tensor_sizes, b_tensor_rank - 2),
-                    k,
-                )
+        if entry(b_tensor.Sizes, len(b_tensor.Sizes) - 2) != k:
+            number1 = entry(b_tensor.Sizes, len(b_tensor.Sizes) - 2)
+            report(
+                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size",
+                f"BTensor.Sizes[{len(b_tensor.Sizes) - 2}]",
+                "BTensor.Sizes[{}] is {found}; it must equal ATensor.Sizes[{}], {expected} (A has as many "
+                "columns as B has rows)",
+                len(b_tensor.Sizes) - 2, len(a_tensor.Sizes) - 1, found=number1, expected=k,
             )
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes
         if (
-            a_zero_point_tensor is not None
-            and entry(a_zero_point_tensor_sizes, max(a_zero_point_tensor_rank - 2, 0)) not in (1, m)
+            a_zero_point_tensor is not ABSENT
+            and entry(a_zero_point_tensor.Sizes, max(len(a_zero_point_tensor.Sizes) - 2, 0)) not in (1, m)
         ):
-            number1 = entry(a_zero_point_tensor_sizes, max(a_zero_point_tensor_rank - 2, 0))
-            violations.append(
-                Violation(
-                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes",
-                    f"AZeroPointTensor.Sizes[{max(a_zero_point_tensor_rank - 2, 0)}]",
-                    "AZeroPointTensor.Sizes[{}] is {}; it must be 1 or ATensor.Sizes[{}], {} (one for all "
-                    "of A, or one for each row)",
-                    (max(a_zero_point_tensor_rank - 2, 0), number1, a_tensor_rank - 2, m),
-                )
+            number1 = max(len(a_zero_point_tensor.Sizes) - 2, 0)
+            number2 = entry(a_zero_point_tensor.Sizes, number1)
+            report(
+                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes",
+                f"AZeroPointTensor.Sizes[{number1}]",
+                "AZeroPointTensor.Sizes[{}] is {}; it must be 1 or ATensor.Sizes[{}], {} (one for all of A, "
+                "or one for each row)",
+                number1, number2, len(a_tensor.Sizes) - 2, m,
             )
-        for d in range(a_zero_point_tensor_rank):
+        for d in range(len(a_zero_point_tensor.Sizes)):
             if (
-                d != max(a_zero_point_tensor_rank - 2, 0)
-                and a_zero_point_tensor is not None
-                and a_zero_point_tensor_sizes[d] != 1
+                d != max(len(a_zero_point_tensor.Sizes) - 2, 0)
+                and a_zero_point_tensor is not ABSENT
+                and a_zero_point_tensor.Sizes[d] != 1
             ):
-                violations.append(
-                    Violation(
-                        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes",
-                        f"AZeroPointTensor.Sizes[{d}]",
-                        "AZeroPointTensor.Sizes[{}] is {}; it must equal 1 (one for all of A, or one for "
-                        "each row)",
-                        (d, a_zero_point_tensor_sizes[d]),
-                        a_zero_point_tensor_sizes[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes",
+                    f"AZeroPointTensor.Sizes[{d}]",
+                    "AZeroPointTensor.Sizes[{}] is {found}; it must equal 1 (one for all of A, or one for "
+                    "each row)",
+                    d, found=a_zero_point_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes
         if (
-            b_zero_point_tensor is not None
-            and entry(b_zero_point_tensor_sizes, b_zero_point_tensor_rank - 1) not in (1, n)
+            b_zero_point_tensor is not ABSENT
+            and entry(b_zero_point_tensor.Sizes, len(b_zero_point_tensor.Sizes) - 1) not in (1, n)
         ):
-            number1 = entry(b_zero_point_tensor_sizes, b_zero_point_tensor_rank - 1)
-            violations.append(
-                Violation(
-                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes",
-                    f"BZeroPointTensor.Sizes[{b_zero_point_tensor_rank - 1}]",
-                    "BZeroPointTensor.Sizes[{}] is {}; it must be 1 or BTensor.Sizes[{}], {} (one for all "
-                    "of B, or one for each column)",
-                    (b_zero_point_tensor_rank - 1, number1, b_tensor_rank - 1, n),
-                )
+            number1 = entry(b_zero_point_tensor.Sizes, len(b_zero_point_tensor.Sizes) - 1)
+            report(
+                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes",
+                f"BZeroPointTensor.Sizes[{len(b_zero_point_tensor.Sizes) - 1}]",
+                "BZeroPointTensor.Sizes[{}] is {}; it must be 1 or BTensor.Sizes[{}], {} (one for all of B, "
+                "or one for each column)",
+                len(b_zero_point_tensor.Sizes) - 1, number1, len(b_tensor.Sizes) - 1, n,
             )
-        for d in range(b_zero_point_tensor_rank):
+        for d in range(len(b_zero_point_tensor.Sizes)):
             if (
-                d != b_zero_point_tensor_rank - 1
-                and b_zero_point_tensor is not None
-                and b_zero_point_tensor_sizes[d] != 1
+                d != len(b_zero_point_tensor.Sizes) - 1
+                and b_zero_point_tensor is not ABSENT
+                and b_zero_point_tensor.Sizes[d] != 1
             ):
-                violations.append(
-                    Violation(
-                        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes",
-                        f"BZeroPointTensor.Sizes[{d}]",
-                        "BZeroPointTensor.Sizes[{}] is {}; it must equal 1 (one for all of B, or one for "
-                        "each column)",
-                        (d, b_zero_point_tensor_sizes[d]),
-                        b_zero_point_tensor_sizes[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes",
+                    f"BZeroPointTensor.Sizes[{d}]",
+                    "BZeroPointTensor.Sizes[{}] is {found}; it must equal 1 (one for all of B, or one for "
+                    "each column)",
+                    d, found=b_zero_point_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes
-        if output_tensor_sizes != (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n):
-            numbers1 = (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n)
-            violations.append(
-                Violation(
-                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must be {} (the batch, the rows of A and the columns of B)",
-                    (output_tensor_sizes, numbers1),
-                    output_tensor_sizes,
-                    numbers1,
-                )
+        if output_tensor.Sizes != (*a_tensor.Sizes[: max(len(a_tensor.Sizes) - 2, 0)], m, n):
+            numbers1 = (*a_tensor.Sizes[: max(len(a_tensor.Sizes) - 2, 0)], m, n)
+            report(
+                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must be {expected} (the batch, the rows of A and the "
+                "columns of B)",
+                found=output_tensor.Sizes, expected=numbers1,
             )
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output
-        if b_scale_tensor_data_type != a_scale_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output",
-                    "BScaleTensor.DataType",
-                    "BScaleTensor.DataType is {}; it must equal AScaleTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, b_scale_tensor_data_type),
-                        name_of(enums.TensorDataType, a_scale_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, b_scale_tensor_data_type),
-                    name_of(enums.TensorDataType, a_scale_tensor_data_type),
-                )
+        if b_scale_tensor.DataType != a_scale_tensor.DataType:
+            report(
+                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output",
+                "BScaleTensor.DataType",
+                "BScaleTensor.DataType is {found}; it must equal AScaleTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, b_scale_tensor.DataType),
+                expected=name_of(enums.TensorDataType, a_scale_tensor.DataType),
             )
-        if bias_tensor is not None and bias_tensor_data_type != a_scale_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output",
-                    "BiasTensor.DataType",
-                    "BiasTensor.DataType is {}; it must equal AScaleTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, bias_tensor_data_type),
-                        name_of(enums.TensorDataType, a_scale_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, bias_tensor_data_type),
-                    name_of(enums.TensorDataType, a_scale_tensor_data_type),
-                )
+        if bias_tensor is not ABSENT and bias_tensor.DataType != a_scale_tensor.DataType:
+            report(
+                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output",
+                "BiasTensor.DataType",
+                "BiasTensor.DataType is {found}; it must equal AScaleTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, bias_tensor.DataType),
+                expected=name_of(enums.TensorDataType, a_scale_tensor.DataType),
             )
-        if output_tensor_data_type != a_scale_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal AScaleTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, a_scale_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, a_scale_tensor_data_type),
-                )
+        if output_tensor.DataType != a_scale_tensor.DataType:
+            report(
+                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output",
+                "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal AScaleTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, a_scale_tensor.DataType),
             )
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes
-        if entry(a_scale_tensor_sizes, max(a_scale_tensor_rank - 2, 0)) not in (1, m):
-            number1 = entry(a_scale_tensor_sizes, max(a_scale_tensor_rank - 2, 0))
-            violations.append(
-                Violation(
-                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes",
-                    f"AScaleTensor.Sizes[{max(a_scale_tensor_rank - 2, 0)}]",
-                    "AScaleTensor.Sizes[{}] is {}; it must be 1 or ATensor.Sizes[{}], {} (one for all of A, "
-                    "or one for each row)",
-                    (max(a_scale_tensor_rank - 2, 0), number1, a_tensor_rank - 2, m),
-                )
+        if entry(a_scale_tensor.Sizes, max(len(a_scale_tensor.Sizes) - 2, 0)) not in (1, m):
+            number1 = entry(a_scale_tensor.Sizes, max(len(a_scale_tensor.Sizes) - 2, 0))
+            report(
+                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes",
+                f"AScaleTensor.Sizes[{max(len(a_scale_tensor.Sizes) - 2, 0)}]",
+                "AScaleTensor.Sizes[{}] is {}; it must be 1 or ATensor.Sizes[{}], {} (one for all of A, or "
+                "one for each row)",
+                max(len(a_scale_tensor.Sizes) - 2, 0), number1, len(a_tensor.Sizes) - 2, m,
             )
-        for d in range(a_scale_tensor_rank):
-            if d != max(a_scale_tensor_rank - 2, 0) and a_scale_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes",
-                        f"AScaleTensor.Sizes[{d}]",
-                        "AScaleTensor.Sizes[{}] is {}; it must equal 1 (one for all of A, or one for each "
-                        "row)",
-                        (d, a_scale_tensor_sizes[d]),
-                        a_scale_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(len(a_scale_tensor.Sizes)):
+            if d != max(len(a_scale_tensor.Sizes) - 2, 0) and a_scale_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes",
+                    f"AScaleTensor.Sizes[{d}]",
+                    "AScaleTensor.Sizes[{}] is {found}; it must equal 1 (one for all of A, or one for each "
+                    "row)",
+                    d, found=a_scale_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes
-        if b_scale_tensor_sizes[b_scale_tensor_rank - 1] not in (1, n):
-            number1 = b_scale_tensor_sizes[b_scale_tensor_rank - 1]
-            violations.append(
-                Violation(
-                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes",
-                    f"BScaleTensor.Sizes[{b_scale_tensor_rank - 1}]",
-                    "BScaleTensor.Sizes[{}] is {}; it must be 1 or BTensor.Sizes[{}], {} (one for all of B, "
-                    "or one for each column)",
-                    (b_scale_tensor_rank - 1, number1, b_tensor_rank - 1, n),
-                )
+        if b_scale_tensor.Sizes[len(b_scale_tensor.Sizes) - 1] not in (1, n):
+            number1 = b_scale_tensor.Sizes[len(b_scale_tensor.Sizes) - 1]
+            report(
+                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes",
+                f"BScaleTensor.Sizes[{len(b_scale_tensor.Sizes) - 1}]",
+                "BScaleTensor.Sizes[{}] is {}; it must be 1 or BTensor.Sizes[{}], {} (one for all of B, or "
+                "one for each column)",
+                len(b_scale_tensor.Sizes) - 1, number1, len(b_tensor.Sizes) - 1, n,
             )
-        for d in range(b_scale_tensor_rank):
-            if d != b_scale_tensor_rank - 1 and b_scale_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes",
-                        f"BScaleTensor.Sizes[{d}]",
-                        "BScaleTensor.Sizes[{}] is {}; it must equal 1 (one for all of B, or one for each "
-                        "column)",
-                        (d, b_scale_tensor_sizes[d]),
-                        b_scale_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(len(b_scale_tensor.Sizes)):
+            if d != len(b_scale_tensor.Sizes) - 1 and b_scale_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes",
+                    f"BScaleTensor.Sizes[{d}]",
+                    "BScaleTensor.Sizes[{}] is {found}; it must equal 1 (one for all of B, or one for each "
+                    "column)",
+                    d, found=b_scale_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes
-        if bias_tensor is not None and bias_tensor_sizes != output_tensor_sizes:
+        if bias_tensor is not ABSENT and bias_tensor.Sizes != output_tensor.Sizes:
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(output_tensor_sizes)}, with a stride of 0 "
+                f"; DirectML broadcasts by strides: Sizes {list(output_tensor.Sizes)}, with a stride of 0 "
                 "in each dimension that repeats"
-                if bias_tensor_rank == len(output_tensor_sizes)
+                if len(bias_tensor.Sizes) == len(output_tensor.Sizes)
                 and all(
-                    bias_tensor_sizes[d] == entry(output_tensor_sizes, d) or bias_tensor_sizes[d] == 1
-                    for d in range(bias_tensor_rank)
+                    bias_tensor.Sizes[d] == entry(output_tensor.Sizes, d) or bias_tensor.Sizes[d] == 1
+                    for d in range(len(bias_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes",
-                    "BiasTensor.Sizes",
-                    "BiasTensor.Sizes is {}; it must equal OutputTensor.Sizes, {}{}",
-                    (bias_tensor_sizes, output_tensor_sizes, hint),
-                    bias_tensor_sizes,
-                    output_tensor_sizes,
-                )
+            report(
+                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes", "BiasTensor.Sizes",
+                "BiasTensor.Sizes is {found}; it must equal OutputTensor.Sizes, {expected}{}", hint,
+                found=bias_tensor.Sizes, expected=output_tensor.Sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         a_tensor = self.ATensor
         b_tensor = self.BTensor
-        if self._state or a_tensor is None or b_tensor is None:
-            return []
-        violations: list[Violation] = []
-        b_tensor_data_type = b_tensor.DataType
-        a_tensor_data_type = a_tensor.DataType
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b
-        if b_tensor_data_type != a_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b",
-                    "BTensor.DataType",
-                    "BTensor.DataType is {}; it should equal ATensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, b_tensor_data_type),
-                        name_of(enums.TensorDataType, a_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, b_tensor_data_type),
-                    name_of(enums.TensorDataType, a_tensor_data_type),
-                )
+        if b_tensor.DataType != a_tensor.DataType:
+            report(
+                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b", "BTensor.DataType",
+                "BTensor.DataType is {found}; it should equal ATensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, b_tensor.DataType),
+                expected=name_of(enums.TensorDataType, a_tensor.DataType),
             )
-        return violations
 
-    def infer(self) -> MatrixMultiplyIntegerToFloat:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         a_tensor = given(self, "ATensor")
         a_scale_tensor = given(self, "AScaleTensor")
         b_tensor = given(self, "BTensor")
-        a_tensor_sizes = a_tensor.Sizes
-        a_tensor_rank = a_tensor.DimensionCount
-        b_tensor_sizes = b_tensor.Sizes
-        b_tensor_rank = b_tensor.DimensionCount
-        a_scale_tensor_data_type = a_scale_tensor.DataType
-        m = entry(a_tensor_sizes, a_tensor_rank - 2)
-        n = entry(b_tensor_sizes, b_tensor_rank - 1)
-        output_tensor_sizes = (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n)
-        completed = MatrixMultiplyIntegerToFloat(
-            ATensor=self.ATensor,
-            AScaleTensor=self.AScaleTensor,
-            AZeroPointTensor=self.AZeroPointTensor,
-            BTensor=self.BTensor,
-            BScaleTensor=self.BScaleTensor,
-            BZeroPointTensor=self.BZeroPointTensor,
-            BiasTensor=self.BiasTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=a_scale_tensor_data_type,
-                Sizes=output_tensor_sizes,
+        m = entry(a_tensor.Sizes, len(a_tensor.Sizes) - 2)
+        n = entry(b_tensor.Sizes, len(b_tensor.Sizes) - 1)
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=a_scale_tensor.DataType,
+                Sizes=(*a_tensor.Sizes[: max(len(a_tensor.Sizes) - 2, 0)], m, n),
             ),
-        )
-        return valid(completed)
-
-
-_OPEN = opened(MatrixMultiplyIntegerToFloat)
-_ACCEPTED = judgement.accepted_by_level(MatrixMultiplyIntegerToFloat.SUPPORT)
+        }

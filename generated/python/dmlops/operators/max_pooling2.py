@@ -8,76 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, FLOAT_32_16_INT_8_UINT_8, RANKS_4_5, UINT_32,
+    UINT_64_32,
 )
-_ROW_2 = Support(
-    (4, 5),
-    (TensorDataType.UINT32,),
-)
-_ROW_3 = Support(
-    (4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_4 = Support(
-    (4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_5 = Support(
-    (4, 5),
-    (
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-    ),
-)
-_SINCE_2_1 = {
-    "InputTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-    "OutputIndicesTensor": _ROW_2,
-}
-_SINCE_3_0 = {
-    "InputTensor": _ROW_3,
-    "OutputTensor": _ROW_3,
-    "OutputIndicesTensor": _ROW_2,
-}
-_SINCE_5_0 = {
-    "InputTensor": _ROW_4,
-    "OutputTensor": _ROW_4,
-    "OutputIndicesTensor": _ROW_5,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -96,18 +42,12 @@ class MaxPooling2(Description):
     StartPadding (UINT array): Padding before the first element, in the order of Strides.
     EndPadding (UINT array): Padding after the last element, in the order of Strides.
     Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides.
-
-    Rules: DML-MAX_POOLING2-same-rank, DML-MAX_POOLING2-dimension-count, DML-MAX_POOLING2-strides-range,
-    DML-MAX_POOLING2-window-size-range, DML-MAX_POOLING2-dilations-range, DML-MAX_POOLING2-same-type,
-    DML-MAX_POOLING2-output-batches-channels, DML-MAX_POOLING2-indices-rank,
-    DML-MAX_POOLING2-indices-sizes.
-
-    Advice: DML-MAX_POOLING2-window-fits, DML-MAX_POOLING2-windows-within.
     """
 
-    OPERATOR: ClassVar[str] = "MAX_POOLING2"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "MAX_POOLING2"
+    SINCE = FeatureLevel.LEVEL_2_1
+    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_5_0)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("OutputIndicesTensor", "tensor", role="output", pointer=True, optional=True),
@@ -118,57 +58,56 @@ class MaxPooling2(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
         Member("Dilations", "UINT", count="DimensionCount", pointer=True, default=1),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MAX_POOLING2-same-rank", "docs"),
-        Rule("DML-MAX_POOLING2-dimension-count", "docs"),
-        Rule("DML-MAX_POOLING2-strides-range", "docs"),
-        Rule("DML-MAX_POOLING2-window-size-range", "docs"),
-        Rule("DML-MAX_POOLING2-dilations-range", "docs"),
-        Rule("DML-MAX_POOLING2-same-type", "docs"),
-        Rule("DML-MAX_POOLING2-window-fits", "ours", advice=True),
-        Rule("DML-MAX_POOLING2-output-batches-channels", "docs"),
-        Rule("DML-MAX_POOLING2-windows-within", "ours", advice=True),
-        Rule("DML-MAX_POOLING2-indices-rank", "docs"),
-        Rule("DML-MAX_POOLING2-indices-sizes", "docs"),
+    RULES = (
+        Rule(
+            "DML-MAX_POOLING2-same-rank", "docs",
+            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
+        ),
+        Rule("DML-MAX_POOLING2-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"),
+        Rule("DML-MAX_POOLING2-strides-range", "docs", reads="Strides"),
+        Rule("DML-MAX_POOLING2-window-size-range", "docs", reads="WindowSize"),
+        Rule("DML-MAX_POOLING2-dilations-range", "docs", reads="Dilations"),
+        Rule("DML-MAX_POOLING2-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
+        Rule(
+            "DML-MAX_POOLING2-window-fits", "ours", advice=True,
+            reads="Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
+        ),
+        Rule(
+            "DML-MAX_POOLING2-output-batches-channels", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"
+        ),
+        Rule(
+            "DML-MAX_POOLING2-windows-within", "ours", advice=True,
+            reads=(
+                "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding "
+                "Strides"
+            ),
+        ),
+        Rule(
+            "DML-MAX_POOLING2-indices-rank", "docs",
+            reads="InputTensor.DimensionCount OutputIndicesTensor OutputIndicesTensor.DimensionCount",
+        ),
+        Rule(
+            "DML-MAX_POOLING2-indices-sizes", "docs",
+            reads="OutputIndicesTensor OutputIndicesTensor.Sizes OutputTensor.Sizes",
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-MAX_POOLING2-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-MAX_POOLING2-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-MAX_POOLING2-strides-range": "Strides",
-        "DML-MAX_POOLING2-window-size-range": "WindowSize",
-        "DML-MAX_POOLING2-dilations-range": "Dilations",
-        "DML-MAX_POOLING2-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-MAX_POOLING2-window-fits": (
-            "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize"
-        ),
-        "DML-MAX_POOLING2-output-batches-channels": "InputTensor.Sizes OutputTensor.Sizes",
-        "DML-MAX_POOLING2-windows-within": (
-            "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides"
-        ),
-        "DML-MAX_POOLING2-indices-rank": (
-            "InputTensor.DimensionCount OutputIndicesTensor OutputIndicesTensor.DimensionCount"
-        ),
-        "DML-MAX_POOLING2-indices-sizes": "OutputIndicesTensor OutputIndicesTensor.Sizes OutputTensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_5_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_5_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_5_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_5_0,
+    SUPPORT = tables(
+        {
+            "2.1": {
+                "InputTensor": Support(RANKS_4_5, FLOAT_32_16),
+                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16),
+                "OutputIndicesTensor": Support(RANKS_4_5, UINT_32),
+            },
+            "3.0": {
+                "InputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_8_UINT_8),
+                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_8_UINT_8),
+            },
+            "5.0": {
+                "InputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputIndicesTensor": Support(RANKS_4_5, UINT_64_32),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -182,271 +121,115 @@ class MaxPooling2(Description):
     Dilations: tuple[int, ...]
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        OutputIndicesTensor: TensorDesc | None = None,
-        DimensionCount: SupportsIndex | None = None,
-        Strides: Iterable[SupportsIndex],
-        WindowSize: Iterable[SupportsIndex],
-        StartPadding: Iterable[SupportsIndex],
-        EndPadding: Iterable[SupportsIndex],
+        cls, *, InputTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
+        OutputIndicesTensor: TensorDesc | None = None, DimensionCount: SupportsIndex | None = None,
+        Strides: Iterable[SupportsIndex], WindowSize: Iterable[SupportsIndex],
+        StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex],
         Dilations: Iterable[SupportsIndex],
     ) -> MaxPooling2:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputTensor = OutputTensor
-        new.OutputIndicesTensor = OutputIndicesTensor
-        new.DimensionCount = DimensionCount
-        new.Strides = Strides
-        new.WindowSize = WindowSize
-        new.StartPadding = StartPadding
-        new.EndPadding = EndPadding
-        new.Dilations = Dilations
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and (
-                OutputIndicesTensor is None
-                or (type(OutputIndicesTensor) is TensorDesc and OutputIndicesTensor._state != WRONG_TYPE)
-            )
-            and type(DimensionCount) is int
-            and type(Strides) is tuple and INTEGERS(map(type, Strides))
-            and type(WindowSize) is tuple and INTEGERS(map(type, WindowSize))
-            and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
-            and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
-            and type(Dilations) is tuple and INTEGERS(map(type, Dilations))
-        ):
-            settle(new, MaxPooling2)
-        new.__class__ = MaxPooling2
-        made: MaxPooling2 = new
-        return made
+        return created(
+            cls, InputTensor, OutputTensor, OutputIndicesTensor, DimensionCount, Strides, WindowSize,
+            StartPadding, EndPadding, Dilations,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
-        output_indices_tensor = self.OutputIndicesTensor
+        output_indices_tensor = self.OutputIndicesTensor or ABSENT
         dimension_count = self.DimensionCount
-        strides = self.Strides
-        window_size = self.WindowSize
-        start_padding = self.StartPadding
-        end_padding = self.EndPadding
-        dilations = self.Dilations
-        if (
-            self._state
-            or input_tensor is None
-            or output_tensor is None
-            or strides is None
-            or window_size is None
-            or start_padding is None
-            or end_padding is None
-            or dilations is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and (
-                output_indices_tensor is None
-                or output_indices_tensor._state & SOUND_OUTPUT
-                or is_sound(output_indices_tensor, False)
-            )
-            and 0 <= dimension_count <= 4294967295
-            and len(strides) == self.DimensionCount
-            and 0 <= min(strides, default=0) <= max(strides, default=0) <= 4294967295
-            and len(window_size) == self.DimensionCount
-            and 0 <= min(window_size, default=0) <= max(window_size, default=0) <= 4294967295
-            and len(start_padding) == self.DimensionCount
-            and 0 <= min(start_padding, default=0) <= max(start_padding, default=0) <= 4294967295
-            and len(end_padding) == self.DimensionCount
-            and 0 <= min(end_padding, default=0) <= max(end_padding, default=0) <= 4294967295
-            and len(dilations) == self.DimensionCount
-            and 0 <= min(dilations, default=0) <= max(dilations, default=0) <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        output_indices_tensor_sizes = (output_indices_tensor or ABSENT).Sizes
-        output_indices_tensor_rank = len(output_indices_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-            output_indices_tensor_ranks,
-            output_indices_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-            or (output_indices_tensor and output_indices_tensor_rank not in output_indices_tensor_ranks)
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-MAX_POOLING2-same-rank
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-MAX_POOLING2-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-MAX_POOLING2-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
         # DML-MAX_POOLING2-dimension-count
-        if dimension_count != input_tensor_rank - 2:
-            violations.append(
-                Violation(
-                    "DML-MAX_POOLING2-dimension-count",
-                    "DimensionCount",
-                    "DimensionCount is {}; it must equal InputTensor.DimensionCount ({}) - 2, {} (batch and "
-                    "channel are not spatial dimensions)",
-                    (dimension_count, input_tensor_rank, input_tensor_rank - 2),
-                    dimension_count,
-                    input_tensor_rank - 2,
-                )
+        if dimension_count != len(input_tensor.Sizes) - 2:
+            report(
+                violations, "DML-MAX_POOLING2-dimension-count", "DimensionCount",
+                "DimensionCount is {found}; it must equal InputTensor.DimensionCount ({}) - 2, {expected} "
+                "(batch and channel are not spatial dimensions)",
+                len(input_tensor.Sizes), found=dimension_count, expected=len(input_tensor.Sizes) - 2,
             )
         # DML-MAX_POOLING2-indices-rank
-        if output_indices_tensor is not None and output_indices_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-MAX_POOLING2-indices-rank",
-                    "OutputIndicesTensor.DimensionCount",
-                    "OutputIndicesTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_indices_tensor_rank, input_tensor_rank),
-                    output_indices_tensor_rank,
-                    input_tensor_rank,
-                )
-            )
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        output_indices_tensor_data_type = (output_indices_tensor or ABSENT).DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
         if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-            or (output_indices_tensor and output_indices_tensor_data_type not in output_indices_tensor_types)
+            output_indices_tensor is not ABSENT
+            and len(output_indices_tensor.Sizes) != len(input_tensor.Sizes)
         ):
-            judgement.values(self, level, violations)
+            report(
+                violations, "DML-MAX_POOLING2-indices-rank", "OutputIndicesTensor.DimensionCount",
+                "OutputIndicesTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_indices_tensor.Sizes), expected=len(input_tensor.Sizes),
+            )
+
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        output_indices_tensor = self.OutputIndicesTensor or ABSENT
+        strides = self.Strides
+        window_size = self.WindowSize
+        dilations = self.Dilations
         # DML-MAX_POOLING2-strides-range
         for i in range(len(strides)):
             if strides[i] < 1:
-                violations.append(
-                    Violation(
-                        "DML-MAX_POOLING2-strides-range",
-                        f"Strides[{i}]",
-                        "Strides[{}] is {}; it must be at least 1 (the window has to move)",
-                        (i, strides[i]),
-                        strides[i],
-                        1,
-                    )
+                report(
+                    violations, "DML-MAX_POOLING2-strides-range", f"Strides[{i}]",
+                    "Strides[{}] is {found}; it must be at least 1 (the window has to move)", i,
+                    found=strides[i], expected=1,
                 )
                 break
         # DML-MAX_POOLING2-window-size-range
         for i in range(len(window_size)):
             if window_size[i] < 1:
-                violations.append(
-                    Violation(
-                        "DML-MAX_POOLING2-window-size-range",
-                        f"WindowSize[{i}]",
-                        "WindowSize[{}] is {}; it must be at least 1 (an empty window has no result)",
-                        (i, window_size[i]),
-                        window_size[i],
-                        1,
-                    )
+                report(
+                    violations, "DML-MAX_POOLING2-window-size-range", f"WindowSize[{i}]",
+                    "WindowSize[{}] is {found}; it must be at least 1 (an empty window has no result)", i,
+                    found=window_size[i], expected=1,
                 )
                 break
         # DML-MAX_POOLING2-dilations-range
         for i in range(len(dilations)):
             if dilations[i] < 1:
-                violations.append(
-                    Violation(
-                        "DML-MAX_POOLING2-dilations-range",
-                        f"Dilations[{i}]",
-                        "Dilations[{}] is {}; it must be at least 1 (1 takes every element under the window)",
-                        (i, dilations[i]),
-                        dilations[i],
-                        1,
-                    )
+                report(
+                    violations, "DML-MAX_POOLING2-dilations-range", f"Dilations[{i}]",
+                    "Dilations[{}] is {found}; it must be at least 1 (1 takes every element under the "
+                    "window)",
+                    i, found=dilations[i], expected=1,
                 )
                 break
         # DML-MAX_POOLING2-same-type
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MAX_POOLING2-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-MAX_POOLING2-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-MAX_POOLING2-output-batches-channels
         for d in range(2):
-            if entry(output_tensor_sizes, d) != entry(input_tensor_sizes, d):
-                violations.append(
-                    Violation(
-                        "DML-MAX_POOLING2-output-batches-channels",
-                        f"OutputTensor.Sizes[{d}]",
-                        "OutputTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (each "
-                        "channel of each batch is pooled by itself)",
-                        (d, entry(output_tensor_sizes, d), d, entry(input_tensor_sizes, d)),
-                        entry(output_tensor_sizes, d),
-                        entry(input_tensor_sizes, d),
-                    )
+            if entry(output_tensor.Sizes, d) != entry(input_tensor.Sizes, d):
+                report(
+                    violations, "DML-MAX_POOLING2-output-batches-channels", f"OutputTensor.Sizes[{d}]",
+                    "OutputTensor.Sizes[{}] is {found}; it must equal InputTensor.Sizes[{}], {expected} "
+                    "(each channel of each batch is pooled by itself)",
+                    d, d, found=entry(output_tensor.Sizes, d), expected=entry(input_tensor.Sizes, d),
                 )
                 break
         # DML-MAX_POOLING2-indices-sizes
-        if output_indices_tensor is not None and output_indices_tensor_sizes != output_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-MAX_POOLING2-indices-sizes",
-                    "OutputIndicesTensor.Sizes",
-                    "OutputIndicesTensor.Sizes is {}; it must equal OutputTensor.Sizes, {}",
-                    (output_indices_tensor_sizes, output_tensor_sizes),
-                    output_indices_tensor_sizes,
-                    output_tensor_sizes,
-                )
+        if output_indices_tensor is not ABSENT and output_indices_tensor.Sizes != output_tensor.Sizes:
+            report(
+                violations, "DML-MAX_POOLING2-indices-sizes", "OutputIndicesTensor.Sizes",
+                "OutputIndicesTensor.Sizes is {found}; it must equal OutputTensor.Sizes, {expected}",
+                found=output_indices_tensor.Sizes, expected=output_tensor.Sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         strides = self.Strides
@@ -454,147 +237,71 @@ class MaxPooling2(Description):
         start_padding = self.StartPadding
         end_padding = self.EndPadding
         dilations = self.Dilations
-        if (
-            self._state
-            or input_tensor is None
-            or output_tensor is None
-            or strides is None
-            or window_size is None
-            or start_padding is None
-            or end_padding is None
-            or dilations is None
-        ):
-            return []
-        violations: list[Violation] = []
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = input_tensor.DimensionCount
-        output_tensor_sizes = output_tensor.Sizes
         window_extents = tuple(
             saturate(saturate((window_size[i] - 1) * entry(dilations, i)) + 1)
             for i in range(len(window_size))
         )
         padded_sizes = tuple(
-            entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
-            for i in range(input_tensor_rank - 2)
+            entry(input_tensor.Sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
+            for i in range(len(input_tensor.Sizes) - 2)
         )
         # DML-MAX_POOLING2-window-fits
         for i in range(len(window_size)):
             if entry(window_extents, i) > entry(padded_sizes, i):
-                violations.append(
-                    Violation(
-                        "DML-MAX_POOLING2-window-fits",
-                        f"WindowSize[{i}]",
-                        "(WindowSize[{}] ({}) - 1) x Dilations[{}] ({}) + 1 is {}; it should be at most "
-                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (the "
-                        "padded input holds the dilated window at least once)",
-                        (
-                            i,
-                            window_size[i],
-                            i,
-                            entry(dilations, i),
-                            entry(window_extents, i),
-                            i + 2,
-                            entry(input_tensor_sizes, i + 2),
-                            i,
-                            entry(start_padding, i),
-                            i,
-                            entry(end_padding, i),
-                            entry(padded_sizes, i),
-                        ),
-                        entry(window_extents, i),
-                        entry(padded_sizes, i),
-                    )
+                report(
+                    violations, "DML-MAX_POOLING2-window-fits", f"WindowSize[{i}]",
+                    "(WindowSize[{}] ({}) - 1) x Dilations[{}] ({}) + 1 is {found}; it should be at most "
+                    "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {expected} "
+                    "(the padded input holds the dilated window at least once)",
+                    i, window_size[i], i, entry(dilations, i), i + 2, entry(input_tensor.Sizes, i + 2), i,
+                    entry(start_padding, i), i, entry(end_padding, i), found=entry(window_extents, i),
+                    expected=entry(padded_sizes, i),
                 )
                 break
         # DML-MAX_POOLING2-windows-within
-        for i in range(input_tensor_rank - 2):
-            if (entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
-                number1 = saturate((entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i))
-                violations.append(
-                    Violation(
-                        "DML-MAX_POOLING2-windows-within",
-                        f"OutputTensor.Sizes[{i + 2}]",
-                        "(OutputTensor.Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {}; it should be less than "
-                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (a "
-                        "window that begins past the padded input has no elements)",
-                        (
-                            i + 2,
-                            entry(output_tensor_sizes, i + 2),
-                            i,
-                            entry(strides, i),
-                            number1,
-                            i + 2,
-                            entry(input_tensor_sizes, i + 2),
-                            i,
-                            entry(start_padding, i),
-                            i,
-                            entry(end_padding, i),
-                            entry(padded_sizes, i),
-                        ),
-                        number1,
-                        entry(padded_sizes, i),
-                    )
+        for i in range(len(input_tensor.Sizes) - 2):
+            if (entry(output_tensor.Sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
+                number1 = saturate((entry(output_tensor.Sizes, i + 2) - 1) * entry(strides, i))
+                report(
+                    violations, "DML-MAX_POOLING2-windows-within", f"OutputTensor.Sizes[{i + 2}]",
+                    "(OutputTensor.Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {found}; it should be less "
+                    "than InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), "
+                    "{expected} (a window that begins past the padded input has no elements)",
+                    i + 2, entry(output_tensor.Sizes, i + 2), i, entry(strides, i), i + 2,
+                    entry(input_tensor.Sizes, i + 2), i, entry(start_padding, i), i, entry(end_padding, i),
+                    found=number1, expected=entry(padded_sizes, i),
                 )
                 break
-        return violations
 
-    def infer(self) -> MaxPooling2:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         strides = given(self, "Strides")
         window_size = given(self, "WindowSize")
         start_padding = given(self, "StartPadding")
         end_padding = given(self, "EndPadding")
         dilations = given(self, "Dilations")
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = input_tensor.DimensionCount
         window_extents = tuple(
             saturate(saturate((entry(window_size, i) - 1) * entry(dilations, i)) + 1)
             for i in range(len(window_size))
         )
         padded_sizes = tuple(
-            entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
-            for i in range(input_tensor_rank - 2)
+            entry(input_tensor.Sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
+            for i in range(len(input_tensor.Sizes) - 2)
         )
         pooled_sizes = (
-            input_tensor_sizes[:2]
+            input_tensor.Sizes[:2]
             + tuple(
                 quotient(max(entry(padded_sizes, i) - entry(window_extents, i), 0), entry(strides, i)) + 1
-                for i in range(input_tensor_rank - 2)
+                for i in range(len(input_tensor.Sizes) - 2)
             )
         )
-        completed = MaxPooling2(
-            InputTensor=self.InputTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=pooled_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType, Sizes=pooled_sizes,
                 defaults=("Sizes",),
             ),
-            OutputIndicesTensor=inferred_if_given(
-                "OutputIndicesTensor",
-                self.OutputIndicesTensor,
-                Sizes=pooled_sizes,
-                defaults=("Sizes",),
+            "OutputIndicesTensor": inferred_if_given(
+                "OutputIndicesTensor", self.OutputIndicesTensor, Sizes=pooled_sizes, defaults=("Sizes",),
             ),
-            DimensionCount=self.DimensionCount,
-            Strides=self.Strides,
-            WindowSize=self.WindowSize,
-            StartPadding=self.StartPadding,
-            EndPadding=self.EndPadding,
-            Dilations=self.Dilations,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(MaxPooling2)
-_ACCEPTED = judgement.accepted_by_level(MaxPooling2.SUPPORT)
+        }

@@ -8,43 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, RANKS_4_5, RANK_4,
 )
-_ROW_2 = Support(
-    (4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_SINCE_3_0 = {
-    "InputTensor": _ROW_1,
-    "InputGradientTensor": _ROW_1,
-    "OutputGradientTensor": _ROW_1,
-}
-_SINCE_4_0 = {
-    "InputTensor": _ROW_2,
-    "InputGradientTensor": _ROW_2,
-    "OutputGradientTensor": _ROW_2,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -65,18 +43,12 @@ class MaxPoolingGrad(Description):
     EndPadding (UINT array): Elements of padding after each spatial dimension.
     Dilations (UINT array): Distance between neighboring elements of a window in each spatial dimension; 1 for
         none between.
-
-    Rules: DML-MAX_POOLING_GRAD-same-rank, DML-MAX_POOLING_GRAD-dimension-count,
-    DML-MAX_POOLING_GRAD-strides-range, DML-MAX_POOLING_GRAD-window-size-range,
-    DML-MAX_POOLING_GRAD-dilations-range, DML-MAX_POOLING_GRAD-same-type,
-    DML-MAX_POOLING_GRAD-same-sizes, DML-MAX_POOLING_GRAD-batches-channels.
-
-    Advice: DML-MAX_POOLING_GRAD-window-fits, DML-MAX_POOLING_GRAD-windows-within.
     """
 
-    OPERATOR: ClassVar[str] = "MAX_POOLING_GRAD"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "MAX_POOLING_GRAD"
+    SINCE = FeatureLevel.LEVEL_3_0
+    LEVELS = (FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_0)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("InputGradientTensor", "tensor", role="input", pointer=True),
         Member("OutputGradientTensor", "tensor", role="output", pointer=True),
@@ -87,57 +59,54 @@ class MaxPoolingGrad(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
         Member("Dilations", "UINT", count="DimensionCount", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MAX_POOLING_GRAD-same-rank", "docs"),
-        Rule("DML-MAX_POOLING_GRAD-dimension-count", "docs"),
-        Rule("DML-MAX_POOLING_GRAD-strides-range", "docs"),
-        Rule("DML-MAX_POOLING_GRAD-window-size-range", "docs"),
-        Rule("DML-MAX_POOLING_GRAD-dilations-range", "docs"),
-        Rule("DML-MAX_POOLING_GRAD-same-type", "docs"),
-        Rule("DML-MAX_POOLING_GRAD-same-sizes", "docs"),
-        Rule("DML-MAX_POOLING_GRAD-window-fits", "ours", advice=True),
-        Rule("DML-MAX_POOLING_GRAD-batches-channels", "docs"),
-        Rule("DML-MAX_POOLING_GRAD-windows-within", "ours", advice=True),
+    RULES = (
+        Rule(
+            "DML-MAX_POOLING_GRAD-same-rank", "docs",
+            reads=(
+                "InputGradientTensor.DimensionCount InputTensor.DimensionCount "
+                "OutputGradientTensor.DimensionCount"
+            ),
+        ),
+        Rule(
+            "DML-MAX_POOLING_GRAD-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"
+        ),
+        Rule("DML-MAX_POOLING_GRAD-strides-range", "docs", reads="Strides"),
+        Rule("DML-MAX_POOLING_GRAD-window-size-range", "docs", reads="WindowSize"),
+        Rule("DML-MAX_POOLING_GRAD-dilations-range", "docs", reads="Dilations"),
+        Rule(
+            "DML-MAX_POOLING_GRAD-same-type", "docs",
+            reads="InputGradientTensor.DataType InputTensor.DataType OutputGradientTensor.DataType",
+        ),
+        Rule("DML-MAX_POOLING_GRAD-same-sizes", "docs", reads="InputTensor.Sizes OutputGradientTensor.Sizes"),
+        Rule(
+            "DML-MAX_POOLING_GRAD-window-fits", "ours", advice=True,
+            reads="Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
+        ),
+        Rule(
+            "DML-MAX_POOLING_GRAD-batches-channels", "docs",
+            reads="InputGradientTensor.Sizes InputTensor.Sizes",
+        ),
+        Rule(
+            "DML-MAX_POOLING_GRAD-windows-within", "ours", advice=True,
+            reads=(
+                "EndPadding InputGradientTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
+                "StartPadding Strides"
+            ),
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-MAX_POOLING_GRAD-same-rank": (
-            "InputGradientTensor.DimensionCount InputTensor.DimensionCount "
-            "OutputGradientTensor.DimensionCount"
-        ),
-        "DML-MAX_POOLING_GRAD-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-MAX_POOLING_GRAD-strides-range": "Strides",
-        "DML-MAX_POOLING_GRAD-window-size-range": "WindowSize",
-        "DML-MAX_POOLING_GRAD-dilations-range": "Dilations",
-        "DML-MAX_POOLING_GRAD-same-type": (
-            "InputGradientTensor.DataType InputTensor.DataType OutputGradientTensor.DataType"
-        ),
-        "DML-MAX_POOLING_GRAD-same-sizes": "InputTensor.Sizes OutputGradientTensor.Sizes",
-        "DML-MAX_POOLING_GRAD-window-fits": (
-            "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize"
-        ),
-        "DML-MAX_POOLING_GRAD-batches-channels": "InputGradientTensor.Sizes InputTensor.Sizes",
-        "DML-MAX_POOLING_GRAD-windows-within": (
-            "EndPadding InputGradientTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes StartPadding "
-            "Strides"
-        ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_4_0,
+    SUPPORT = tables(
+        {
+            "3.0": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16),
+                "InputGradientTensor": Support(RANK_4, FLOAT_32_16),
+                "OutputGradientTensor": Support(RANK_4, FLOAT_32_16),
+            },
+            "4.0": {
+                "InputTensor": Support(RANKS_4_5, FLOAT_32_16),
+                "InputGradientTensor": Support(RANKS_4_5, FLOAT_32_16),
+                "OutputGradientTensor": Support(RANKS_4_5, FLOAT_32_16),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -151,278 +120,118 @@ class MaxPoolingGrad(Description):
     Dilations: tuple[int, ...]
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        InputGradientTensor: TensorDesc,
-        OutputGradientTensor: TensorDesc | None = None,
-        DimensionCount: SupportsIndex | None = None,
-        Strides: Iterable[SupportsIndex],
-        WindowSize: Iterable[SupportsIndex],
-        StartPadding: Iterable[SupportsIndex],
-        EndPadding: Iterable[SupportsIndex],
+        cls, *, InputTensor: TensorDesc, InputGradientTensor: TensorDesc,
+        OutputGradientTensor: TensorDesc | None = None, DimensionCount: SupportsIndex | None = None,
+        Strides: Iterable[SupportsIndex], WindowSize: Iterable[SupportsIndex],
+        StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex],
         Dilations: Iterable[SupportsIndex],
     ) -> MaxPoolingGrad:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.InputGradientTensor = InputGradientTensor
-        new.OutputGradientTensor = OutputGradientTensor
-        new.DimensionCount = DimensionCount
-        new.Strides = Strides
-        new.WindowSize = WindowSize
-        new.StartPadding = StartPadding
-        new.EndPadding = EndPadding
-        new.Dilations = Dilations
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and type(InputGradientTensor) is TensorDesc and InputGradientTensor._state != WRONG_TYPE
-            and (
-                OutputGradientTensor is None
-                or (type(OutputGradientTensor) is TensorDesc and OutputGradientTensor._state != WRONG_TYPE)
-            )
-            and type(DimensionCount) is int
-            and type(Strides) is tuple and INTEGERS(map(type, Strides))
-            and type(WindowSize) is tuple and INTEGERS(map(type, WindowSize))
-            and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
-            and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
-            and type(Dilations) is tuple and INTEGERS(map(type, Dilations))
-        ):
-            settle(new, MaxPoolingGrad)
-        new.__class__ = MaxPoolingGrad
-        made: MaxPoolingGrad = new
-        return made
+        return created(
+            cls, InputTensor, InputGradientTensor, OutputGradientTensor, DimensionCount, Strides, WindowSize,
+            StartPadding, EndPadding, Dilations,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         input_gradient_tensor = self.InputGradientTensor
         output_gradient_tensor = self.OutputGradientTensor
         dimension_count = self.DimensionCount
-        strides = self.Strides
-        window_size = self.WindowSize
-        start_padding = self.StartPadding
-        end_padding = self.EndPadding
-        dilations = self.Dilations
-        if (
-            self._state
-            or input_tensor is None
-            or input_gradient_tensor is None
-            or output_gradient_tensor is None
-            or strides is None
-            or window_size is None
-            or start_padding is None
-            or end_padding is None
-            or dilations is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (input_gradient_tensor._state & SOUND_INPUT or is_sound(input_gradient_tensor, True))
-            and (output_gradient_tensor._state & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
-            and 0 <= dimension_count <= 4294967295
-            and len(strides) == self.DimensionCount
-            and 0 <= min(strides, default=0) <= max(strides, default=0) <= 4294967295
-            and len(window_size) == self.DimensionCount
-            and 0 <= min(window_size, default=0) <= max(window_size, default=0) <= 4294967295
-            and len(start_padding) == self.DimensionCount
-            and 0 <= min(start_padding, default=0) <= max(start_padding, default=0) <= 4294967295
-            and len(end_padding) == self.DimensionCount
-            and 0 <= min(end_padding, default=0) <= max(end_padding, default=0) <= 4294967295
-            and len(dilations) == self.DimensionCount
-            and 0 <= min(dilations, default=0) <= max(dilations, default=0) <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        input_gradient_tensor_sizes = input_gradient_tensor.Sizes
-        input_gradient_tensor_rank = len(input_gradient_tensor_sizes)
-        output_gradient_tensor_sizes = output_gradient_tensor.Sizes
-        output_gradient_tensor_rank = len(output_gradient_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            input_gradient_tensor_ranks,
-            input_gradient_tensor_types,
-            output_gradient_tensor_ranks,
-            output_gradient_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or input_gradient_tensor_rank not in input_gradient_tensor_ranks
-            or output_gradient_tensor_rank not in output_gradient_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-MAX_POOLING_GRAD-same-rank
-        if input_gradient_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-MAX_POOLING_GRAD-same-rank",
-                    "InputGradientTensor.DimensionCount",
-                    "InputGradientTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (input_gradient_tensor_rank, input_tensor_rank),
-                    input_gradient_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(input_gradient_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-MAX_POOLING_GRAD-same-rank", "InputGradientTensor.DimensionCount",
+                "InputGradientTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(input_gradient_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if output_gradient_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-MAX_POOLING_GRAD-same-rank",
-                    "OutputGradientTensor.DimensionCount",
-                    "OutputGradientTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_gradient_tensor_rank, input_tensor_rank),
-                    output_gradient_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_gradient_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-MAX_POOLING_GRAD-same-rank", "OutputGradientTensor.DimensionCount",
+                "OutputGradientTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_gradient_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
         # DML-MAX_POOLING_GRAD-dimension-count
-        if dimension_count != input_tensor_rank - 2:
-            violations.append(
-                Violation(
-                    "DML-MAX_POOLING_GRAD-dimension-count",
-                    "DimensionCount",
-                    "DimensionCount is {}; it must equal InputTensor.DimensionCount ({}) - 2, {} (batch and "
-                    "channel are not spatial dimensions)",
-                    (dimension_count, input_tensor_rank, input_tensor_rank - 2),
-                    dimension_count,
-                    input_tensor_rank - 2,
-                )
+        if dimension_count != len(input_tensor.Sizes) - 2:
+            report(
+                violations, "DML-MAX_POOLING_GRAD-dimension-count", "DimensionCount",
+                "DimensionCount is {found}; it must equal InputTensor.DimensionCount ({}) - 2, {expected} "
+                "(batch and channel are not spatial dimensions)",
+                len(input_tensor.Sizes), found=dimension_count, expected=len(input_tensor.Sizes) - 2,
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        input_gradient_tensor_data_type = input_gradient_tensor.DataType
-        output_gradient_tensor_data_type = output_gradient_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or input_gradient_tensor_data_type not in input_gradient_tensor_types
-            or output_gradient_tensor_data_type not in output_gradient_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        input_gradient_tensor = self.InputGradientTensor
+        output_gradient_tensor = self.OutputGradientTensor
+        strides = self.Strides
+        window_size = self.WindowSize
+        dilations = self.Dilations
         # DML-MAX_POOLING_GRAD-strides-range
         for i in range(len(strides)):
             if strides[i] < 1:
-                violations.append(
-                    Violation(
-                        "DML-MAX_POOLING_GRAD-strides-range",
-                        f"Strides[{i}]",
-                        "Strides[{}] is {}; it must be at least 1 (the window has to move)",
-                        (i, strides[i]),
-                        strides[i],
-                        1,
-                    )
+                report(
+                    violations, "DML-MAX_POOLING_GRAD-strides-range", f"Strides[{i}]",
+                    "Strides[{}] is {found}; it must be at least 1 (the window has to move)", i,
+                    found=strides[i], expected=1,
                 )
                 break
         # DML-MAX_POOLING_GRAD-window-size-range
         for i in range(len(window_size)):
             if window_size[i] < 1:
-                violations.append(
-                    Violation(
-                        "DML-MAX_POOLING_GRAD-window-size-range",
-                        f"WindowSize[{i}]",
-                        "WindowSize[{}] is {}; it must be at least 1 (an empty window has no result)",
-                        (i, window_size[i]),
-                        window_size[i],
-                        1,
-                    )
+                report(
+                    violations, "DML-MAX_POOLING_GRAD-window-size-range", f"WindowSize[{i}]",
+                    "WindowSize[{}] is {found}; it must be at least 1 (an empty window has no result)", i,
+                    found=window_size[i], expected=1,
                 )
                 break
         # DML-MAX_POOLING_GRAD-dilations-range
         for i in range(len(dilations)):
             if dilations[i] < 1:
-                violations.append(
-                    Violation(
-                        "DML-MAX_POOLING_GRAD-dilations-range",
-                        f"Dilations[{i}]",
-                        "Dilations[{}] is {}; it must be at least 1 (1 takes every element under the window)",
-                        (i, dilations[i]),
-                        dilations[i],
-                        1,
-                    )
+                report(
+                    violations, "DML-MAX_POOLING_GRAD-dilations-range", f"Dilations[{i}]",
+                    "Dilations[{}] is {found}; it must be at least 1 (1 takes every element under the "
+                    "window)",
+                    i, found=dilations[i], expected=1,
                 )
                 break
         # DML-MAX_POOLING_GRAD-same-type
-        if input_gradient_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MAX_POOLING_GRAD-same-type",
-                    "InputGradientTensor.DataType",
-                    "InputGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if input_gradient_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-MAX_POOLING_GRAD-same-type", "InputGradientTensor.DataType",
+                "InputGradientTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if output_gradient_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MAX_POOLING_GRAD-same-type",
-                    "OutputGradientTensor.DataType",
-                    "OutputGradientTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_gradient_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_gradient_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_gradient_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-MAX_POOLING_GRAD-same-type", "OutputGradientTensor.DataType",
+                "OutputGradientTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_gradient_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-MAX_POOLING_GRAD-same-sizes
-        if output_gradient_tensor_sizes != input_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-MAX_POOLING_GRAD-same-sizes",
-                    "OutputGradientTensor.Sizes",
-                    "OutputGradientTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
-                    (output_gradient_tensor_sizes, input_tensor_sizes),
-                    output_gradient_tensor_sizes,
-                    input_tensor_sizes,
-                )
+        if output_gradient_tensor.Sizes != input_tensor.Sizes:
+            report(
+                violations, "DML-MAX_POOLING_GRAD-same-sizes", "OutputGradientTensor.Sizes",
+                "OutputGradientTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
+                found=output_gradient_tensor.Sizes, expected=input_tensor.Sizes,
             )
         # DML-MAX_POOLING_GRAD-batches-channels
         for d in range(2):
-            if entry(input_gradient_tensor_sizes, d) != entry(input_tensor_sizes, d):
-                violations.append(
-                    Violation(
-                        "DML-MAX_POOLING_GRAD-batches-channels",
-                        f"InputGradientTensor.Sizes[{d}]",
-                        "InputGradientTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (each "
-                        "channel of each batch is pooled by itself)",
-                        (d, entry(input_gradient_tensor_sizes, d), d, entry(input_tensor_sizes, d)),
-                        entry(input_gradient_tensor_sizes, d),
-                        entry(input_tensor_sizes, d),
-                    )
+            if entry(input_gradient_tensor.Sizes, d) != entry(input_tensor.Sizes, d):
+                report(
+                    violations, "DML-MAX_POOLING_GRAD-batches-channels", f"InputGradientTensor.Sizes[{d}]",
+                    "InputGradientTensor.Sizes[{}] is {found}; it must equal InputTensor.Sizes[{}], "
+                    "{expected} (each channel of each batch is pooled by itself)",
+                    d, d, found=entry(input_gradient_tensor.Sizes, d), expected=entry(input_tensor.Sizes, d),
                 )
                 break
-        return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         input_tensor = self.InputTensor
         input_gradient_tensor = self.InputGradientTensor
         strides = self.Strides
@@ -430,122 +239,50 @@ class MaxPoolingGrad(Description):
         start_padding = self.StartPadding
         end_padding = self.EndPadding
         dilations = self.Dilations
-        if (
-            self._state
-            or input_tensor is None
-            or input_gradient_tensor is None
-            or strides is None
-            or window_size is None
-            or start_padding is None
-            or end_padding is None
-            or dilations is None
-        ):
-            return []
-        violations: list[Violation] = []
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = input_tensor.DimensionCount
-        input_gradient_tensor_sizes = input_gradient_tensor.Sizes
         window_extents = tuple(
             saturate(saturate((window_size[i] - 1) * entry(dilations, i)) + 1)
             for i in range(len(window_size))
         )
         padded_sizes = tuple(
-            entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
-            for i in range(input_tensor_rank - 2)
+            entry(input_tensor.Sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
+            for i in range(len(input_tensor.Sizes) - 2)
         )
         # DML-MAX_POOLING_GRAD-window-fits
         for i in range(len(window_size)):
             if entry(window_extents, i) > entry(padded_sizes, i):
-                violations.append(
-                    Violation(
-                        "DML-MAX_POOLING_GRAD-window-fits",
-                        f"WindowSize[{i}]",
-                        "(WindowSize[{}] ({}) - 1) x Dilations[{}] ({}) + 1 is {}; it should be at most "
-                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (the "
-                        "padded sizes hold the dilated window at least once)",
-                        (
-                            i,
-                            window_size[i],
-                            i,
-                            entry(dilations, i),
-                            entry(window_extents, i),
-                            i + 2,
-                            entry(input_tensor_sizes, i + 2),
-                            i,
-                            entry(start_padding, i),
-                            i,
-                            entry(end_padding, i),
-                            entry(padded_sizes, i),
-                        ),
-                        entry(window_extents, i),
-                        entry(padded_sizes, i),
-                    )
+                report(
+                    violations, "DML-MAX_POOLING_GRAD-window-fits", f"WindowSize[{i}]",
+                    "(WindowSize[{}] ({}) - 1) x Dilations[{}] ({}) + 1 is {found}; it should be at most "
+                    "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {expected} "
+                    "(the padded sizes hold the dilated window at least once)",
+                    i, window_size[i], i, entry(dilations, i), i + 2, entry(input_tensor.Sizes, i + 2), i,
+                    entry(start_padding, i), i, entry(end_padding, i), found=entry(window_extents, i),
+                    expected=entry(padded_sizes, i),
                 )
                 break
         # DML-MAX_POOLING_GRAD-windows-within
-        for i in range(input_tensor_rank - 2):
-            if (entry(input_gradient_tensor_sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
-                number1 = entry(input_gradient_tensor_sizes, i + 2)
+        for i in range(len(input_tensor.Sizes) - 2):
+            if (entry(input_gradient_tensor.Sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
+                number1 = entry(input_gradient_tensor.Sizes, i + 2)
                 number2 = saturate((number1 - 1) * entry(strides, i))
                 number3 = saturate((number1 - 1) * entry(strides, i))
-                violations.append(
-                    Violation(
-                        "DML-MAX_POOLING_GRAD-windows-within",
-                        f"InputGradientTensor.Sizes[{i + 2}]",
-                        "(InputGradientTensor.Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {}; it should be "
-                        "less than InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] "
-                        "({}), {} (a window that begins past the padded sizes has no elements)",
-                        (
-                            i + 2,
-                            number1,
-                            i,
-                            entry(strides, i),
-                            number2,
-                            i + 2,
-                            entry(input_tensor_sizes, i + 2),
-                            i,
-                            entry(start_padding, i),
-                            i,
-                            entry(end_padding, i),
-                            entry(padded_sizes, i),
-                        ),
-                        number3,
-                        entry(padded_sizes, i),
-                    )
+                report(
+                    violations, "DML-MAX_POOLING_GRAD-windows-within", f"InputGradientTensor.Sizes[{i + 2}]",
+                    "(InputGradientTensor.Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {}; it should be less "
+                    "than InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), "
+                    "{expected} (a window that begins past the padded sizes has no elements)",
+                    i + 2, number1, i, entry(strides, i), number2, i + 2, entry(input_tensor.Sizes, i + 2),
+                    i, entry(start_padding, i), i, entry(end_padding, i), found=number3,
+                    expected=entry(padded_sizes, i),
                 )
                 break
-        return violations
 
-    def infer(self) -> MaxPoolingGrad:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
-        completed = MaxPoolingGrad(
-            InputTensor=self.InputTensor,
-            InputGradientTensor=self.InputGradientTensor,
-            OutputGradientTensor=inferred(
-                "OutputGradientTensor",
-                self.OutputGradientTensor,
-                DataType=input_tensor_data_type,
-                Sizes=input_tensor_sizes,
+        return {
+            "OutputGradientTensor": inferred(
+                "OutputGradientTensor", self.OutputGradientTensor, DataType=input_tensor.DataType,
+                Sizes=input_tensor.Sizes,
             ),
-            DimensionCount=self.DimensionCount,
-            Strides=self.Strides,
-            WindowSize=self.WindowSize,
-            StartPadding=self.StartPadding,
-            EndPadding=self.EndPadding,
-            Dilations=self.Dilations,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(MaxPoolingGrad)
-_ACCEPTED = judgement.accepted_by_level(MaxPoolingGrad.SUPPORT)
+        }

@@ -7,62 +7,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANK_4, UINT_32, UINT_64_32,
 )
-_ROW_2 = Support(
-    (4,),
-    (TensorDataType.UINT32,),
-)
-_ROW_3 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_4 = Support(
-    (4,),
-    (
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-    ),
-)
-_SINCE_2_0 = {
-    "InputTensor": _ROW_1,
-    "IndicesTensor": _ROW_2,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_5_0 = {
-    "InputTensor": _ROW_3,
-    "IndicesTensor": _ROW_4,
-    "OutputTensor": _ROW_3,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -76,45 +35,34 @@ class MaxUnpooling(Description):
     OutputTensor (output tensor): The maxima at their positions, 0 elsewhere; its sizes are the caller's
         choice.
 
-    Rules: DML-MAX_UNPOOLING-same-type, DML-MAX_UNPOOLING-indices-sizes.
-
     An index is below the number of the output's elements.
     """
 
-    OPERATOR: ClassVar[str] = "MAX_UNPOOLING"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "MAX_UNPOOLING"
+    SINCE = FeatureLevel.LEVEL_2_0
+    LEVELS = (FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_5_0)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("IndicesTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MAX_UNPOOLING-same-type", "docs"),
-        Rule("DML-MAX_UNPOOLING-indices-sizes", "docs"),
+    RULES = (
+        Rule("DML-MAX_UNPOOLING-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
+        Rule("DML-MAX_UNPOOLING-indices-sizes", "docs", reads="IndicesTensor.Sizes InputTensor.Sizes"),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-MAX_UNPOOLING-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-MAX_UNPOOLING-indices-sizes": "IndicesTensor.Sizes InputTensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_2_0: _SINCE_2_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_2_0,
-        FeatureLevel.LEVEL_3_0: _SINCE_2_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_2_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_2_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_2_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_5_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_5_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_5_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_2_0,
-        FeatureLevel.LEVEL_5_0,
+    SUPPORT = tables(
+        {
+            "2.0": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16),
+                "IndicesTensor": Support(RANK_4, UINT_32),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16),
+            },
+            "5.0": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "IndicesTensor": Support(RANK_4, UINT_64_32),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -122,156 +70,44 @@ class MaxUnpooling(Description):
     OutputTensor: TensorDesc
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        IndicesTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
+        cls, *, InputTensor: TensorDesc, IndicesTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
     ) -> MaxUnpooling:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.IndicesTensor = IndicesTensor
-        new.OutputTensor = OutputTensor
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and type(IndicesTensor) is TensorDesc and IndicesTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-        ):
-            settle(new, MaxUnpooling)
-        new.__class__ = MaxUnpooling
-        made: MaxUnpooling = new
-        return made
+        return created(cls, InputTensor, IndicesTensor, OutputTensor)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
         input_tensor = self.InputTensor
         indices_tensor = self.IndicesTensor
         output_tensor = self.OutputTensor
-        if self._state or input_tensor is None or indices_tensor is None or output_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (indices_tensor._state & SOUND_INPUT or is_sound(indices_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        indices_tensor_sizes = indices_tensor.Sizes
-        indices_tensor_rank = len(indices_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            indices_tensor_ranks,
-            indices_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or indices_tensor_rank not in indices_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        indices_tensor_data_type = indices_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or indices_tensor_data_type not in indices_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
         # DML-MAX_UNPOOLING-same-type
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MAX_UNPOOLING-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-MAX_UNPOOLING-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-MAX_UNPOOLING-indices-sizes
-        if indices_tensor_sizes != input_tensor_sizes:
+        if indices_tensor.Sizes != input_tensor.Sizes:
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in "
+                f"; DirectML broadcasts by strides: Sizes {list(input_tensor.Sizes)}, with a stride of 0 in "
                 "each dimension that repeats"
-                if indices_tensor_rank == len(input_tensor_sizes)
+                if len(indices_tensor.Sizes) == len(input_tensor.Sizes)
                 and all(
-                    indices_tensor_sizes[d] == entry(input_tensor_sizes, d) or indices_tensor_sizes[d] == 1
-                    for d in range(indices_tensor_rank)
+                    indices_tensor.Sizes[d] == entry(input_tensor.Sizes, d) or indices_tensor.Sizes[d] == 1
+                    for d in range(len(indices_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-MAX_UNPOOLING-indices-sizes",
-                    "IndicesTensor.Sizes",
-                    "IndicesTensor.Sizes is {}; it must equal InputTensor.Sizes, {}{}",
-                    (indices_tensor_sizes, input_tensor_sizes, hint),
-                    indices_tensor_sizes,
-                    input_tensor_sizes,
-                )
+            report(
+                violations, "DML-MAX_UNPOOLING-indices-sizes", "IndicesTensor.Sizes",
+                "IndicesTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}{}", hint,
+                found=indices_tensor.Sizes, expected=input_tensor.Sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> MaxUnpooling:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
-        input_tensor_data_type = input_tensor.DataType
-        completed = MaxUnpooling(
-            InputTensor=self.InputTensor,
-            IndicesTensor=self.IndicesTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-            ),
-        )
-        return valid(completed)
-
-
-_OPEN = opened(MaxUnpooling)
-_ACCEPTED = judgement.accepted_by_level(MaxUnpooling.SUPPORT)
+        return {
+            "OutputTensor": inferred("OutputTensor", self.OutputTensor, DataType=input_tensor.DataType),
+        }

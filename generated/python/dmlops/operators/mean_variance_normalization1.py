@@ -8,48 +8,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
+from ..supported import (
+    FLOAT_32_16, RANKS_1_TO_8, RANK_4,
+)
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 FEATURE_LEVEL_LEVEL_4_0 = enums.FeatureLevel.LEVEL_4_0
 FEATURE_LEVEL_LEVEL_5_2 = enums.FeatureLevel.LEVEL_5_2
 TENSOR_DATA_TYPE_FLOAT16 = enums.TensorDataType.FLOAT16
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_ROW_2 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_SINCE_2_1 = {
-    "InputTensor": _ROW_1,
-    "ScaleTensor": _ROW_1,
-    "BiasTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_3_1 = {
-    "InputTensor": _ROW_2,
-    "ScaleTensor": _ROW_2,
-    "BiasTensor": _ROW_2,
-    "OutputTensor": _ROW_2,
-}
 
 
 @final
@@ -67,20 +44,16 @@ class MeanVarianceNormalization1(Description):
         is subtracted.
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0; 0.00001 is usual.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
-
-    Rules: DML-MEAN_VARIANCE_NORMALIZATION1-axes-range, DML-MEAN_VARIANCE_NORMALIZATION1-same-rank,
-    DML-MEAN_VARIANCE_NORMALIZATION1-same-type, DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast,
-    DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast, DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes,
-    DML-MEAN_VARIANCE_NORMALIZATION1-scale-required, DML-MEAN_VARIANCE_NORMALIZATION1-bias-required,
-    DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels, DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels.
-
-    Advice: DML-MEAN_VARIANCE_NORMALIZATION1-axis-count, DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow.
     """
 
-    OPERATOR: ClassVar[str] = "MEAN_VARIANCE_NORMALIZATION1"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
-    AXES: ClassVar[tuple[str, ...]] = ("Axes",)
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "MEAN_VARIANCE_NORMALIZATION1"
+    SINCE = FeatureLevel.LEVEL_2_1
+    LEVELS = (
+        FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_3_1, FeatureLevel.LEVEL_4_0,
+        FeatureLevel.LEVEL_5_1, FeatureLevel.LEVEL_5_2, FeatureLevel.LEVEL_6_4,
+    )
+    AXES = ("Axes",)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("ScaleTensor", "tensor", role="input", pointer=True, optional=True),
         Member("BiasTensor", "tensor", role="input", pointer=True, optional=True),
@@ -91,67 +64,74 @@ class MeanVarianceNormalization1(Description):
         Member("Epsilon", "FLOAT"),
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", "ours", advice=True),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", "docs"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "docs"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-type", "docs"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast", "docs"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast", "docs"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes", "docs"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-required", "docs", until=FeatureLevel.LEVEL_5_2),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", "docs", until=FeatureLevel.LEVEL_5_2),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", "docs", until=FeatureLevel.LEVEL_4_0),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", "docs", until=FeatureLevel.LEVEL_4_0),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow", "observed", advice=True),
+    RULES = (
+        Rule(
+            "DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", "ours", advice=True,
+            reads="AxisCount InputTensor.DimensionCount",
+        ),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", "docs", reads="Axes InputTensor.DimensionCount"),
+        Rule(
+            "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "docs",
+            reads=(
+                "BiasTensor BiasTensor.DimensionCount InputTensor.DimensionCount "
+                "OutputTensor.DimensionCount ScaleTensor ScaleTensor.DimensionCount"
+            ),
+        ),
+        Rule(
+            "DML-MEAN_VARIANCE_NORMALIZATION1-same-type", "docs",
+            reads=(
+                "BiasTensor BiasTensor.DataType InputTensor.DataType OutputTensor.DataType ScaleTensor "
+                "ScaleTensor.DataType"
+            ),
+        ),
+        Rule(
+            "DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast", "docs",
+            reads="InputTensor.Sizes ScaleTensor ScaleTensor.DimensionCount ScaleTensor.Sizes",
+        ),
+        Rule(
+            "DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast", "docs",
+            reads="BiasTensor BiasTensor.DimensionCount BiasTensor.Sizes InputTensor.Sizes",
+        ),
+        Rule(
+            "DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes", "docs",
+            reads="InputTensor.Sizes OutputTensor.Sizes",
+        ),
+        Rule(
+            "DML-MEAN_VARIANCE_NORMALIZATION1-scale-required", "docs", until=FeatureLevel.LEVEL_5_2,
+            reads="BiasTensor ScaleTensor",
+        ),
+        Rule(
+            "DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", "docs", until=FeatureLevel.LEVEL_5_2,
+            reads="BiasTensor ScaleTensor",
+        ),
+        Rule(
+            "DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", "docs", until=FeatureLevel.LEVEL_4_0,
+            reads="InputTensor.Sizes ScaleTensor ScaleTensor.Sizes",
+        ),
+        Rule(
+            "DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", "docs", until=FeatureLevel.LEVEL_4_0,
+            reads="BiasTensor BiasTensor.Sizes InputTensor.Sizes",
+        ),
+        Rule(
+            "DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow", "observed", advice=True,
+            reads="InputTensor.DataType NormalizeVariance",
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-MEAN_VARIANCE_NORMALIZATION1-axis-count": "AxisCount InputTensor.DimensionCount",
-        "DML-MEAN_VARIANCE_NORMALIZATION1-axes-range": "Axes InputTensor.DimensionCount",
-        "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank": (
-            "BiasTensor BiasTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount "
-            "ScaleTensor ScaleTensor.DimensionCount"
-        ),
-        "DML-MEAN_VARIANCE_NORMALIZATION1-same-type": (
-            "BiasTensor BiasTensor.DataType InputTensor.DataType OutputTensor.DataType ScaleTensor "
-            "ScaleTensor.DataType"
-        ),
-        "DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast": (
-            "InputTensor.Sizes ScaleTensor ScaleTensor.DimensionCount ScaleTensor.Sizes"
-        ),
-        "DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast": (
-            "BiasTensor BiasTensor.DimensionCount BiasTensor.Sizes InputTensor.Sizes"
-        ),
-        "DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
-        "DML-MEAN_VARIANCE_NORMALIZATION1-scale-required": "BiasTensor ScaleTensor",
-        "DML-MEAN_VARIANCE_NORMALIZATION1-bias-required": "BiasTensor ScaleTensor",
-        "DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels": "InputTensor.Sizes ScaleTensor ScaleTensor.Sizes",
-        "DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels": "BiasTensor BiasTensor.Sizes InputTensor.Sizes",
-        "DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow": "InputTensor.DataType NormalizeVariance",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_1,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_1,
-        FeatureLevel.LEVEL_4_1: _SINCE_3_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_3_1,
-        FeatureLevel.LEVEL_5_1: _SINCE_3_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_3_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_3_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_3_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_3_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_3_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_3_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_3_1,
-        FeatureLevel.LEVEL_4_0,
-        FeatureLevel.LEVEL_5_1,
-        FeatureLevel.LEVEL_5_2,
-        FeatureLevel.LEVEL_6_4,
+    SUPPORT = tables(
+        {
+            "2.1": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16),
+                "ScaleTensor": Support(RANK_4, FLOAT_32_16),
+                "BiasTensor": Support(RANK_4, FLOAT_32_16),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16),
+            },
+            "3.1": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "ScaleTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "BiasTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+            },
+        }
     )
     FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
         "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
@@ -184,411 +164,194 @@ class MeanVarianceNormalization1(Description):
     FusedActivation: Description | None
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        ScaleTensor: TensorDesc | None = None,
-        BiasTensor: TensorDesc | None = None,
-        OutputTensor: TensorDesc | None = None,
-        AxisCount: SupportsIndex | None = None,
-        Axes: Iterable[SupportsIndex],
-        NormalizeVariance: bool,
-        Epsilon: SupportsFloat,
-        FusedActivation: Description | None = None,
+        cls, *, InputTensor: TensorDesc, ScaleTensor: TensorDesc | None = None,
+        BiasTensor: TensorDesc | None = None, OutputTensor: TensorDesc | None = None,
+        AxisCount: SupportsIndex | None = None, Axes: Iterable[SupportsIndex], NormalizeVariance: bool,
+        Epsilon: SupportsFloat, FusedActivation: Description | None = None,
     ) -> MeanVarianceNormalization1:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.ScaleTensor = ScaleTensor
-        new.BiasTensor = BiasTensor
-        new.OutputTensor = OutputTensor
-        new.AxisCount = AxisCount
-        new.Axes = Axes
-        new.NormalizeVariance = NormalizeVariance
-        new.Epsilon = Epsilon
-        new.FusedActivation = FusedActivation
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                ScaleTensor is None or (type(ScaleTensor) is TensorDesc and ScaleTensor._state != WRONG_TYPE)
-            )
-            and (BiasTensor is None or (type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE))
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(AxisCount) is int
-            and type(Axes) is tuple and INTEGERS(map(type, Axes))
-            and type(NormalizeVariance) in (bool, int)
-            and type(Epsilon) is float
-            and FusedActivation is None
-        ):
-            settle(new, MeanVarianceNormalization1)
-        new.__class__ = MeanVarianceNormalization1
-        made: MeanVarianceNormalization1 = new
-        return made
-
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
-        level = feature_level(level)
-        input_tensor = self.InputTensor
-        scale_tensor = self.ScaleTensor
-        bias_tensor = self.BiasTensor
-        output_tensor = self.OutputTensor
-        axis_count = self.AxisCount
-        axes = self.Axes
-        normalize_variance = self.NormalizeVariance
-        fused_activation = self.FusedActivation
-        if self._state or input_tensor is None or output_tensor is None or axes is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (scale_tensor is None or scale_tensor._state & SOUND_INPUT or is_sound(scale_tensor, True))
-            and (bias_tensor is None or bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= axis_count <= 4294967295
-            and len(axes) == self.AxisCount
-            and 0 <= min(axes, default=0) <= max(axes, default=0) <= 4294967295
-            and -2147483648 <= normalize_variance <= 2147483647
-            and fused_activation is None
+        return created(
+            cls, InputTensor, ScaleTensor, BiasTensor, OutputTensor, AxisCount, Axes, NormalizeVariance,
+            Epsilon, FusedActivation,
         )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
 
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        scale_tensor_sizes = (scale_tensor or ABSENT).Sizes
-        scale_tensor_rank = len(scale_tensor_sizes)
-        bias_tensor_sizes = (bias_tensor or ABSENT).Sizes
-        bias_tensor_rank = len(bias_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            scale_tensor_ranks,
-            scale_tensor_types,
-            bias_tensor_ranks,
-            bias_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or (scale_tensor and scale_tensor_rank not in scale_tensor_ranks)
-            or (bias_tensor and bias_tensor_rank not in bias_tensor_ranks)
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
+        input_tensor = self.InputTensor
+        scale_tensor = self.ScaleTensor or ABSENT
+        bias_tensor = self.BiasTensor or ABSENT
+        output_tensor = self.OutputTensor
         # DML-MEAN_VARIANCE_NORMALIZATION1-same-rank
-        if scale_tensor is not None and scale_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank",
-                    "ScaleTensor.DimensionCount",
-                    "ScaleTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (scale_tensor_rank, input_tensor_rank),
-                    scale_tensor_rank,
-                    input_tensor_rank,
-                )
+        if scale_tensor is not ABSENT and len(scale_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "ScaleTensor.DimensionCount",
+                "ScaleTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
+                found=len(scale_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if bias_tensor is not None and bias_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank",
-                    "BiasTensor.DimensionCount",
-                    "BiasTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (bias_tensor_rank, input_tensor_rank),
-                    bias_tensor_rank,
-                    input_tensor_rank,
-                )
+        if bias_tensor is not ABSENT and len(bias_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "BiasTensor.DimensionCount",
+                "BiasTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
+                found=len(bias_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
         # DML-MEAN_VARIANCE_NORMALIZATION1-scale-required
-        if level < FEATURE_LEVEL_LEVEL_5_2 and bias_tensor is not None and scale_tensor is None:
-            violations.append(
-                Violation(
-                    "DML-MEAN_VARIANCE_NORMALIZATION1-scale-required",
-                    "ScaleTensor",
-                    "ScaleTensor is absent; below feature level 5.2 it must be given (scale and bias come "
-                    "together)",
-                )
+        if level < FEATURE_LEVEL_LEVEL_5_2 and bias_tensor is not ABSENT and scale_tensor is ABSENT:
+            report(
+                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-scale-required", "ScaleTensor",
+                "ScaleTensor is absent; below feature level 5.2 it must be given (scale and bias come "
+                "together)",
             )
         # DML-MEAN_VARIANCE_NORMALIZATION1-bias-required
-        if level < FEATURE_LEVEL_LEVEL_5_2 and scale_tensor is not None and bias_tensor is None:
-            violations.append(
-                Violation(
-                    "DML-MEAN_VARIANCE_NORMALIZATION1-bias-required",
-                    "BiasTensor",
-                    "BiasTensor is absent; below feature level 5.2 it must be given (scale and bias come "
-                    "together)",
-                )
+        if level < FEATURE_LEVEL_LEVEL_5_2 and scale_tensor is not ABSENT and bias_tensor is ABSENT:
+            report(
+                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", "BiasTensor",
+                "BiasTensor is absent; below feature level 5.2 it must be given (scale and bias come "
+                "together)",
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        scale_tensor_data_type = (scale_tensor or ABSENT).DataType
-        bias_tensor_data_type = (bias_tensor or ABSENT).DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or (scale_tensor and scale_tensor_data_type not in scale_tensor_types)
-            or (bias_tensor and bias_tensor_data_type not in bias_tensor_types)
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        scale_tensor = self.ScaleTensor or ABSENT
+        bias_tensor = self.BiasTensor or ABSENT
+        output_tensor = self.OutputTensor
+        axes = self.Axes
         # DML-MEAN_VARIANCE_NORMALIZATION1-axes-range
         for i in range(len(axes)):
-            if axes[i] >= input_tensor_rank:
+            if axes[i] >= len(input_tensor.Sizes):
                 hint = (
                     f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number"
                     if axes[i] >= 2147483648
                     else ""
                 )
-                violations.append(
-                    Violation(
-                        "DML-MEAN_VARIANCE_NORMALIZATION1-axes-range",
-                        f"Axes[{i}]",
-                        "Axes[{}] is {}; it must be less than InputTensor.DimensionCount, {} (no other axis "
-                        "exists){}",
-                        (i, axes[i], input_tensor_rank, hint),
-                        axes[i],
-                        input_tensor_rank,
-                    )
+                report(
+                    violations, "DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", f"Axes[{i}]",
+                    "Axes[{}] is {found}; it must be less than InputTensor.DimensionCount, {expected} (no "
+                    "other axis exists){}",
+                    i, hint, found=axes[i], expected=len(input_tensor.Sizes),
                 )
                 break
         # DML-MEAN_VARIANCE_NORMALIZATION1-same-type
-        if scale_tensor is not None and scale_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MEAN_VARIANCE_NORMALIZATION1-same-type",
-                    "ScaleTensor.DataType",
-                    "ScaleTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, scale_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, scale_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if scale_tensor is not ABSENT and scale_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-same-type", "ScaleTensor.DataType",
+                "ScaleTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, scale_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if bias_tensor is not None and bias_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MEAN_VARIANCE_NORMALIZATION1-same-type",
-                    "BiasTensor.DataType",
-                    "BiasTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, bias_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, bias_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if bias_tensor is not ABSENT and bias_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-same-type", "BiasTensor.DataType",
+                "BiasTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, bias_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MEAN_VARIANCE_NORMALIZATION1-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast
-        for d in range(scale_tensor_rank):
+        for d in range(len(scale_tensor.Sizes)):
             if (
-                scale_tensor_sizes[d] != 1
-                and scale_tensor is not None
-                and scale_tensor_sizes[d] != entry(input_tensor_sizes, d)
+                scale_tensor.Sizes[d] != 1
+                and scale_tensor is not ABSENT
+                and scale_tensor.Sizes[d] != entry(input_tensor.Sizes, d)
             ):
-                violations.append(
-                    Violation(
-                        "DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast",
-                        f"ScaleTensor.Sizes[{d}]",
-                        "ScaleTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a size "
-                        "of 1 is broadcast)",
-                        (d, scale_tensor_sizes[d], d, entry(input_tensor_sizes, d)),
-                        scale_tensor_sizes[d],
-                        entry(input_tensor_sizes, d),
-                    )
+                report(
+                    violations, "DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast",
+                    f"ScaleTensor.Sizes[{d}]",
+                    "ScaleTensor.Sizes[{}] is {found}; it must equal InputTensor.Sizes[{}], {expected} "
+                    "(only a size of 1 is broadcast)",
+                    d, d, found=scale_tensor.Sizes[d], expected=entry(input_tensor.Sizes, d),
                 )
                 break
         # DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast
-        for d in range(bias_tensor_rank):
+        for d in range(len(bias_tensor.Sizes)):
             if (
-                bias_tensor_sizes[d] != 1
-                and bias_tensor is not None
-                and bias_tensor_sizes[d] != entry(input_tensor_sizes, d)
+                bias_tensor.Sizes[d] != 1
+                and bias_tensor is not ABSENT
+                and bias_tensor.Sizes[d] != entry(input_tensor.Sizes, d)
             ):
-                violations.append(
-                    Violation(
-                        "DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast",
-                        f"BiasTensor.Sizes[{d}]",
-                        "BiasTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} (only a size "
-                        "of 1 is broadcast)",
-                        (d, bias_tensor_sizes[d], d, entry(input_tensor_sizes, d)),
-                        bias_tensor_sizes[d],
-                        entry(input_tensor_sizes, d),
-                    )
+                report(
+                    violations, "DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast", f"BiasTensor.Sizes[{d}]",
+                    "BiasTensor.Sizes[{}] is {found}; it must equal InputTensor.Sizes[{}], {expected} (only "
+                    "a size of 1 is broadcast)",
+                    d, d, found=bias_tensor.Sizes[d], expected=entry(input_tensor.Sizes, d),
                 )
                 break
         # DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes
-        if output_tensor_sizes != input_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
-                    (output_tensor_sizes, input_tensor_sizes),
-                    output_tensor_sizes,
-                    input_tensor_sizes,
-                )
+        if output_tensor.Sizes != input_tensor.Sizes:
+            report(
+                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
+                found=output_tensor.Sizes, expected=input_tensor.Sizes,
             )
         # DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels
         if (
             level < FEATURE_LEVEL_LEVEL_4_0
-            and (scale_tensor is not None and entry(scale_tensor_sizes, 1) == 1)
-            and entry(scale_tensor_sizes, 1) != entry(input_tensor_sizes, 1)
+            and (scale_tensor is not ABSENT and entry(scale_tensor.Sizes, 1) == 1)
+            and entry(scale_tensor.Sizes, 1) != entry(input_tensor.Sizes, 1)
         ):
-            violations.append(
-                Violation(
-                    "DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels",
-                    "ScaleTensor.Sizes[1]",
-                    "ScaleTensor.Sizes[1] is {}; below feature level 4.0 it must equal "
-                    "InputTensor.Sizes[1], {} (channels are not broadcast)",
-                    (entry(scale_tensor_sizes, 1), entry(input_tensor_sizes, 1)),
-                    entry(scale_tensor_sizes, 1),
-                    entry(input_tensor_sizes, 1),
-                )
+            report(
+                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", "ScaleTensor.Sizes[1]",
+                "ScaleTensor.Sizes[1] is {found}; below feature level 4.0 it must equal "
+                "InputTensor.Sizes[1], {expected} (channels are not broadcast)",
+                found=entry(scale_tensor.Sizes, 1), expected=entry(input_tensor.Sizes, 1),
             )
         # DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels
         if (
             level < FEATURE_LEVEL_LEVEL_4_0
-            and (bias_tensor is not None and entry(bias_tensor_sizes, 1) == 1)
-            and entry(bias_tensor_sizes, 1) != entry(input_tensor_sizes, 1)
+            and (bias_tensor is not ABSENT and entry(bias_tensor.Sizes, 1) == 1)
+            and entry(bias_tensor.Sizes, 1) != entry(input_tensor.Sizes, 1)
         ):
-            violations.append(
-                Violation(
-                    "DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels",
-                    "BiasTensor.Sizes[1]",
-                    "BiasTensor.Sizes[1] is {}; below feature level 4.0 it must equal InputTensor.Sizes[1], "
-                    "{} (channels are not broadcast)",
-                    (entry(bias_tensor_sizes, 1), entry(input_tensor_sizes, 1)),
-                    entry(bias_tensor_sizes, 1),
-                    entry(input_tensor_sizes, 1),
-                )
+            report(
+                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", "BiasTensor.Sizes[1]",
+                "BiasTensor.Sizes[1] is {found}; below feature level 4.0 it must equal "
+                "InputTensor.Sizes[1], {expected} (channels are not broadcast)",
+                found=entry(bias_tensor.Sizes, 1), expected=entry(input_tensor.Sizes, 1),
             )
-        if violations:
-            return judgement.reliable(self, violations)
-        return judgement.fused(self, level)
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         input_tensor = self.InputTensor
         axis_count = self.AxisCount
         normalize_variance = self.NormalizeVariance
-        if self._state or input_tensor is None:
-            return []
-        violations: list[Violation] = []
-        input_tensor_rank = input_tensor.DimensionCount
-        input_tensor_data_type = input_tensor.DataType
         # DML-MEAN_VARIANCE_NORMALIZATION1-axis-count
-        if axis_count > input_tensor_rank:
+        if axis_count > len(input_tensor.Sizes):
             hint = (
                 f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number"
                 if axis_count >= 2147483648
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-MEAN_VARIANCE_NORMALIZATION1-axis-count",
-                    "AxisCount",
-                    "AxisCount is {}; it should be at most InputTensor.DimensionCount, {} (a dimension "
-                    "counts once){}",
-                    (axis_count, input_tensor_rank, hint),
-                    axis_count,
-                    input_tensor_rank,
-                )
+            report(
+                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", "AxisCount",
+                "AxisCount is {found}; it should be at most InputTensor.DimensionCount, {expected} (a "
+                "dimension counts once){}",
+                hint, found=axis_count, expected=len(input_tensor.Sizes),
             )
         # DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow
-        if normalize_variance and input_tensor_data_type == TENSOR_DATA_TYPE_FLOAT16:
-            violations.append(
-                Violation(
-                    "DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow",
-                    "InputTensor.DataType",
-                    "InputTensor.DataType should not be FLOAT16 (in FLOAT16 the variance overflows in "
-                    "DirectML where it passes 65504, and the elements are divided by infinity)",
-                    (),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if normalize_variance and input_tensor.DataType == TENSOR_DATA_TYPE_FLOAT16:
+            report(
+                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow", "InputTensor.DataType",
+                "InputTensor.DataType should not be FLOAT16 (in FLOAT16 the variance overflows in DirectML "
+                "where it passes 65504, and the elements are divided by infinity)",
+                found=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        return violations
 
-    def infer(self) -> MeanVarianceNormalization1:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
-        completed = MeanVarianceNormalization1(
-            InputTensor=self.InputTensor,
-            ScaleTensor=self.ScaleTensor,
-            BiasTensor=self.BiasTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=input_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType, Sizes=input_tensor.Sizes,
             ),
-            AxisCount=self.AxisCount,
-            Axes=self.Axes,
-            NormalizeVariance=self.NormalizeVariance,
-            Epsilon=self.Epsilon,
-            FusedActivation=self.FusedActivation,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(MeanVarianceNormalization1)
-_ACCEPTED = judgement.accepted_by_level(MeanVarianceNormalization1.SUPPORT)
+        }

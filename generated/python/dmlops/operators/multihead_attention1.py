@@ -8,18 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
+from ..supported import (
+    FLOAT_32_16, INT_32, RANKS_1_TO_5, RANKS_3_TO_5, RANKS_4_5, RANK_5,
+)
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN = enums.MultiheadAttentionMaskType.BOOLEAN
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END = (
@@ -28,55 +31,6 @@ MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END = (
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_END_START = enums.MultiheadAttentionMaskType.KEY_SEQUENCE_END_START
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH = enums.MultiheadAttentionMaskType.KEY_SEQUENCE_LENGTH
 MULTIHEAD_ATTENTION_MASK_TYPE_NONE = enums.MultiheadAttentionMaskType.NONE
-_ROW_1 = Support(
-    (3, 4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_ROW_2 = Support(
-    (5,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_ROW_3 = Support(
-    (1, 2, 3, 4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_ROW_4 = Support(
-    (1, 2, 3, 4, 5),
-    (TensorDataType.INT32,),
-)
-_ROW_5 = Support(
-    (4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_SINCE_6_3 = {
-    "QueryTensor": _ROW_1,
-    "KeyTensor": _ROW_1,
-    "ValueTensor": _ROW_1,
-    "StackedQueryKeyTensor": _ROW_2,
-    "StackedKeyValueTensor": _ROW_2,
-    "StackedQueryKeyValueTensor": _ROW_2,
-    "BiasTensor": _ROW_3,
-    "MaskTensor": _ROW_4,
-    "RelativePositionBiasTensor": _ROW_5,
-    "PastKeyTensor": _ROW_5,
-    "PastValueTensor": _ROW_5,
-    "PastSequenceLengthsTensor": _ROW_4,
-    "OutputTensor": _ROW_1,
-    "OutputPresentKeyTensor": _ROW_5,
-    "OutputPresentValueTensor": _ROW_5,
-}
 
 
 @final
@@ -112,26 +66,6 @@ class MultiheadAttention1(Description):
     KeyValueHeadCount (UINT): Number of heads of keys and values; each serves the same number of query heads.
     MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor contains.
 
-    Rules: DML-MULTIHEAD_ATTENTION1-query-head-count-range,
-    DML-MULTIHEAD_ATTENTION1-key-value-head-count-range, DML-MULTIHEAD_ATTENTION1-head-groups,
-    DML-MULTIHEAD_ATTENTION1-query-given, DML-MULTIHEAD_ATTENTION1-key-given,
-    DML-MULTIHEAD_ATTENTION1-value-given, DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone,
-    DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone,
-    DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone, DML-MULTIHEAD_ATTENTION1-past-together,
-    DML-MULTIHEAD_ATTENTION1-stacked-head-counts, DML-MULTIHEAD_ATTENTION1-same-type,
-    DML-MULTIHEAD_ATTENTION1-query-leading-ones, DML-MULTIHEAD_ATTENTION1-query-heads,
-    DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes,
-    DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes, DML-MULTIHEAD_ATTENTION1-key-sizes,
-    DML-MULTIHEAD_ATTENTION1-value-sizes, DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes,
-    DML-MULTIHEAD_ATTENTION1-bias-sizes, DML-MULTIHEAD_ATTENTION1-past-key-sizes,
-    DML-MULTIHEAD_ATTENTION1-past-value-sizes, DML-MULTIHEAD_ATTENTION1-mask-dimension-count,
-    DML-MULTIHEAD_ATTENTION1-mask-sizes, DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes,
-    DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes, DML-MULTIHEAD_ATTENTION1-output-sizes,
-    DML-MULTIHEAD_ATTENTION1-present-key-sizes, DML-MULTIHEAD_ATTENTION1-present-value-sizes.
-
-    Advice: DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes,
-    DML-MULTIHEAD_ATTENTION1-present-sequence-length.
-
     A BOOLEAN mask holds 0 where a key is masked and 1 elsewhere. In the other masks, lengths, starts
     and ends are not negative and at most the sequence length that they refer to; an end is the first
     excluded index.
@@ -139,9 +73,10 @@ class MultiheadAttention1(Description):
     A length is not negative and leaves room in the present tensors for the keys of this call.
     """
 
-    OPERATOR: ClassVar[str] = "MULTIHEAD_ATTENTION1"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_6_3
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "MULTIHEAD_ATTENTION1"
+    SINCE = FeatureLevel.LEVEL_6_3
+    LEVELS = (FeatureLevel.LEVEL_6_3,)
+    MEMBERS = (
         Member("QueryTensor", "tensor", role="input", pointer=True, optional=True),
         Member("KeyTensor", "tensor", role="input", pointer=True, optional=True),
         Member("ValueTensor", "tensor", role="input", pointer=True, optional=True),
@@ -163,199 +98,247 @@ class MultiheadAttention1(Description):
         Member("KeyValueHeadCount", "UINT"),
         Member("MaskType", "MULTIHEAD_ATTENTION_MASK_TYPE"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MULTIHEAD_ATTENTION1-query-head-count-range", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-key-value-head-count-range", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-head-groups", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-query-given", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-key-given", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-value-given", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-past-together", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-stacked-head-counts", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-same-type", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-query-leading-ones", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-query-heads", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-key-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-value-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-bias-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-past-key-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-past-value-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes", "observed", advice=True),
-        Rule("DML-MULTIHEAD_ATTENTION1-mask-dimension-count", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-mask-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-output-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-present-sequence-length", "ours", advice=True),
-        Rule("DML-MULTIHEAD_ATTENTION1-present-key-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-present-value-sizes", "docs"),
+    RULES = (
+        Rule("DML-MULTIHEAD_ATTENTION1-query-head-count-range", "docs", reads="QueryHeadCount"),
+        Rule("DML-MULTIHEAD_ATTENTION1-key-value-head-count-range", "docs", reads="KeyValueHeadCount"),
+        Rule("DML-MULTIHEAD_ATTENTION1-head-groups", "docs", reads="KeyValueHeadCount QueryHeadCount"),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-query-given", "docs",
+            reads="QueryTensor StackedQueryKeyTensor StackedQueryKeyValueTensor",
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-key-given", "docs",
+            reads=(
+                "KeyTensor PastKeyTensor StackedKeyValueTensor StackedQueryKeyTensor "
+                "StackedQueryKeyValueTensor"
+            ),
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-value-given", "docs",
+            reads="KeyTensor StackedQueryKeyTensor ValueTensor",
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", "docs",
+            reads=(
+                "KeyTensor QueryTensor StackedKeyValueTensor StackedQueryKeyTensor StackedQueryKeyValueTensor"
+            ),
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone", "docs",
+            reads="KeyTensor StackedKeyValueTensor StackedQueryKeyValueTensor",
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", "docs",
+            reads="KeyTensor QueryTensor StackedQueryKeyValueTensor",
+        ),
+        Rule("DML-MULTIHEAD_ATTENTION1-past-together", "docs", reads="PastKeyTensor PastValueTensor"),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-stacked-head-counts", "docs",
+            reads="KeyValueHeadCount QueryHeadCount StackedQueryKeyTensor StackedQueryKeyValueTensor",
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-same-type", "docs",
+            reads=(
+                "BiasTensor BiasTensor.DataType KeyTensor KeyTensor.DataType OutputPresentKeyTensor "
+                "OutputPresentKeyTensor.DataType OutputPresentValueTensor OutputPresentValueTensor.DataType "
+                "OutputTensor.DataType PastKeyTensor PastKeyTensor.DataType PastValueTensor "
+                "PastValueTensor.DataType QueryTensor QueryTensor.DataType RelativePositionBiasTensor "
+                "RelativePositionBiasTensor.DataType StackedKeyValueTensor StackedKeyValueTensor.DataType "
+                "StackedQueryKeyTensor StackedQueryKeyTensor.DataType StackedQueryKeyValueTensor "
+                "StackedQueryKeyValueTensor.DataType ValueTensor ValueTensor.DataType"
+            ),
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-query-leading-ones", "docs",
+            reads="QueryTensor QueryTensor.DimensionCount QueryTensor.Sizes",
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-query-heads", "docs",
+            reads="QueryHeadCount QueryTensor QueryTensor.DimensionCount QueryTensor.Sizes",
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes", "docs",
+            reads="QueryHeadCount StackedQueryKeyTensor StackedQueryKeyTensor.Sizes",
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes", "docs",
+            reads="QueryHeadCount StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-key-sizes", "docs",
+            reads=(
+                "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes KeyValueHeadCount QueryHeadCount "
+                "QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes "
+                "StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor "
+                "StackedQueryKeyValueTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-value-sizes", "docs",
+            reads=(
+                "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes KeyValueHeadCount PastValueTensor "
+                "PastValueTensor.DimensionCount PastValueTensor.Sizes QueryHeadCount QueryTensor "
+                "QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor "
+                "StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes "
+                "ValueTensor ValueTensor.DimensionCount ValueTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes", "docs",
+            reads=(
+                "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes KeyValueHeadCount QueryHeadCount "
+                "QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes "
+                "StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor "
+                "StackedQueryKeyValueTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-bias-sizes", "docs",
+            reads=(
+                "BiasTensor BiasTensor.DimensionCount BiasTensor.Sizes KeyValueHeadCount PastValueTensor "
+                "PastValueTensor.DimensionCount PastValueTensor.Sizes QueryHeadCount QueryTensor "
+                "QueryTensor.Sizes StackedKeyValueTensor StackedQueryKeyTensor StackedQueryKeyTensor.Sizes "
+                "StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes ValueTensor "
+                "ValueTensor.DimensionCount ValueTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-past-key-sizes", "docs",
+            reads=(
+                "KeyValueHeadCount PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes "
+                "QueryHeadCount QueryTensor QueryTensor.Sizes StackedQueryKeyTensor "
+                "StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-past-value-sizes", "docs",
+            reads=(
+                "KeyValueHeadCount PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes "
+                "PastValueTensor PastValueTensor.DimensionCount PastValueTensor.Sizes QueryHeadCount "
+                "QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedQueryKeyTensor "
+                "StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes "
+                "ValueTensor ValueTensor.DimensionCount ValueTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes", "observed", advice=True,
+            reads=(
+                "PastSequenceLengthsTensor PastSequenceLengthsTensor.DimensionCount "
+                "PastSequenceLengthsTensor.Sizes QueryTensor QueryTensor.Sizes StackedQueryKeyTensor "
+                "StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-mask-dimension-count", "docs",
+            reads=(
+                "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes MaskTensor MaskTensor.DimensionCount "
+                "MaskType OutputPresentKeyTensor OutputPresentKeyTensor.DimensionCount "
+                "OutputPresentKeyTensor.Sizes PastKeyTensor PastKeyTensor.DimensionCount "
+                "PastKeyTensor.Sizes PastSequenceLengthsTensor QueryHeadCount QueryTensor QueryTensor.Sizes "
+                "StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor "
+                "StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-mask-sizes", "docs",
+            reads=(
+                "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes MaskTensor MaskTensor.DimensionCount "
+                "MaskTensor.Sizes MaskType OutputPresentKeyTensor OutputPresentKeyTensor.DimensionCount "
+                "OutputPresentKeyTensor.Sizes PastKeyTensor PastKeyTensor.DimensionCount "
+                "PastKeyTensor.Sizes PastSequenceLengthsTensor QueryHeadCount QueryTensor QueryTensor.Sizes "
+                "StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor "
+                "StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", "docs",
+            reads=(
+                "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes MaskTensor MaskTensor.DimensionCount "
+                "MaskTensor.Sizes MaskType OutputPresentKeyTensor OutputPresentKeyTensor.DimensionCount "
+                "OutputPresentKeyTensor.Sizes PastKeyTensor PastKeyTensor.DimensionCount "
+                "PastKeyTensor.Sizes PastSequenceLengthsTensor QueryHeadCount QueryTensor QueryTensor.Sizes "
+                "StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor "
+                "StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", "docs",
+            reads=(
+                "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes OutputPresentKeyTensor "
+                "OutputPresentKeyTensor.DimensionCount OutputPresentKeyTensor.Sizes PastKeyTensor "
+                "PastKeyTensor.DimensionCount PastKeyTensor.Sizes PastSequenceLengthsTensor QueryHeadCount "
+                "QueryTensor QueryTensor.Sizes RelativePositionBiasTensor "
+                "RelativePositionBiasTensor.DimensionCount RelativePositionBiasTensor.Sizes "
+                "StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor "
+                "StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-output-sizes", "docs",
+            reads=(
+                "KeyValueHeadCount OutputTensor.DimensionCount OutputTensor.Sizes PastValueTensor "
+                "PastValueTensor.DimensionCount PastValueTensor.Sizes QueryHeadCount QueryTensor "
+                "QueryTensor.Sizes StackedKeyValueTensor StackedQueryKeyTensor StackedQueryKeyTensor.Sizes "
+                "StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes ValueTensor "
+                "ValueTensor.DimensionCount ValueTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-present-sequence-length", "ours", advice=True,
+            reads=(
+                "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes OutputPresentKeyTensor "
+                "OutputPresentKeyTensor.DimensionCount OutputPresentKeyTensor.Sizes PastKeyTensor "
+                "PastKeyTensor.DimensionCount PastKeyTensor.Sizes PastSequenceLengthsTensor QueryTensor "
+                "QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor "
+                "StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-present-key-sizes", "docs",
+            reads=(
+                "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes KeyValueHeadCount "
+                "OutputPresentKeyTensor OutputPresentKeyTensor.DimensionCount OutputPresentKeyTensor.Sizes "
+                "PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes PastSequenceLengthsTensor "
+                "QueryHeadCount QueryTensor QueryTensor.Sizes StackedKeyValueTensor "
+                "StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes "
+                "StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-MULTIHEAD_ATTENTION1-present-value-sizes", "docs",
+            reads=(
+                "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes KeyValueHeadCount "
+                "OutputPresentKeyTensor OutputPresentKeyTensor.DimensionCount OutputPresentKeyTensor.Sizes "
+                "OutputPresentValueTensor OutputPresentValueTensor.DimensionCount "
+                "OutputPresentValueTensor.Sizes PastKeyTensor PastKeyTensor.DimensionCount "
+                "PastKeyTensor.Sizes PastSequenceLengthsTensor PastValueTensor "
+                "PastValueTensor.DimensionCount PastValueTensor.Sizes QueryHeadCount QueryTensor "
+                "QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor "
+                "StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes "
+                "ValueTensor ValueTensor.DimensionCount ValueTensor.Sizes"
+            ),
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-MULTIHEAD_ATTENTION1-query-head-count-range": "QueryHeadCount",
-        "DML-MULTIHEAD_ATTENTION1-key-value-head-count-range": "KeyValueHeadCount",
-        "DML-MULTIHEAD_ATTENTION1-head-groups": "KeyValueHeadCount QueryHeadCount",
-        "DML-MULTIHEAD_ATTENTION1-query-given": (
-            "QueryTensor StackedQueryKeyTensor StackedQueryKeyValueTensor"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-key-given": (
-            "KeyTensor PastKeyTensor StackedKeyValueTensor StackedQueryKeyTensor StackedQueryKeyValueTensor"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-value-given": "KeyTensor StackedQueryKeyTensor ValueTensor",
-        "DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone": (
-            "KeyTensor QueryTensor StackedKeyValueTensor StackedQueryKeyTensor StackedQueryKeyValueTensor"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone": (
-            "KeyTensor StackedKeyValueTensor StackedQueryKeyValueTensor"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone": (
-            "KeyTensor QueryTensor StackedQueryKeyValueTensor"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-past-together": "PastKeyTensor PastValueTensor",
-        "DML-MULTIHEAD_ATTENTION1-stacked-head-counts": (
-            "KeyValueHeadCount QueryHeadCount StackedQueryKeyTensor StackedQueryKeyValueTensor"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-same-type": (
-            "BiasTensor BiasTensor.DataType KeyTensor KeyTensor.DataType OutputPresentKeyTensor "
-            "OutputPresentKeyTensor.DataType OutputPresentValueTensor OutputPresentValueTensor.DataType "
-            "OutputTensor.DataType PastKeyTensor PastKeyTensor.DataType PastValueTensor "
-            "PastValueTensor.DataType QueryTensor QueryTensor.DataType RelativePositionBiasTensor "
-            "RelativePositionBiasTensor.DataType StackedKeyValueTensor StackedKeyValueTensor.DataType "
-            "StackedQueryKeyTensor StackedQueryKeyTensor.DataType StackedQueryKeyValueTensor "
-            "StackedQueryKeyValueTensor.DataType ValueTensor ValueTensor.DataType"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-query-leading-ones": (
-            "QueryTensor QueryTensor.DimensionCount QueryTensor.Sizes"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-query-heads": (
-            "QueryHeadCount QueryTensor QueryTensor.DimensionCount QueryTensor.Sizes"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes": (
-            "QueryHeadCount StackedQueryKeyTensor StackedQueryKeyTensor.Sizes"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes": (
-            "QueryHeadCount StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-key-sizes": (
-            "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes KeyValueHeadCount QueryHeadCount "
-            "QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes "
-            "StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor "
-            "StackedQueryKeyValueTensor.Sizes"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-value-sizes": (
-            "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes KeyValueHeadCount PastValueTensor "
-            "PastValueTensor.DimensionCount PastValueTensor.Sizes QueryHeadCount QueryTensor "
-            "QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor "
-            "StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes "
-            "ValueTensor ValueTensor.DimensionCount ValueTensor.Sizes"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes": (
-            "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes KeyValueHeadCount QueryHeadCount "
-            "QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes "
-            "StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor "
-            "StackedQueryKeyValueTensor.Sizes"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-bias-sizes": (
-            "BiasTensor BiasTensor.DimensionCount BiasTensor.Sizes KeyValueHeadCount PastValueTensor "
-            "PastValueTensor.DimensionCount PastValueTensor.Sizes QueryHeadCount QueryTensor "
-            "QueryTensor.Sizes StackedKeyValueTensor StackedQueryKeyTensor StackedQueryKeyTensor.Sizes "
-            "StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes ValueTensor "
-            "ValueTensor.DimensionCount ValueTensor.Sizes"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-past-key-sizes": (
-            "KeyValueHeadCount PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes "
-            "QueryHeadCount QueryTensor QueryTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes "
-            "StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-past-value-sizes": (
-            "KeyValueHeadCount PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes "
-            "PastValueTensor PastValueTensor.DimensionCount PastValueTensor.Sizes QueryHeadCount "
-            "QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedQueryKeyTensor "
-            "StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes "
-            "ValueTensor ValueTensor.DimensionCount ValueTensor.Sizes"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes": (
-            "PastSequenceLengthsTensor PastSequenceLengthsTensor.DimensionCount "
-            "PastSequenceLengthsTensor.Sizes QueryTensor QueryTensor.Sizes StackedQueryKeyTensor "
-            "StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-mask-dimension-count": (
-            "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes MaskTensor MaskTensor.DimensionCount "
-            "MaskType OutputPresentKeyTensor OutputPresentKeyTensor.DimensionCount "
-            "OutputPresentKeyTensor.Sizes PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes "
-            "PastSequenceLengthsTensor QueryHeadCount QueryTensor QueryTensor.Sizes StackedKeyValueTensor "
-            "StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes "
-            "StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-mask-sizes": (
-            "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes MaskTensor MaskTensor.DimensionCount "
-            "MaskTensor.Sizes MaskType OutputPresentKeyTensor OutputPresentKeyTensor.DimensionCount "
-            "OutputPresentKeyTensor.Sizes PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes "
-            "PastSequenceLengthsTensor QueryHeadCount QueryTensor QueryTensor.Sizes StackedKeyValueTensor "
-            "StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes "
-            "StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes": (
-            "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes MaskTensor MaskTensor.DimensionCount "
-            "MaskTensor.Sizes MaskType OutputPresentKeyTensor OutputPresentKeyTensor.DimensionCount "
-            "OutputPresentKeyTensor.Sizes PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes "
-            "PastSequenceLengthsTensor QueryHeadCount QueryTensor QueryTensor.Sizes StackedKeyValueTensor "
-            "StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes "
-            "StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes": (
-            "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes OutputPresentKeyTensor "
-            "OutputPresentKeyTensor.DimensionCount OutputPresentKeyTensor.Sizes PastKeyTensor "
-            "PastKeyTensor.DimensionCount PastKeyTensor.Sizes PastSequenceLengthsTensor QueryHeadCount "
-            "QueryTensor QueryTensor.Sizes RelativePositionBiasTensor "
-            "RelativePositionBiasTensor.DimensionCount RelativePositionBiasTensor.Sizes "
-            "StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor "
-            "StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-output-sizes": (
-            "KeyValueHeadCount OutputTensor.DimensionCount OutputTensor.Sizes PastValueTensor "
-            "PastValueTensor.DimensionCount PastValueTensor.Sizes QueryHeadCount QueryTensor "
-            "QueryTensor.Sizes StackedKeyValueTensor StackedQueryKeyTensor StackedQueryKeyTensor.Sizes "
-            "StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes ValueTensor "
-            "ValueTensor.DimensionCount ValueTensor.Sizes"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-present-sequence-length": (
-            "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes OutputPresentKeyTensor "
-            "OutputPresentKeyTensor.DimensionCount OutputPresentKeyTensor.Sizes PastKeyTensor "
-            "PastKeyTensor.DimensionCount PastKeyTensor.Sizes PastSequenceLengthsTensor QueryTensor "
-            "QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor "
-            "StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-present-key-sizes": (
-            "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes KeyValueHeadCount OutputPresentKeyTensor "
-            "OutputPresentKeyTensor.DimensionCount OutputPresentKeyTensor.Sizes PastKeyTensor "
-            "PastKeyTensor.DimensionCount PastKeyTensor.Sizes PastSequenceLengthsTensor QueryHeadCount "
-            "QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes "
-            "StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor "
-            "StackedQueryKeyValueTensor.Sizes"
-        ),
-        "DML-MULTIHEAD_ATTENTION1-present-value-sizes": (
-            "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes KeyValueHeadCount OutputPresentKeyTensor "
-            "OutputPresentKeyTensor.DimensionCount OutputPresentKeyTensor.Sizes OutputPresentValueTensor "
-            "OutputPresentValueTensor.DimensionCount OutputPresentValueTensor.Sizes PastKeyTensor "
-            "PastKeyTensor.DimensionCount PastKeyTensor.Sizes PastSequenceLengthsTensor PastValueTensor "
-            "PastValueTensor.DimensionCount PastValueTensor.Sizes QueryHeadCount QueryTensor "
-            "QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor "
-            "StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes "
-            "ValueTensor ValueTensor.DimensionCount ValueTensor.Sizes"
-        ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_6_3: _SINCE_6_3,
-        FeatureLevel.LEVEL_6_4: _SINCE_6_3,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_6_3,
+    SUPPORT = tables(
+        {
+            "6.3": {
+                "QueryTensor": Support(RANKS_3_TO_5, FLOAT_32_16),
+                "KeyTensor": Support(RANKS_3_TO_5, FLOAT_32_16),
+                "ValueTensor": Support(RANKS_3_TO_5, FLOAT_32_16),
+                "StackedQueryKeyTensor": Support(RANK_5, FLOAT_32_16),
+                "StackedKeyValueTensor": Support(RANK_5, FLOAT_32_16),
+                "StackedQueryKeyValueTensor": Support(RANK_5, FLOAT_32_16),
+                "BiasTensor": Support(RANKS_1_TO_5, FLOAT_32_16),
+                "MaskTensor": Support(RANKS_1_TO_5, INT_32),
+                "RelativePositionBiasTensor": Support(RANKS_4_5, FLOAT_32_16),
+                "PastKeyTensor": Support(RANKS_4_5, FLOAT_32_16),
+                "PastValueTensor": Support(RANKS_4_5, FLOAT_32_16),
+                "PastSequenceLengthsTensor": Support(RANKS_1_TO_5, INT_32),
+                "OutputTensor": Support(RANKS_3_TO_5, FLOAT_32_16),
+                "OutputPresentKeyTensor": Support(RANKS_4_5, FLOAT_32_16),
+                "OutputPresentValueTensor": Support(RANKS_4_5, FLOAT_32_16),
+            },
+        }
     )
 
     QueryTensor: TensorDesc | None
@@ -380,603 +363,227 @@ class MultiheadAttention1(Description):
     MaskType: enums.MultiheadAttentionMaskType
 
     def __new__(
-        cls,
-        *,
-        QueryTensor: TensorDesc | None = None,
-        KeyTensor: TensorDesc | None = None,
-        ValueTensor: TensorDesc | None = None,
-        StackedQueryKeyTensor: TensorDesc | None = None,
+        cls, *, QueryTensor: TensorDesc | None = None, KeyTensor: TensorDesc | None = None,
+        ValueTensor: TensorDesc | None = None, StackedQueryKeyTensor: TensorDesc | None = None,
         StackedKeyValueTensor: TensorDesc | None = None,
-        StackedQueryKeyValueTensor: TensorDesc | None = None,
-        BiasTensor: TensorDesc | None = None,
-        MaskTensor: TensorDesc | None = None,
-        RelativePositionBiasTensor: TensorDesc | None = None,
-        PastKeyTensor: TensorDesc | None = None,
-        PastValueTensor: TensorDesc | None = None,
-        PastSequenceLengthsTensor: TensorDesc | None = None,
-        OutputTensor: TensorDesc | None = None,
-        OutputPresentKeyTensor: TensorDesc | None = None,
-        OutputPresentValueTensor: TensorDesc | None = None,
-        Scale: SupportsFloat,
-        MaskFilterValue: SupportsFloat,
-        QueryHeadCount: SupportsIndex,
-        KeyValueHeadCount: SupportsIndex,
-        MaskType: enums.MultiheadAttentionMaskType | str,
+        StackedQueryKeyValueTensor: TensorDesc | None = None, BiasTensor: TensorDesc | None = None,
+        MaskTensor: TensorDesc | None = None, RelativePositionBiasTensor: TensorDesc | None = None,
+        PastKeyTensor: TensorDesc | None = None, PastValueTensor: TensorDesc | None = None,
+        PastSequenceLengthsTensor: TensorDesc | None = None, OutputTensor: TensorDesc | None = None,
+        OutputPresentKeyTensor: TensorDesc | None = None, OutputPresentValueTensor: TensorDesc | None = None,
+        Scale: SupportsFloat, MaskFilterValue: SupportsFloat, QueryHeadCount: SupportsIndex,
+        KeyValueHeadCount: SupportsIndex, MaskType: enums.MultiheadAttentionMaskType | str,
     ) -> MultiheadAttention1:
-        new: Any = _OPEN()
-        new.QueryTensor = QueryTensor
-        new.KeyTensor = KeyTensor
-        new.ValueTensor = ValueTensor
-        new.StackedQueryKeyTensor = StackedQueryKeyTensor
-        new.StackedKeyValueTensor = StackedKeyValueTensor
-        new.StackedQueryKeyValueTensor = StackedQueryKeyValueTensor
-        new.BiasTensor = BiasTensor
-        new.MaskTensor = MaskTensor
-        new.RelativePositionBiasTensor = RelativePositionBiasTensor
-        new.PastKeyTensor = PastKeyTensor
-        new.PastValueTensor = PastValueTensor
-        new.PastSequenceLengthsTensor = PastSequenceLengthsTensor
-        new.OutputTensor = OutputTensor
-        new.OutputPresentKeyTensor = OutputPresentKeyTensor
-        new.OutputPresentValueTensor = OutputPresentValueTensor
-        new.Scale = Scale
-        new.MaskFilterValue = MaskFilterValue
-        new.QueryHeadCount = QueryHeadCount
-        new.KeyValueHeadCount = KeyValueHeadCount
-        new.MaskType = MaskType
-        new._state = 0
-        if not (
-            (QueryTensor is None or (type(QueryTensor) is TensorDesc and QueryTensor._state != WRONG_TYPE))
-            and (KeyTensor is None or (type(KeyTensor) is TensorDesc and KeyTensor._state != WRONG_TYPE))
-            and (
-                ValueTensor is None or (type(ValueTensor) is TensorDesc and ValueTensor._state != WRONG_TYPE)
-            )
-            and (
-                StackedQueryKeyTensor is None
-                or (type(StackedQueryKeyTensor) is TensorDesc and StackedQueryKeyTensor._state != WRONG_TYPE)
-            )
-            and (
-                StackedKeyValueTensor is None
-                or (type(StackedKeyValueTensor) is TensorDesc and StackedKeyValueTensor._state != WRONG_TYPE)
-            )
-            and (
-                StackedQueryKeyValueTensor is None
-                or (
-                    type(StackedQueryKeyValueTensor) is TensorDesc
-                    and StackedQueryKeyValueTensor._state != WRONG_TYPE
-                )
-            )
-            and (BiasTensor is None or (type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE))
-            and (MaskTensor is None or (type(MaskTensor) is TensorDesc and MaskTensor._state != WRONG_TYPE))
-            and (
-                RelativePositionBiasTensor is None
-                or (
-                    type(RelativePositionBiasTensor) is TensorDesc
-                    and RelativePositionBiasTensor._state != WRONG_TYPE
-                )
-            )
-            and (
-                PastKeyTensor is None
-                or (type(PastKeyTensor) is TensorDesc and PastKeyTensor._state != WRONG_TYPE)
-            )
-            and (
-                PastValueTensor is None
-                or (type(PastValueTensor) is TensorDesc and PastValueTensor._state != WRONG_TYPE)
-            )
-            and (
-                PastSequenceLengthsTensor is None
-                or (
-                    type(PastSequenceLengthsTensor) is TensorDesc
-                    and PastSequenceLengthsTensor._state != WRONG_TYPE
-                )
-            )
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and (
-                OutputPresentKeyTensor is None
-                or (
-                    type(OutputPresentKeyTensor) is TensorDesc and OutputPresentKeyTensor._state != WRONG_TYPE
-                )
-            )
-            and (
-                OutputPresentValueTensor is None
-                or (
-                    type(OutputPresentValueTensor) is TensorDesc
-                    and OutputPresentValueTensor._state != WRONG_TYPE
-                )
-            )
-            and type(Scale) is float
-            and type(MaskFilterValue) is float
-            and type(QueryHeadCount) is int
-            and type(KeyValueHeadCount) is int
-            and type(MaskType) is enums.MultiheadAttentionMaskType
-        ):
-            settle(new, MultiheadAttention1)
-        new.__class__ = MultiheadAttention1
-        made: MultiheadAttention1 = new
-        return made
+        return created(
+            cls, QueryTensor, KeyTensor, ValueTensor, StackedQueryKeyTensor, StackedKeyValueTensor,
+            StackedQueryKeyValueTensor, BiasTensor, MaskTensor, RelativePositionBiasTensor, PastKeyTensor,
+            PastValueTensor, PastSequenceLengthsTensor, OutputTensor, OutputPresentKeyTensor,
+            OutputPresentValueTensor, Scale, MaskFilterValue, QueryHeadCount, KeyValueHeadCount, MaskType,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
-        query_tensor = self.QueryTensor
-        key_tensor = self.KeyTensor
-        value_tensor = self.ValueTensor
-        stacked_query_key_tensor = self.StackedQueryKeyTensor
-        stacked_key_value_tensor = self.StackedKeyValueTensor
-        stacked_query_key_value_tensor = self.StackedQueryKeyValueTensor
-        bias_tensor = self.BiasTensor
-        mask_tensor = self.MaskTensor
-        relative_position_bias_tensor = self.RelativePositionBiasTensor
-        past_key_tensor = self.PastKeyTensor
-        past_value_tensor = self.PastValueTensor
-        past_sequence_lengths_tensor = self.PastSequenceLengthsTensor
-        output_tensor = self.OutputTensor
-        output_present_key_tensor = self.OutputPresentKeyTensor
-        output_present_value_tensor = self.OutputPresentValueTensor
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
+        query_tensor = self.QueryTensor or ABSENT
+        key_tensor = self.KeyTensor or ABSENT
+        value_tensor = self.ValueTensor or ABSENT
+        stacked_query_key_tensor = self.StackedQueryKeyTensor or ABSENT
+        stacked_key_value_tensor = self.StackedKeyValueTensor or ABSENT
+        stacked_query_key_value_tensor = self.StackedQueryKeyValueTensor or ABSENT
+        past_key_tensor = self.PastKeyTensor or ABSENT
+        past_value_tensor = self.PastValueTensor or ABSENT
         query_head_count = self.QueryHeadCount
         key_value_head_count = self.KeyValueHeadCount
-        mask_type = self.MaskType
-        if self._state or output_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (query_tensor is None or query_tensor._state & SOUND_INPUT or is_sound(query_tensor, True))
-            and (key_tensor is None or key_tensor._state & SOUND_INPUT or is_sound(key_tensor, True))
-            and (value_tensor is None or value_tensor._state & SOUND_INPUT or is_sound(value_tensor, True))
-            and (
-                stacked_query_key_tensor is None
-                or stacked_query_key_tensor._state & SOUND_INPUT
-                or is_sound(stacked_query_key_tensor, True)
-            )
-            and (
-                stacked_key_value_tensor is None
-                or stacked_key_value_tensor._state & SOUND_INPUT
-                or is_sound(stacked_key_value_tensor, True)
-            )
-            and (
-                stacked_query_key_value_tensor is None
-                or stacked_query_key_value_tensor._state & SOUND_INPUT
-                or is_sound(stacked_query_key_value_tensor, True)
-            )
-            and (bias_tensor is None or bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (mask_tensor is None or mask_tensor._state & SOUND_INPUT or is_sound(mask_tensor, True))
-            and (
-                relative_position_bias_tensor is None
-                or relative_position_bias_tensor._state & SOUND_INPUT
-                or is_sound(relative_position_bias_tensor, True)
-            )
-            and (
-                past_key_tensor is None
-                or past_key_tensor._state & SOUND_INPUT
-                or is_sound(past_key_tensor, True)
-            )
-            and (
-                past_value_tensor is None
-                or past_value_tensor._state & SOUND_INPUT
-                or is_sound(past_value_tensor, True)
-            )
-            and (
-                past_sequence_lengths_tensor is None
-                or past_sequence_lengths_tensor._state & SOUND_INPUT
-                or is_sound(past_sequence_lengths_tensor, True)
-            )
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and (
-                output_present_key_tensor is None
-                or output_present_key_tensor._state & SOUND_OUTPUT
-                or is_sound(output_present_key_tensor, False)
-            )
-            and (
-                output_present_value_tensor is None
-                or output_present_value_tensor._state & SOUND_OUTPUT
-                or is_sound(output_present_value_tensor, False)
-            )
-            and 0 <= query_head_count <= 4294967295
-            and 0 <= key_value_head_count <= 4294967295
-            and type(mask_type) is enums.MultiheadAttentionMaskType
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        query_tensor_sizes = (query_tensor or ABSENT).Sizes
-        query_tensor_rank = len(query_tensor_sizes)
-        key_tensor_sizes = (key_tensor or ABSENT).Sizes
-        key_tensor_rank = len(key_tensor_sizes)
-        value_tensor_sizes = (value_tensor or ABSENT).Sizes
-        value_tensor_rank = len(value_tensor_sizes)
-        stacked_query_key_tensor_sizes = (stacked_query_key_tensor or ABSENT).Sizes
-        stacked_query_key_tensor_rank = len(stacked_query_key_tensor_sizes)
-        stacked_key_value_tensor_sizes = (stacked_key_value_tensor or ABSENT).Sizes
-        stacked_key_value_tensor_rank = len(stacked_key_value_tensor_sizes)
-        stacked_query_key_value_tensor_sizes = (stacked_query_key_value_tensor or ABSENT).Sizes
-        stacked_query_key_value_tensor_rank = len(stacked_query_key_value_tensor_sizes)
-        bias_tensor_sizes = (bias_tensor or ABSENT).Sizes
-        bias_tensor_rank = len(bias_tensor_sizes)
-        mask_tensor_sizes = (mask_tensor or ABSENT).Sizes
-        mask_tensor_rank = len(mask_tensor_sizes)
-        relative_position_bias_tensor_sizes = (relative_position_bias_tensor or ABSENT).Sizes
-        relative_position_bias_tensor_rank = len(relative_position_bias_tensor_sizes)
-        past_key_tensor_sizes = (past_key_tensor or ABSENT).Sizes
-        past_key_tensor_rank = len(past_key_tensor_sizes)
-        past_value_tensor_sizes = (past_value_tensor or ABSENT).Sizes
-        past_value_tensor_rank = len(past_value_tensor_sizes)
-        past_sequence_lengths_tensor_sizes = (past_sequence_lengths_tensor or ABSENT).Sizes
-        past_sequence_lengths_tensor_rank = len(past_sequence_lengths_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        output_present_key_tensor_sizes = (output_present_key_tensor or ABSENT).Sizes
-        output_present_key_tensor_rank = len(output_present_key_tensor_sizes)
-        output_present_value_tensor_sizes = (output_present_value_tensor or ABSENT).Sizes
-        output_present_value_tensor_rank = len(output_present_value_tensor_sizes)
-        (
-            query_tensor_ranks,
-            query_tensor_types,
-            key_tensor_ranks,
-            key_tensor_types,
-            value_tensor_ranks,
-            value_tensor_types,
-            stacked_query_key_tensor_ranks,
-            stacked_query_key_tensor_types,
-            stacked_key_value_tensor_ranks,
-            stacked_key_value_tensor_types,
-            stacked_query_key_value_tensor_ranks,
-            stacked_query_key_value_tensor_types,
-            bias_tensor_ranks,
-            bias_tensor_types,
-            mask_tensor_ranks,
-            mask_tensor_types,
-            relative_position_bias_tensor_ranks,
-            relative_position_bias_tensor_types,
-            past_key_tensor_ranks,
-            past_key_tensor_types,
-            past_value_tensor_ranks,
-            past_value_tensor_types,
-            past_sequence_lengths_tensor_ranks,
-            past_sequence_lengths_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-            output_present_key_tensor_ranks,
-            output_present_key_tensor_types,
-            output_present_value_tensor_ranks,
-            output_present_value_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            (query_tensor and query_tensor_rank not in query_tensor_ranks)
-            or (key_tensor and key_tensor_rank not in key_tensor_ranks)
-            or (value_tensor and value_tensor_rank not in value_tensor_ranks)
-            or (
-                stacked_query_key_tensor
-                and stacked_query_key_tensor_rank not in stacked_query_key_tensor_ranks
-            )
-            or (
-                stacked_key_value_tensor
-                and stacked_key_value_tensor_rank not in stacked_key_value_tensor_ranks
-            )
-            or (
-                stacked_query_key_value_tensor
-                and stacked_query_key_value_tensor_rank not in stacked_query_key_value_tensor_ranks
-            )
-            or (bias_tensor and bias_tensor_rank not in bias_tensor_ranks)
-            or (mask_tensor and mask_tensor_rank not in mask_tensor_ranks)
-            or (
-                relative_position_bias_tensor
-                and relative_position_bias_tensor_rank not in relative_position_bias_tensor_ranks
-            )
-            or (past_key_tensor and past_key_tensor_rank not in past_key_tensor_ranks)
-            or (past_value_tensor and past_value_tensor_rank not in past_value_tensor_ranks)
-            or (
-                past_sequence_lengths_tensor
-                and past_sequence_lengths_tensor_rank not in past_sequence_lengths_tensor_ranks
-            )
-            or output_tensor_rank not in output_tensor_ranks
-            or (
-                output_present_key_tensor
-                and output_present_key_tensor_rank not in output_present_key_tensor_ranks
-            )
-            or (
-                output_present_value_tensor
-                and output_present_value_tensor_rank not in output_present_value_tensor_ranks
-            )
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-MULTIHEAD_ATTENTION1-query-head-count-range
         if query_head_count < 1:
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-query-head-count-range",
-                    "QueryHeadCount",
-                    "QueryHeadCount is {}; it must be at least 1 (hidden sizes are divided by it)",
-                    (query_head_count,),
-                    query_head_count,
-                    1,
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-query-head-count-range", "QueryHeadCount",
+                "QueryHeadCount is {found}; it must be at least 1 (hidden sizes are divided by it)",
+                found=query_head_count, expected=1,
             )
         # DML-MULTIHEAD_ATTENTION1-key-value-head-count-range
         if key_value_head_count < 1:
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-key-value-head-count-range",
-                    "KeyValueHeadCount",
-                    "KeyValueHeadCount is {}; it must be at least 1 (hidden sizes are divided by it)",
-                    (key_value_head_count,),
-                    key_value_head_count,
-                    1,
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-key-value-head-count-range", "KeyValueHeadCount",
+                "KeyValueHeadCount is {found}; it must be at least 1 (hidden sizes are divided by it)",
+                found=key_value_head_count, expected=1,
             )
         # DML-MULTIHEAD_ATTENTION1-head-groups
         if remainder(query_head_count, key_value_head_count) != 0:
             number1 = remainder(query_head_count, key_value_head_count)
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-head-groups",
-                    "QueryHeadCount",
-                    "QueryHeadCount is {}; it must be a multiple of KeyValueHeadCount, {} (each key and "
-                    "value head serves the same number of query heads)",
-                    (query_head_count, key_value_head_count),
-                    number1,
-                    0,
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-head-groups", "QueryHeadCount",
+                "QueryHeadCount is {}; it must be a multiple of KeyValueHeadCount, {} (each key and value "
+                "head serves the same number of query heads)",
+                query_head_count, key_value_head_count, found=number1, expected=0,
             )
         # DML-MULTIHEAD_ATTENTION1-query-given
         if not (
-            query_tensor is not None
-            or stacked_query_key_tensor is not None
-            or stacked_query_key_value_tensor is not None
+            query_tensor is not ABSENT
+            or stacked_query_key_tensor is not ABSENT
+            or stacked_query_key_value_tensor is not ABSENT
         ):
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-query-given",
-                    "QueryTensor",
-                    "QueryTensor, StackedQueryKeyTensor and StackedQueryKeyValueTensor are absent; at least "
-                    "one of them must be given (queries come from one of these)",
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-query-given", "QueryTensor",
+                "QueryTensor, StackedQueryKeyTensor and StackedQueryKeyValueTensor are absent; at least one "
+                "of them must be given (queries come from one of these)",
             )
         # DML-MULTIHEAD_ATTENTION1-key-given
         if not (
-            key_tensor is not None
-            or stacked_query_key_tensor is not None
-            or stacked_key_value_tensor is not None
-            or stacked_query_key_value_tensor is not None
-            or past_key_tensor is not None
+            key_tensor is not ABSENT
+            or stacked_query_key_tensor is not ABSENT
+            or stacked_key_value_tensor is not ABSENT
+            or stacked_query_key_value_tensor is not ABSENT
+            or past_key_tensor is not ABSENT
         ):
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-key-given",
-                    "KeyTensor",
-                    "KeyTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor "
-                    "and PastKeyTensor are absent; at least one of them must be given (keys come from one "
-                    "of these)",
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-key-given", "KeyTensor",
+                "KeyTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor and "
+                "PastKeyTensor are absent; at least one of them must be given (keys come from one of these)",
             )
         # DML-MULTIHEAD_ATTENTION1-value-given
-        if (value_tensor is not None) != (key_tensor is not None or stacked_query_key_tensor is not None):
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-value-given",
-                    "ValueTensor",
-                    "ValueTensor must be given with KeyTensor or StackedQueryKeyTensor, and be absent "
-                    "without them (values come with the keys, on their own or stacked)",
-                )
+        if (
+            (value_tensor is not ABSENT)
+            != (key_tensor is not ABSENT or stacked_query_key_tensor is not ABSENT)
+        ):
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-value-given", "ValueTensor",
+                "ValueTensor must be given with KeyTensor or StackedQueryKeyTensor, and be absent without "
+                "them (values come with the keys, on their own or stacked)",
             )
         # DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone
-        if stacked_query_key_tensor is not None and query_tensor is not None:
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone",
-                    "QueryTensor",
-                    "QueryTensor is given; it must be absent (StackedQueryKeyTensor holds queries and keys)",
-                )
+        if stacked_query_key_tensor is not ABSENT and query_tensor is not ABSENT:
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", "QueryTensor",
+                "QueryTensor is given; it must be absent (StackedQueryKeyTensor holds queries and keys)",
             )
-        if stacked_query_key_tensor is not None and key_tensor is not None:
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone",
-                    "KeyTensor",
-                    "KeyTensor is given; it must be absent (StackedQueryKeyTensor holds queries and keys)",
-                )
+        if stacked_query_key_tensor is not ABSENT and key_tensor is not ABSENT:
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", "KeyTensor",
+                "KeyTensor is given; it must be absent (StackedQueryKeyTensor holds queries and keys)",
             )
-        if stacked_query_key_tensor is not None and stacked_key_value_tensor is not None:
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone",
-                    "StackedKeyValueTensor",
-                    "StackedKeyValueTensor is given; it must be absent (StackedQueryKeyTensor holds queries "
-                    "and keys)",
-                )
+        if stacked_query_key_tensor is not ABSENT and stacked_key_value_tensor is not ABSENT:
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", "StackedKeyValueTensor",
+                "StackedKeyValueTensor is given; it must be absent (StackedQueryKeyTensor holds queries and "
+                "keys)",
             )
-        if stacked_query_key_tensor is not None and stacked_query_key_value_tensor is not None:
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone",
-                    "StackedQueryKeyValueTensor",
-                    "StackedQueryKeyValueTensor is given; it must be absent (StackedQueryKeyTensor holds "
-                    "queries and keys)",
-                )
+        if stacked_query_key_tensor is not ABSENT and stacked_query_key_value_tensor is not ABSENT:
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", "StackedQueryKeyValueTensor",
+                "StackedQueryKeyValueTensor is given; it must be absent (StackedQueryKeyTensor holds "
+                "queries and keys)",
             )
         # DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone
-        if stacked_key_value_tensor is not None and key_tensor is not None:
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone",
-                    "KeyTensor",
-                    "KeyTensor is given; it must be absent (StackedKeyValueTensor holds keys and values)",
-                )
+        if stacked_key_value_tensor is not ABSENT and key_tensor is not ABSENT:
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone", "KeyTensor",
+                "KeyTensor is given; it must be absent (StackedKeyValueTensor holds keys and values)",
             )
-        if stacked_key_value_tensor is not None and stacked_query_key_value_tensor is not None:
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone",
-                    "StackedQueryKeyValueTensor",
-                    "StackedQueryKeyValueTensor is given; it must be absent (StackedKeyValueTensor holds "
-                    "keys and values)",
-                )
+        if stacked_key_value_tensor is not ABSENT and stacked_query_key_value_tensor is not ABSENT:
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone", "StackedQueryKeyValueTensor",
+                "StackedQueryKeyValueTensor is given; it must be absent (StackedKeyValueTensor holds keys "
+                "and values)",
             )
         # DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone
-        if stacked_query_key_value_tensor is not None and query_tensor is not None:
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone",
-                    "QueryTensor",
-                    "QueryTensor is given; it must be absent (StackedQueryKeyValueTensor holds queries, "
-                    "keys and values)",
-                )
+        if stacked_query_key_value_tensor is not ABSENT and query_tensor is not ABSENT:
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", "QueryTensor",
+                "QueryTensor is given; it must be absent (StackedQueryKeyValueTensor holds queries, keys "
+                "and values)",
             )
-        if stacked_query_key_value_tensor is not None and key_tensor is not None:
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone",
-                    "KeyTensor",
-                    "KeyTensor is given; it must be absent (StackedQueryKeyValueTensor holds queries, keys "
-                    "and values)",
-                )
+        if stacked_query_key_value_tensor is not ABSENT and key_tensor is not ABSENT:
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", "KeyTensor",
+                "KeyTensor is given; it must be absent (StackedQueryKeyValueTensor holds queries, keys and "
+                "values)",
             )
         # DML-MULTIHEAD_ATTENTION1-past-together
-        if (past_key_tensor is not None) != (past_value_tensor is not None):
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-past-together",
-                    "PastKeyTensor",
-                    "only one of PastKeyTensor and PastValueTensor is given; both must be given, or neither "
-                    "(as many values as keys of earlier calls come before the new ones)",
-                )
+        if (past_key_tensor is not ABSENT) != (past_value_tensor is not ABSENT):
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-past-together", "PastKeyTensor",
+                "only one of PastKeyTensor and PastValueTensor is given; both must be given, or neither (as "
+                "many values as keys of earlier calls come before the new ones)",
             )
         # DML-MULTIHEAD_ATTENTION1-stacked-head-counts
         if (
-            (stacked_query_key_tensor is not None or stacked_query_key_value_tensor is not None)
+            (stacked_query_key_tensor is not ABSENT or stacked_query_key_value_tensor is not ABSENT)
             and query_head_count != key_value_head_count
         ):
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-stacked-head-counts",
-                    "QueryHeadCount",
-                    "QueryHeadCount is {}; it must equal KeyValueHeadCount, {} (queries and keys are "
-                    "stacked head by head)",
-                    (query_head_count, key_value_head_count),
-                    query_head_count,
-                    key_value_head_count,
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-stacked-head-counts", "QueryHeadCount",
+                "QueryHeadCount is {found}; it must equal KeyValueHeadCount, {expected} (queries and keys "
+                "are stacked head by head)",
+                found=query_head_count, expected=key_value_head_count,
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        query_tensor_data_type = (query_tensor or ABSENT).DataType
-        key_tensor_data_type = (key_tensor or ABSENT).DataType
-        value_tensor_data_type = (value_tensor or ABSENT).DataType
-        stacked_query_key_tensor_data_type = (stacked_query_key_tensor or ABSENT).DataType
-        stacked_key_value_tensor_data_type = (stacked_key_value_tensor or ABSENT).DataType
-        stacked_query_key_value_tensor_data_type = (stacked_query_key_value_tensor or ABSENT).DataType
-        bias_tensor_data_type = (bias_tensor or ABSENT).DataType
-        mask_tensor_data_type = (mask_tensor or ABSENT).DataType
-        relative_position_bias_tensor_data_type = (relative_position_bias_tensor or ABSENT).DataType
-        past_key_tensor_data_type = (past_key_tensor or ABSENT).DataType
-        past_value_tensor_data_type = (past_value_tensor or ABSENT).DataType
-        past_sequence_lengths_tensor_data_type = (past_sequence_lengths_tensor or ABSENT).DataType
-        output_tensor_data_type = output_tensor.DataType
-        output_present_key_tensor_data_type = (output_present_key_tensor or ABSENT).DataType
-        output_present_value_tensor_data_type = (output_present_value_tensor or ABSENT).DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or (query_tensor and query_tensor_data_type not in query_tensor_types)
-            or (key_tensor and key_tensor_data_type not in key_tensor_types)
-            or (value_tensor and value_tensor_data_type not in value_tensor_types)
-            or (
-                stacked_query_key_tensor
-                and stacked_query_key_tensor_data_type not in stacked_query_key_tensor_types
-            )
-            or (
-                stacked_key_value_tensor
-                and stacked_key_value_tensor_data_type not in stacked_key_value_tensor_types
-            )
-            or (
-                stacked_query_key_value_tensor
-                and stacked_query_key_value_tensor_data_type not in stacked_query_key_value_tensor_types
-            )
-            or (bias_tensor and bias_tensor_data_type not in bias_tensor_types)
-            or (mask_tensor and mask_tensor_data_type not in mask_tensor_types)
-            or (
-                relative_position_bias_tensor
-                and relative_position_bias_tensor_data_type not in relative_position_bias_tensor_types
-            )
-            or (past_key_tensor and past_key_tensor_data_type not in past_key_tensor_types)
-            or (past_value_tensor and past_value_tensor_data_type not in past_value_tensor_types)
-            or (
-                past_sequence_lengths_tensor
-                and past_sequence_lengths_tensor_data_type not in past_sequence_lengths_tensor_types
-            )
-            or output_tensor_data_type not in output_tensor_types
-            or (
-                output_present_key_tensor
-                and output_present_key_tensor_data_type not in output_present_key_tensor_types
-            )
-            or (
-                output_present_value_tensor
-                and output_present_value_tensor_data_type not in output_present_value_tensor_types
-            )
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        query_tensor = self.QueryTensor or ABSENT
+        key_tensor = self.KeyTensor or ABSENT
+        value_tensor = self.ValueTensor or ABSENT
+        stacked_query_key_tensor = self.StackedQueryKeyTensor or ABSENT
+        stacked_key_value_tensor = self.StackedKeyValueTensor or ABSENT
+        stacked_query_key_value_tensor = self.StackedQueryKeyValueTensor or ABSENT
+        bias_tensor = self.BiasTensor or ABSENT
+        mask_tensor = self.MaskTensor or ABSENT
+        relative_position_bias_tensor = self.RelativePositionBiasTensor or ABSENT
+        past_key_tensor = self.PastKeyTensor or ABSENT
+        past_value_tensor = self.PastValueTensor or ABSENT
+        past_sequence_lengths_tensor = self.PastSequenceLengthsTensor or ABSENT
+        output_tensor = self.OutputTensor
+        output_present_key_tensor = self.OutputPresentKeyTensor or ABSENT
+        output_present_value_tensor = self.OutputPresentValueTensor or ABSENT
+        query_head_count = self.QueryHeadCount
+        key_value_head_count = self.KeyValueHeadCount
+        mask_type = self.MaskType
         query_sizes = (
-            align(query_tensor_sizes, 3, 1)
-            if query_tensor is not None
+            align(query_tensor.Sizes, 3, 1)
+            if query_tensor is not ABSENT
             else (
-                *stacked_query_key_tensor_sizes[:2],
-                saturate(entry(stacked_query_key_tensor_sizes, 2) * entry(stacked_query_key_tensor_sizes, 4)),
+                *stacked_query_key_tensor.Sizes[:2],
+                saturate(entry(stacked_query_key_tensor.Sizes, 2) * entry(stacked_query_key_tensor.Sizes, 4)),
             )
-            if stacked_query_key_tensor is not None
+            if stacked_query_key_tensor is not ABSENT
             else (
-                *stacked_query_key_value_tensor_sizes[:2],
+                *stacked_query_key_value_tensor.Sizes[:2],
                 saturate(
-                    entry(stacked_query_key_value_tensor_sizes, 2)
-                    * entry(stacked_query_key_value_tensor_sizes, 4)
+                    entry(stacked_query_key_value_tensor.Sizes, 2)
+                    * entry(stacked_query_key_value_tensor.Sizes, 4)
                 ),
             )
-            if stacked_query_key_value_tensor is not None
+            if stacked_query_key_value_tensor is not ABSENT
             else (0, 0, 0)
         )
         batch_size = entry(query_sizes, 0)
         sequence_length = entry(query_sizes, 1)
         head_size = quotient(entry(query_sizes, 2), query_head_count)
         key_sequence_length = (
-            entry(key_tensor_sizes, key_tensor_rank - 2)
-            if key_tensor is not None
-            else entry(stacked_key_value_tensor_sizes, 1)
-            if stacked_key_value_tensor is not None
+            entry(key_tensor.Sizes, len(key_tensor.Sizes) - 2)
+            if key_tensor is not ABSENT
+            else entry(stacked_key_value_tensor.Sizes, 1)
+            if stacked_key_value_tensor is not ABSENT
             else sequence_length
-            if stacked_query_key_tensor is not None or stacked_query_key_value_tensor is not None
+            if stacked_query_key_tensor is not ABSENT or stacked_query_key_value_tensor is not ABSENT
             else 0
         )
         value_head_size = (
-            quotient(entry(value_tensor_sizes, value_tensor_rank - 1), key_value_head_count)
-            if value_tensor is not None
+            quotient(entry(value_tensor.Sizes, len(value_tensor.Sizes) - 1), key_value_head_count)
+            if value_tensor is not ABSENT
             else head_size
-            if stacked_key_value_tensor is not None or stacked_query_key_value_tensor is not None
-            else entry(past_value_tensor_sizes, past_value_tensor_rank - 1)
-            if past_value_tensor is not None
+            if stacked_key_value_tensor is not ABSENT or stacked_query_key_value_tensor is not ABSENT
+            else entry(past_value_tensor.Sizes, len(past_value_tensor.Sizes) - 1)
+            if past_value_tensor is not ABSENT
             else head_size
         )
         past_sequence_length = (
-            entry(past_key_tensor_sizes, past_key_tensor_rank - 2) if past_key_tensor is not None else 0
+            entry(past_key_tensor.Sizes, len(past_key_tensor.Sizes) - 2)
+            if past_key_tensor is not ABSENT
+            else 0
         )
         total_sequence_length = saturate(
-            entry(output_present_key_tensor_sizes, output_present_key_tensor_rank - 2)
-            if past_sequence_lengths_tensor is not None and output_present_key_tensor is not None
+            entry(output_present_key_tensor.Sizes, len(output_present_key_tensor.Sizes) - 2)
+            if past_sequence_lengths_tensor is not ABSENT and output_present_key_tensor is not ABSENT
             else saturate(past_sequence_length + key_sequence_length)
         )
         mask_sizes = (
@@ -989,391 +596,270 @@ class MultiheadAttention1(Description):
             else (batch_size, query_head_count, sequence_length, total_sequence_length)
         )
         # DML-MULTIHEAD_ATTENTION1-same-type
-        if query_tensor is not None and query_tensor_data_type != output_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-same-type",
-                    "QueryTensor.DataType",
-                    "QueryTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, query_tensor_data_type),
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, query_tensor_data_type),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                )
+        if query_tensor is not ABSENT and query_tensor.DataType != output_tensor.DataType:
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "QueryTensor.DataType",
+                "QueryTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, query_tensor.DataType),
+                expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
-        if key_tensor is not None and key_tensor_data_type != output_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-same-type",
-                    "KeyTensor.DataType",
-                    "KeyTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, key_tensor_data_type),
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, key_tensor_data_type),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                )
+        if key_tensor is not ABSENT and key_tensor.DataType != output_tensor.DataType:
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "KeyTensor.DataType",
+                "KeyTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, key_tensor.DataType),
+                expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
-        if value_tensor is not None and value_tensor_data_type != output_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-same-type",
-                    "ValueTensor.DataType",
-                    "ValueTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, value_tensor_data_type),
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, value_tensor_data_type),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                )
+        if value_tensor is not ABSENT and value_tensor.DataType != output_tensor.DataType:
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "ValueTensor.DataType",
+                "ValueTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, value_tensor.DataType),
+                expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
         if (
-            stacked_query_key_tensor is not None
-            and stacked_query_key_tensor_data_type != output_tensor_data_type
+            stacked_query_key_tensor is not ABSENT
+            and stacked_query_key_tensor.DataType != output_tensor.DataType
         ):
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-same-type",
-                    "StackedQueryKeyTensor.DataType",
-                    "StackedQueryKeyTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, stacked_query_key_tensor_data_type),
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, stacked_query_key_tensor_data_type),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "StackedQueryKeyTensor.DataType",
+                "StackedQueryKeyTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, stacked_query_key_tensor.DataType),
+                expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
         if (
-            stacked_key_value_tensor is not None
-            and stacked_key_value_tensor_data_type != output_tensor_data_type
+            stacked_key_value_tensor is not ABSENT
+            and stacked_key_value_tensor.DataType != output_tensor.DataType
         ):
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-same-type",
-                    "StackedKeyValueTensor.DataType",
-                    "StackedKeyValueTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, stacked_key_value_tensor_data_type),
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, stacked_key_value_tensor_data_type),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "StackedKeyValueTensor.DataType",
+                "StackedKeyValueTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, stacked_key_value_tensor.DataType),
+                expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
         if (
-            stacked_query_key_value_tensor is not None
-            and stacked_query_key_value_tensor_data_type != output_tensor_data_type
+            stacked_query_key_value_tensor is not ABSENT
+            and stacked_query_key_value_tensor.DataType != output_tensor.DataType
         ):
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-same-type",
-                    "StackedQueryKeyValueTensor.DataType",
-                    "StackedQueryKeyValueTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, stacked_query_key_value_tensor_data_type),
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, stacked_query_key_value_tensor_data_type),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "StackedQueryKeyValueTensor.DataType",
+                "StackedQueryKeyValueTensor.DataType is {found}; it must equal OutputTensor.DataType, "
+                "{expected}",
+                found=name_of(enums.TensorDataType, stacked_query_key_value_tensor.DataType),
+                expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
-        if bias_tensor is not None and bias_tensor_data_type != output_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-same-type",
-                    "BiasTensor.DataType",
-                    "BiasTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, bias_tensor_data_type),
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, bias_tensor_data_type),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                )
+        if bias_tensor is not ABSENT and bias_tensor.DataType != output_tensor.DataType:
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "BiasTensor.DataType",
+                "BiasTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, bias_tensor.DataType),
+                expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
         if (
-            relative_position_bias_tensor is not None
-            and relative_position_bias_tensor_data_type != output_tensor_data_type
+            relative_position_bias_tensor is not ABSENT
+            and relative_position_bias_tensor.DataType != output_tensor.DataType
         ):
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-same-type",
-                    "RelativePositionBiasTensor.DataType",
-                    "RelativePositionBiasTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, relative_position_bias_tensor_data_type),
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, relative_position_bias_tensor_data_type),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "RelativePositionBiasTensor.DataType",
+                "RelativePositionBiasTensor.DataType is {found}; it must equal OutputTensor.DataType, "
+                "{expected}",
+                found=name_of(enums.TensorDataType, relative_position_bias_tensor.DataType),
+                expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
-        if past_key_tensor is not None and past_key_tensor_data_type != output_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-same-type",
-                    "PastKeyTensor.DataType",
-                    "PastKeyTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, past_key_tensor_data_type),
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, past_key_tensor_data_type),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                )
+        if past_key_tensor is not ABSENT and past_key_tensor.DataType != output_tensor.DataType:
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "PastKeyTensor.DataType",
+                "PastKeyTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, past_key_tensor.DataType),
+                expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
-        if past_value_tensor is not None and past_value_tensor_data_type != output_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-same-type",
-                    "PastValueTensor.DataType",
-                    "PastValueTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, past_value_tensor_data_type),
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, past_value_tensor_data_type),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                )
+        if past_value_tensor is not ABSENT and past_value_tensor.DataType != output_tensor.DataType:
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "PastValueTensor.DataType",
+                "PastValueTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, past_value_tensor.DataType),
+                expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
         if (
-            output_present_key_tensor is not None
-            and output_present_key_tensor_data_type != output_tensor_data_type
+            output_present_key_tensor is not ABSENT
+            and output_present_key_tensor.DataType != output_tensor.DataType
         ):
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-same-type",
-                    "OutputPresentKeyTensor.DataType",
-                    "OutputPresentKeyTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_present_key_tensor_data_type),
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_present_key_tensor_data_type),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "OutputPresentKeyTensor.DataType",
+                "OutputPresentKeyTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_present_key_tensor.DataType),
+                expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
         if (
-            output_present_value_tensor is not None
-            and output_present_value_tensor_data_type != output_tensor_data_type
+            output_present_value_tensor is not ABSENT
+            and output_present_value_tensor.DataType != output_tensor.DataType
         ):
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-same-type",
-                    "OutputPresentValueTensor.DataType",
-                    "OutputPresentValueTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_present_value_tensor_data_type),
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_present_value_tensor_data_type),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "OutputPresentValueTensor.DataType",
+                "OutputPresentValueTensor.DataType is {found}; it must equal OutputTensor.DataType, "
+                "{expected}",
+                found=name_of(enums.TensorDataType, output_present_value_tensor.DataType),
+                expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
         # DML-MULTIHEAD_ATTENTION1-query-leading-ones
-        for d in range(max(query_tensor_rank - 3, 0)):
-            if query_tensor is not None and query_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-MULTIHEAD_ATTENTION1-query-leading-ones",
-                        f"QueryTensor.Sizes[{d}]",
-                        "QueryTensor.Sizes[{}] is {}; it must equal 1 (only the last three dimensions count)",
-                        (d, query_tensor_sizes[d]),
-                        query_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(max(len(query_tensor.Sizes) - 3, 0)):
+            if query_tensor is not ABSENT and query_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-MULTIHEAD_ATTENTION1-query-leading-ones", f"QueryTensor.Sizes[{d}]",
+                    "QueryTensor.Sizes[{}] is {found}; it must equal 1 (only the last three dimensions "
+                    "count)",
+                    d, found=query_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-MULTIHEAD_ATTENTION1-query-heads
         if (
-            query_tensor is not None
-            and remainder(entry(query_tensor_sizes, query_tensor_rank - 1), query_head_count) != 0
+            query_tensor is not ABSENT
+            and remainder(entry(query_tensor.Sizes, len(query_tensor.Sizes) - 1), query_head_count) != 0
         ):
-            number1 = entry(query_tensor_sizes, query_tensor_rank - 1)
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-query-heads",
-                    f"QueryTensor.Sizes[{query_tensor_rank - 1}]",
-                    "QueryTensor.Sizes[{}] is {}; it must be a multiple of QueryHeadCount, {} (all heads "
-                    "have the same size)",
-                    (query_tensor_rank - 1, number1, query_head_count),
-                    remainder(number1, query_head_count),
-                    0,
-                )
+            number1 = entry(query_tensor.Sizes, len(query_tensor.Sizes) - 1)
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-query-heads",
+                f"QueryTensor.Sizes[{len(query_tensor.Sizes) - 1}]",
+                "QueryTensor.Sizes[{}] is {}; it must be a multiple of QueryHeadCount, {} (all heads have "
+                "the same size)",
+                len(query_tensor.Sizes) - 1, number1, query_head_count,
+                found=remainder(number1, query_head_count), expected=0,
             )
         # DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes
         if (
-            stacked_query_key_tensor is not None
-            and entry(stacked_query_key_tensor_sizes, 2) != query_head_count
+            stacked_query_key_tensor is not ABSENT
+            and entry(stacked_query_key_tensor.Sizes, 2) != query_head_count
         ):
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes",
-                    "StackedQueryKeyTensor.Sizes[2]",
-                    "StackedQueryKeyTensor.Sizes[2] is {}; it must equal QueryHeadCount, {}",
-                    (entry(stacked_query_key_tensor_sizes, 2), query_head_count),
-                    entry(stacked_query_key_tensor_sizes, 2),
-                    query_head_count,
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes",
+                "StackedQueryKeyTensor.Sizes[2]",
+                "StackedQueryKeyTensor.Sizes[2] is {found}; it must equal QueryHeadCount, {expected}",
+                found=entry(stacked_query_key_tensor.Sizes, 2), expected=query_head_count,
             )
-        if stacked_query_key_tensor is not None and entry(stacked_query_key_tensor_sizes, 3) != 2:
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes",
-                    "StackedQueryKeyTensor.Sizes[3]",
-                    "StackedQueryKeyTensor.Sizes[3] is {}; it must equal 2",
-                    (entry(stacked_query_key_tensor_sizes, 3),),
-                    entry(stacked_query_key_tensor_sizes, 3),
-                    2,
-                )
+        if stacked_query_key_tensor is not ABSENT and entry(stacked_query_key_tensor.Sizes, 3) != 2:
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes",
+                "StackedQueryKeyTensor.Sizes[3]",
+                "StackedQueryKeyTensor.Sizes[3] is {found}; it must equal 2",
+                found=entry(stacked_query_key_tensor.Sizes, 3), expected=2,
             )
         # DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes
         if (
-            stacked_query_key_value_tensor is not None
-            and entry(stacked_query_key_value_tensor_sizes, 2) != query_head_count
+            stacked_query_key_value_tensor is not ABSENT
+            and entry(stacked_query_key_value_tensor.Sizes, 2) != query_head_count
         ):
-            number1 = entry(stacked_query_key_value_tensor_sizes, 2)
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes",
-                    "StackedQueryKeyValueTensor.Sizes[2]",
-                    "StackedQueryKeyValueTensor.Sizes[2] is {}; it must equal QueryHeadCount, {}",
-                    (number1, query_head_count),
-                    number1,
-                    query_head_count,
-                )
+            number1 = entry(stacked_query_key_value_tensor.Sizes, 2)
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes",
+                "StackedQueryKeyValueTensor.Sizes[2]",
+                "StackedQueryKeyValueTensor.Sizes[2] is {found}; it must equal QueryHeadCount, {expected}",
+                found=number1, expected=query_head_count,
             )
-        if stacked_query_key_value_tensor is not None and entry(stacked_query_key_value_tensor_sizes, 3) != 3:
-            number1 = entry(stacked_query_key_value_tensor_sizes, 3)
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes",
-                    "StackedQueryKeyValueTensor.Sizes[3]",
-                    "StackedQueryKeyValueTensor.Sizes[3] is {}; it must equal 3",
-                    (number1,),
-                    number1,
-                    3,
-                )
+        if (
+            stacked_query_key_value_tensor is not ABSENT
+            and entry(stacked_query_key_value_tensor.Sizes, 3) != 3
+        ):
+            number1 = entry(stacked_query_key_value_tensor.Sizes, 3)
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes",
+                "StackedQueryKeyValueTensor.Sizes[3]",
+                "StackedQueryKeyValueTensor.Sizes[3] is {found}; it must equal 3", found=number1, expected=3,
             )
         # DML-MULTIHEAD_ATTENTION1-key-sizes
         if (
-            key_tensor is not None
-            and key_tensor_sizes
+            key_tensor is not ABSENT
+            and key_tensor.Sizes
             != align(
                 (batch_size, key_sequence_length, saturate(key_value_head_count * head_size)),
-                key_tensor_rank,
-                1,
+                len(key_tensor.Sizes), 1,
             )
         ):
             numbers1 = align(
                 (batch_size, key_sequence_length, saturate(key_value_head_count * head_size)),
-                key_tensor_rank,
-                1,
+                len(key_tensor.Sizes), 1,
             )
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
                 "dimension that repeats"
-                if key_tensor_rank == len(numbers1)
+                if len(key_tensor.Sizes) == len(numbers1)
                 and all(
-                    key_tensor_sizes[d] == entry(numbers1, d) or key_tensor_sizes[d] == 1
-                    for d in range(key_tensor_rank)
+                    key_tensor.Sizes[d] == entry(numbers1, d) or key_tensor.Sizes[d] == 1
+                    for d in range(len(key_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-key-sizes",
-                    "KeyTensor.Sizes",
-                    "KeyTensor.Sizes is {}; it must be {} (batch, key sequence, KeyValueHeadCount x head "
-                    "size){}",
-                    (key_tensor_sizes, numbers1, hint),
-                    key_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-key-sizes", "KeyTensor.Sizes",
+                "KeyTensor.Sizes is {found}; it must be {expected} (batch, key sequence, KeyValueHeadCount "
+                "x head size){}",
+                hint, found=key_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-value-sizes
         if (
-            value_tensor is not None
-            and value_tensor_sizes
+            value_tensor is not ABSENT
+            and value_tensor.Sizes
             != align(
                 (batch_size, key_sequence_length, saturate(key_value_head_count * value_head_size)),
-                value_tensor_rank,
-                1,
+                len(value_tensor.Sizes), 1,
             )
         ):
             numbers1 = align(
                 (batch_size, key_sequence_length, saturate(key_value_head_count * value_head_size)),
-                value_tensor_rank,
-                1,
+                len(value_tensor.Sizes), 1,
             )
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
                 "dimension that repeats"
-                if value_tensor_rank == len(numbers1)
+                if len(value_tensor.Sizes) == len(numbers1)
                 and all(
-                    value_tensor_sizes[d] == entry(numbers1, d) or value_tensor_sizes[d] == 1
-                    for d in range(value_tensor_rank)
+                    value_tensor.Sizes[d] == entry(numbers1, d) or value_tensor.Sizes[d] == 1
+                    for d in range(len(value_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-value-sizes",
-                    "ValueTensor.Sizes",
-                    "ValueTensor.Sizes is {}; it must be {} (batch, key sequence, KeyValueHeadCount x head "
-                    "size of the values){}",
-                    (value_tensor_sizes, numbers1, hint),
-                    value_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-value-sizes", "ValueTensor.Sizes",
+                "ValueTensor.Sizes is {found}; it must be {expected} (batch, key sequence, "
+                "KeyValueHeadCount x head size of the values){}",
+                hint, found=value_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes
         if (
-            stacked_key_value_tensor is not None
-            and stacked_key_value_tensor_sizes
+            stacked_key_value_tensor is not ABSENT
+            and stacked_key_value_tensor.Sizes
             != (batch_size, key_sequence_length, key_value_head_count, 2, head_size)
         ):
             numbers1 = (batch_size, key_sequence_length, key_value_head_count, 2, head_size)
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
                 "dimension that repeats"
-                if stacked_key_value_tensor_rank == len(numbers1)
+                if len(stacked_key_value_tensor.Sizes) == len(numbers1)
                 and all(
-                    stacked_key_value_tensor_sizes[d] == entry(numbers1, d)
-                    or stacked_key_value_tensor_sizes[d] == 1
-                    for d in range(stacked_key_value_tensor_rank)
+                    stacked_key_value_tensor.Sizes[d] == entry(numbers1, d)
+                    or stacked_key_value_tensor.Sizes[d] == 1
+                    for d in range(len(stacked_key_value_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes",
-                    "StackedKeyValueTensor.Sizes",
-                    "StackedKeyValueTensor.Sizes is {}; it must be [batch size, key sequence length, "
-                    "KeyValueHeadCount, 2, head size], that is {} (batch, key sequence, KeyValueHeadCount, "
-                    "keys and values, head size){}",
-                    (stacked_key_value_tensor_sizes, numbers1, hint),
-                    stacked_key_value_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes",
+                "StackedKeyValueTensor.Sizes",
+                "StackedKeyValueTensor.Sizes is {found}; it must be [batch size, key sequence length, "
+                "KeyValueHeadCount, 2, head size], that is {expected} (batch, key sequence, "
+                "KeyValueHeadCount, keys and values, head size){}",
+                hint, found=stacked_key_value_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-bias-sizes
         if (
-            bias_tensor is not None
-            and bias_tensor_sizes
+            bias_tensor is not ABSENT
+            and bias_tensor.Sizes
             != align(
                 (
                     saturate(
                         query_head_count * head_size + key_value_head_count * (head_size + value_head_size)
                     ),
                 ),
-                bias_tensor_rank,
-                1,
+                len(bias_tensor.Sizes), 1,
             )
         ):
             numbers1 = align(
@@ -1382,452 +868,333 @@ class MultiheadAttention1(Description):
                         query_head_count * head_size + key_value_head_count * (head_size + value_head_size)
                     ),
                 ),
-                bias_tensor_rank,
-                1,
+                len(bias_tensor.Sizes), 1,
             )
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
                 "dimension that repeats"
-                if bias_tensor_rank == len(numbers1)
+                if len(bias_tensor.Sizes) == len(numbers1)
                 and all(
-                    bias_tensor_sizes[d] == entry(numbers1, d) or bias_tensor_sizes[d] == 1
-                    for d in range(bias_tensor_rank)
+                    bias_tensor.Sizes[d] == entry(numbers1, d) or bias_tensor.Sizes[d] == 1
+                    for d in range(len(bias_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-bias-sizes",
-                    "BiasTensor.Sizes",
-                    "BiasTensor.Sizes is {}; it must be {} (one value for each feature of queries, keys and "
-                    "values){}",
-                    (bias_tensor_sizes, numbers1, hint),
-                    bias_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-bias-sizes", "BiasTensor.Sizes",
+                "BiasTensor.Sizes is {found}; it must be {expected} (one value for each feature of queries, "
+                "keys and values){}",
+                hint, found=bias_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-past-key-sizes
         if (
-            past_key_tensor is not None
-            and past_key_tensor_sizes
+            past_key_tensor is not ABSENT
+            and past_key_tensor.Sizes
             != align(
-                (batch_size, key_value_head_count, past_sequence_length, head_size), past_key_tensor_rank, 1,
+                (batch_size, key_value_head_count, past_sequence_length, head_size),
+                len(past_key_tensor.Sizes), 1,
             )
         ):
             numbers1 = align(
-                (batch_size, key_value_head_count, past_sequence_length, head_size), past_key_tensor_rank, 1,
+                (batch_size, key_value_head_count, past_sequence_length, head_size),
+                len(past_key_tensor.Sizes), 1,
             )
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
                 "dimension that repeats"
-                if past_key_tensor_rank == len(numbers1)
+                if len(past_key_tensor.Sizes) == len(numbers1)
                 and all(
-                    past_key_tensor_sizes[d] == entry(numbers1, d) or past_key_tensor_sizes[d] == 1
-                    for d in range(past_key_tensor_rank)
+                    past_key_tensor.Sizes[d] == entry(numbers1, d) or past_key_tensor.Sizes[d] == 1
+                    for d in range(len(past_key_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-past-key-sizes",
-                    "PastKeyTensor.Sizes",
-                    "PastKeyTensor.Sizes is {}; it must be {} (batch, KeyValueHeadCount, past sequence, "
-                    "head size){}",
-                    (past_key_tensor_sizes, numbers1, hint),
-                    past_key_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-past-key-sizes", "PastKeyTensor.Sizes",
+                "PastKeyTensor.Sizes is {found}; it must be {expected} (batch, KeyValueHeadCount, past "
+                "sequence, head size){}",
+                hint, found=past_key_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-past-value-sizes
         if (
-            past_value_tensor is not None
-            and past_value_tensor_sizes
+            past_value_tensor is not ABSENT
+            and past_value_tensor.Sizes
             != align(
                 (batch_size, key_value_head_count, past_sequence_length, value_head_size),
-                past_value_tensor_rank,
-                1,
+                len(past_value_tensor.Sizes), 1,
             )
         ):
             numbers1 = align(
                 (batch_size, key_value_head_count, past_sequence_length, value_head_size),
-                past_value_tensor_rank,
-                1,
+                len(past_value_tensor.Sizes), 1,
             )
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
                 "dimension that repeats"
-                if past_value_tensor_rank == len(numbers1)
+                if len(past_value_tensor.Sizes) == len(numbers1)
                 and all(
-                    past_value_tensor_sizes[d] == entry(numbers1, d) or past_value_tensor_sizes[d] == 1
-                    for d in range(past_value_tensor_rank)
+                    past_value_tensor.Sizes[d] == entry(numbers1, d) or past_value_tensor.Sizes[d] == 1
+                    for d in range(len(past_value_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-past-value-sizes",
-                    "PastValueTensor.Sizes",
-                    "PastValueTensor.Sizes is {}; it must be {} (batch, KeyValueHeadCount, past sequence, "
-                    "head size of the values){}",
-                    (past_value_tensor_sizes, numbers1, hint),
-                    past_value_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-past-value-sizes", "PastValueTensor.Sizes",
+                "PastValueTensor.Sizes is {found}; it must be {expected} (batch, KeyValueHeadCount, past "
+                "sequence, head size of the values){}",
+                hint, found=past_value_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-mask-dimension-count
         if (
-            (mask_tensor is not None and mask_type != MULTIHEAD_ATTENTION_MASK_TYPE_NONE)
-            and mask_tensor_rank < len(mask_sizes)
+            (mask_tensor is not ABSENT and mask_type != MULTIHEAD_ATTENTION_MASK_TYPE_NONE)
+            and len(mask_tensor.Sizes) < len(mask_sizes)
         ):
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-mask-dimension-count",
-                    "MaskTensor.DimensionCount",
-                    "MaskTensor.DimensionCount is {}; it must be at least {}",
-                    (mask_tensor_rank, len(mask_sizes)),
-                    mask_tensor_rank,
-                    len(mask_sizes),
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-mask-dimension-count", "MaskTensor.DimensionCount",
+                "MaskTensor.DimensionCount is {found}; it must be at least {expected}",
+                found=len(mask_tensor.Sizes), expected=len(mask_sizes),
             )
         # DML-MULTIHEAD_ATTENTION1-mask-sizes
         if (
             (
-                mask_tensor is not None
+                mask_tensor is not ABSENT
                 and mask_type
                 not
                 in (MULTIHEAD_ATTENTION_MASK_TYPE_NONE, MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN)
             )
-            and mask_tensor_sizes != align(mask_sizes, mask_tensor_rank, 1)
+            and mask_tensor.Sizes != align(mask_sizes, len(mask_tensor.Sizes), 1)
         ):
+            numbers1 = align(mask_sizes, len(mask_tensor.Sizes), 1)
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(align(mask_sizes, mask_tensor_rank, 1))}, "
-                "with a stride of 0 in each dimension that repeats"
-                if mask_tensor_rank == len(align(mask_sizes, mask_tensor_rank, 1))
+                f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
+                "dimension that repeats"
+                if len(mask_tensor.Sizes) == len(numbers1)
                 and all(
-                    mask_tensor_sizes[d] == entry(align(mask_sizes, mask_tensor_rank, 1), d)
-                    or mask_tensor_sizes[d] == 1
-                    for d in range(mask_tensor_rank)
+                    mask_tensor.Sizes[d] == entry(numbers1, d) or mask_tensor.Sizes[d] == 1
+                    for d in range(len(mask_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-mask-sizes",
-                    "MaskTensor.Sizes",
-                    "MaskTensor.Sizes is {}; it must be {} (the sizes of a mask follow from MaskType, {}){}",
-                    (
-                        mask_tensor_sizes,
-                        align(mask_sizes, mask_tensor_rank, 1),
-                        name_of(enums.MultiheadAttentionMaskType, mask_type),
-                        hint,
-                    ),
-                    mask_tensor_sizes,
-                    align(mask_sizes, mask_tensor_rank, 1),
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-mask-sizes", "MaskTensor.Sizes",
+                "MaskTensor.Sizes is {found}; it must be {expected} (the sizes of a mask follow from "
+                "MaskType, {}){}",
+                name_of(enums.MultiheadAttentionMaskType, mask_type), hint, found=mask_tensor.Sizes,
+                expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes
-        for d in range(mask_tensor_rank - 1):
+        for d in range(len(mask_tensor.Sizes) - 1):
             if (
-                (mask_tensor is not None and mask_type == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN)
-                and mask_tensor_sizes[d] != entry(align(mask_sizes, mask_tensor_rank, 1), d)
+                (mask_tensor is not ABSENT and mask_type == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN)
+                and mask_tensor.Sizes[d] != entry(align(mask_sizes, len(mask_tensor.Sizes), 1), d)
             ):
-                number1 = entry(align(mask_sizes, mask_tensor_rank, 1), d)
-                violations.append(
-                    Violation(
-                        "DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes",
-                        f"MaskTensor.Sizes[{d}]",
-                        "MaskTensor.Sizes[{}] is {}; it must be {} (one entry for each score)",
-                        (d, mask_tensor_sizes[d], number1),
-                        mask_tensor_sizes[d],
-                        number1,
-                    )
+                number1 = entry(align(mask_sizes, len(mask_tensor.Sizes), 1), d)
+                report(
+                    violations, "DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", f"MaskTensor.Sizes[{d}]",
+                    "MaskTensor.Sizes[{}] is {found}; it must be {expected} (one entry for each score)", d,
+                    found=mask_tensor.Sizes[d], expected=number1,
                 )
                 break
         if (
-            (mask_tensor is not None and mask_type == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN)
-            and entry(mask_tensor_sizes, mask_tensor_rank - 1)
+            (mask_tensor is not ABSENT and mask_type == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN)
+            and entry(mask_tensor.Sizes, len(mask_tensor.Sizes) - 1)
             not
             in (total_sequence_length, key_sequence_length)
         ):
-            number1 = entry(mask_tensor_sizes, mask_tensor_rank - 1)
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes",
-                    f"MaskTensor.Sizes[{mask_tensor_rank - 1}]",
-                    "MaskTensor.Sizes[{}] is {}; it must be {} or {} (one entry for each score)",
-                    (mask_tensor_rank - 1, number1, total_sequence_length, key_sequence_length),
-                )
+            number1 = entry(mask_tensor.Sizes, len(mask_tensor.Sizes) - 1)
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes",
+                f"MaskTensor.Sizes[{len(mask_tensor.Sizes) - 1}]",
+                "MaskTensor.Sizes[{}] is {}; it must be {} or {} (one entry for each score)",
+                len(mask_tensor.Sizes) - 1, number1, total_sequence_length, key_sequence_length,
             )
         # DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes
         if (
-            relative_position_bias_tensor is not None
-            and relative_position_bias_tensor_sizes
+            relative_position_bias_tensor is not ABSENT
+            and relative_position_bias_tensor.Sizes
             != align(
                 (batch_size, query_head_count, sequence_length, total_sequence_length),
-                relative_position_bias_tensor_rank,
-                1,
+                len(relative_position_bias_tensor.Sizes), 1,
             )
         ):
             numbers1 = align(
                 (batch_size, query_head_count, sequence_length, total_sequence_length),
-                relative_position_bias_tensor_rank,
-                1,
+                len(relative_position_bias_tensor.Sizes), 1,
             )
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
                 "dimension that repeats"
-                if relative_position_bias_tensor_rank == len(numbers1)
+                if len(relative_position_bias_tensor.Sizes) == len(numbers1)
                 and all(
-                    relative_position_bias_tensor_sizes[d] == entry(numbers1, d)
-                    or relative_position_bias_tensor_sizes[d] == 1
-                    for d in range(relative_position_bias_tensor_rank)
+                    relative_position_bias_tensor.Sizes[d] == entry(numbers1, d)
+                    or relative_position_bias_tensor.Sizes[d] == 1
+                    for d in range(len(relative_position_bias_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes",
-                    "RelativePositionBiasTensor.Sizes",
-                    "RelativePositionBiasTensor.Sizes is {}; it must be {} (one value for each score: "
-                    "batch, QueryHeadCount, sequence, total sequence){}",
-                    (relative_position_bias_tensor_sizes, numbers1, hint),
-                    relative_position_bias_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes",
+                "RelativePositionBiasTensor.Sizes",
+                "RelativePositionBiasTensor.Sizes is {found}; it must be {expected} (one value for each "
+                "score: batch, QueryHeadCount, sequence, total sequence){}",
+                hint, found=relative_position_bias_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-output-sizes
         if (
-            output_tensor_sizes
+            output_tensor.Sizes
             != align(
                 (batch_size, sequence_length, saturate(query_head_count * value_head_size)),
-                output_tensor_rank,
-                1,
+                len(output_tensor.Sizes), 1,
             )
         ):
             numbers1 = align(
                 (batch_size, sequence_length, saturate(query_head_count * value_head_size)),
-                output_tensor_rank,
-                1,
+                len(output_tensor.Sizes), 1,
             )
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-output-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must be {} (batch, sequence, QueryHeadCount x head size "
-                    "of the values)",
-                    (output_tensor_sizes, numbers1),
-                    output_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-output-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must be {expected} (batch, sequence, QueryHeadCount x "
+                "head size of the values)",
+                found=output_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-present-key-sizes
         if (
-            output_present_key_tensor is not None
-            and output_present_key_tensor_sizes
+            output_present_key_tensor is not ABSENT
+            and output_present_key_tensor.Sizes
             != align(
                 (batch_size, key_value_head_count, total_sequence_length, head_size),
-                output_present_key_tensor_rank,
-                1,
+                len(output_present_key_tensor.Sizes), 1,
             )
         ):
             numbers1 = align(
                 (batch_size, key_value_head_count, total_sequence_length, head_size),
-                output_present_key_tensor_rank,
-                1,
+                len(output_present_key_tensor.Sizes), 1,
             )
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-present-key-sizes",
-                    "OutputPresentKeyTensor.Sizes",
-                    "OutputPresentKeyTensor.Sizes is {}; it must be {} (batch, KeyValueHeadCount, total "
-                    "sequence, head size)",
-                    (output_present_key_tensor_sizes, numbers1),
-                    output_present_key_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-present-key-sizes", "OutputPresentKeyTensor.Sizes",
+                "OutputPresentKeyTensor.Sizes is {found}; it must be {expected} (batch, KeyValueHeadCount, "
+                "total sequence, head size)",
+                found=output_present_key_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-present-value-sizes
         if (
-            output_present_value_tensor is not None
-            and output_present_value_tensor_sizes
+            output_present_value_tensor is not ABSENT
+            and output_present_value_tensor.Sizes
             != align(
                 (batch_size, key_value_head_count, total_sequence_length, value_head_size),
-                output_present_value_tensor_rank,
-                1,
+                len(output_present_value_tensor.Sizes), 1,
             )
         ):
             numbers1 = align(
                 (batch_size, key_value_head_count, total_sequence_length, value_head_size),
-                output_present_value_tensor_rank,
-                1,
+                len(output_present_value_tensor.Sizes), 1,
             )
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-present-value-sizes",
-                    "OutputPresentValueTensor.Sizes",
-                    "OutputPresentValueTensor.Sizes is {}; it must be {} (batch, KeyValueHeadCount, total "
-                    "sequence, head size of the values)",
-                    (output_present_value_tensor_sizes, numbers1),
-                    output_present_value_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-present-value-sizes", "OutputPresentValueTensor.Sizes",
+                "OutputPresentValueTensor.Sizes is {found}; it must be {expected} (batch, "
+                "KeyValueHeadCount, total sequence, head size of the values)",
+                found=output_present_value_tensor.Sizes, expected=numbers1,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
-        query_tensor = self.QueryTensor
-        key_tensor = self.KeyTensor
-        stacked_query_key_tensor = self.StackedQueryKeyTensor
-        stacked_key_value_tensor = self.StackedKeyValueTensor
-        stacked_query_key_value_tensor = self.StackedQueryKeyValueTensor
-        past_key_tensor = self.PastKeyTensor
-        past_sequence_lengths_tensor = self.PastSequenceLengthsTensor
-        output_present_key_tensor = self.OutputPresentKeyTensor
-        violations: list[Violation] = []
-        past_sequence_lengths_tensor_sizes = (past_sequence_lengths_tensor or ABSENT).Sizes
-        query_tensor_sizes = (query_tensor or ABSENT).Sizes
-        stacked_query_key_tensor_sizes = (stacked_query_key_tensor or ABSENT).Sizes
-        stacked_query_key_value_tensor_sizes = (stacked_query_key_value_tensor or ABSENT).Sizes
-        past_sequence_lengths_tensor_rank = (past_sequence_lengths_tensor or ABSENT).DimensionCount
-        output_present_key_tensor_rank = (output_present_key_tensor or ABSENT).DimensionCount
-        output_present_key_tensor_sizes = (output_present_key_tensor or ABSENT).Sizes
-        past_key_tensor_sizes = (past_key_tensor or ABSENT).Sizes
-        past_key_tensor_rank = (past_key_tensor or ABSENT).DimensionCount
-        key_tensor_sizes = (key_tensor or ABSENT).Sizes
-        key_tensor_rank = (key_tensor or ABSENT).DimensionCount
-        stacked_key_value_tensor_sizes = (stacked_key_value_tensor or ABSENT).Sizes
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
+        query_tensor = self.QueryTensor or ABSENT
+        key_tensor = self.KeyTensor or ABSENT
+        stacked_query_key_tensor = self.StackedQueryKeyTensor or ABSENT
+        stacked_key_value_tensor = self.StackedKeyValueTensor or ABSENT
+        stacked_query_key_value_tensor = self.StackedQueryKeyValueTensor or ABSENT
+        past_key_tensor = self.PastKeyTensor or ABSENT
+        past_sequence_lengths_tensor = self.PastSequenceLengthsTensor or ABSENT
+        output_present_key_tensor = self.OutputPresentKeyTensor or ABSENT
         query_sizes = (
-            align(query_tensor_sizes, 3, 1)
-            if query_tensor is not None
+            align(query_tensor.Sizes, 3, 1)
+            if query_tensor is not ABSENT
             else (
-                *stacked_query_key_tensor_sizes[:2],
-                saturate(entry(stacked_query_key_tensor_sizes, 2) * entry(stacked_query_key_tensor_sizes, 4)),
+                *stacked_query_key_tensor.Sizes[:2],
+                saturate(entry(stacked_query_key_tensor.Sizes, 2) * entry(stacked_query_key_tensor.Sizes, 4)),
             )
-            if stacked_query_key_tensor is not None
+            if stacked_query_key_tensor is not ABSENT
             else (
-                *stacked_query_key_value_tensor_sizes[:2],
+                *stacked_query_key_value_tensor.Sizes[:2],
                 saturate(
-                    entry(stacked_query_key_value_tensor_sizes, 2)
-                    * entry(stacked_query_key_value_tensor_sizes, 4)
+                    entry(stacked_query_key_value_tensor.Sizes, 2)
+                    * entry(stacked_query_key_value_tensor.Sizes, 4)
                 ),
             )
-            if stacked_query_key_value_tensor is not None
+            if stacked_query_key_value_tensor is not ABSENT
             else (0, 0, 0)
         )
         batch_size = entry(query_sizes, 0)
         sequence_length = entry(query_sizes, 1)
         key_sequence_length = (
-            entry(key_tensor_sizes, key_tensor_rank - 2)
-            if key_tensor is not None
-            else entry(stacked_key_value_tensor_sizes, 1)
-            if stacked_key_value_tensor is not None
+            entry(key_tensor.Sizes, len(key_tensor.Sizes) - 2)
+            if key_tensor is not ABSENT
+            else entry(stacked_key_value_tensor.Sizes, 1)
+            if stacked_key_value_tensor is not ABSENT
             else sequence_length
-            if stacked_query_key_tensor is not None or stacked_query_key_value_tensor is not None
+            if stacked_query_key_tensor is not ABSENT or stacked_query_key_value_tensor is not ABSENT
             else 0
         )
         past_sequence_length = (
-            entry(past_key_tensor_sizes, past_key_tensor_rank - 2) if past_key_tensor is not None else 0
+            entry(past_key_tensor.Sizes, len(past_key_tensor.Sizes) - 2)
+            if past_key_tensor is not ABSENT
+            else 0
         )
         # DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes
         if (
-            past_sequence_lengths_tensor is not None
-            and past_sequence_lengths_tensor_sizes
-            != align((batch_size,), past_sequence_lengths_tensor_rank, 1)
+            past_sequence_lengths_tensor is not ABSENT
+            and past_sequence_lengths_tensor.Sizes
+            != align((batch_size,), len(past_sequence_lengths_tensor.Sizes), 1)
         ):
-            numbers1 = align((batch_size,), past_sequence_lengths_tensor_rank, 1)
+            numbers1 = align((batch_size,), len(past_sequence_lengths_tensor.Sizes), 1)
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
                 "dimension that repeats"
-                if past_sequence_lengths_tensor_rank == len(numbers1)
+                if len(past_sequence_lengths_tensor.Sizes) == len(numbers1)
                 and all(
-                    past_sequence_lengths_tensor_sizes[d] == entry(numbers1, d)
-                    or past_sequence_lengths_tensor_sizes[d] == 1
-                    for d in range(past_sequence_lengths_tensor_rank)
+                    past_sequence_lengths_tensor.Sizes[d] == entry(numbers1, d)
+                    or past_sequence_lengths_tensor.Sizes[d] == 1
+                    for d in range(len(past_sequence_lengths_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes",
-                    "PastSequenceLengthsTensor.Sizes",
-                    "PastSequenceLengthsTensor.Sizes is {}; it should be {} (one length for each batch){}",
-                    (past_sequence_lengths_tensor_sizes, numbers1, hint),
-                    past_sequence_lengths_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes",
+                "PastSequenceLengthsTensor.Sizes",
+                "PastSequenceLengthsTensor.Sizes is {found}; it should be {expected} (one length for each "
+                "batch){}",
+                hint, found=past_sequence_lengths_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-present-sequence-length
         if (
-            (past_sequence_lengths_tensor is not None and output_present_key_tensor is not None)
-            and entry(output_present_key_tensor_sizes, output_present_key_tensor_rank - 2)
+            (past_sequence_lengths_tensor is not ABSENT and output_present_key_tensor is not ABSENT)
+            and entry(output_present_key_tensor.Sizes, len(output_present_key_tensor.Sizes) - 2)
             < max(past_sequence_length, key_sequence_length)
         ):
-            number1 = entry(output_present_key_tensor_sizes, output_present_key_tensor_rank - 2)
+            number1 = entry(output_present_key_tensor.Sizes, len(output_present_key_tensor.Sizes) - 2)
             number2 = max(past_sequence_length, key_sequence_length)
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-present-sequence-length",
-                    f"OutputPresentKeyTensor.Sizes[{output_present_key_tensor_rank - 2}]",
-                    "OutputPresentKeyTensor.Sizes[{}] is {}; it should be at least {} (the buffer has room "
-                    "for the keys given)",
-                    (output_present_key_tensor_rank - 2, number1, number2),
-                    number1,
-                    number2,
-                )
+            report(
+                violations, "DML-MULTIHEAD_ATTENTION1-present-sequence-length",
+                f"OutputPresentKeyTensor.Sizes[{len(output_present_key_tensor.Sizes) - 2}]",
+                "OutputPresentKeyTensor.Sizes[{}] is {found}; it should be at least {expected} (the buffer "
+                "has room for the keys given)",
+                len(output_present_key_tensor.Sizes) - 2, found=number1, expected=number2,
             )
-        return violations
 
-    def infer(self) -> MultiheadAttention1:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
-        query_tensor = self.QueryTensor
-        query_tensor_data_type = (query_tensor or ABSENT).DataType
-        output_present_key_tensor_data_type = query_tensor_data_type if query_tensor is not None else None
-        output_present_value_tensor_data_type = query_tensor_data_type if query_tensor is not None else None
-        output_tensor_data_type = query_tensor_data_type if query_tensor is not None else None
-        completed = MultiheadAttention1(
-            QueryTensor=self.QueryTensor,
-            KeyTensor=self.KeyTensor,
-            ValueTensor=self.ValueTensor,
-            StackedQueryKeyTensor=self.StackedQueryKeyTensor,
-            StackedKeyValueTensor=self.StackedKeyValueTensor,
-            StackedQueryKeyValueTensor=self.StackedQueryKeyValueTensor,
-            BiasTensor=self.BiasTensor,
-            MaskTensor=self.MaskTensor,
-            RelativePositionBiasTensor=self.RelativePositionBiasTensor,
-            PastKeyTensor=self.PastKeyTensor,
-            PastValueTensor=self.PastValueTensor,
-            PastSequenceLengthsTensor=self.PastSequenceLengthsTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=output_tensor_data_type,
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
+        query_tensor = self.QueryTensor or ABSENT
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor,
+                DataType=query_tensor.DataType if query_tensor is not ABSENT else None,
             ),
-            OutputPresentKeyTensor=inferred_if_given(
-                "OutputPresentKeyTensor",
-                self.OutputPresentKeyTensor,
-                DataType=output_present_key_tensor_data_type,
+            "OutputPresentKeyTensor": inferred_if_given(
+                "OutputPresentKeyTensor", self.OutputPresentKeyTensor,
+                DataType=query_tensor.DataType if query_tensor is not ABSENT else None,
             ),
-            OutputPresentValueTensor=inferred_if_given(
-                "OutputPresentValueTensor",
-                self.OutputPresentValueTensor,
-                DataType=output_present_value_tensor_data_type,
+            "OutputPresentValueTensor": inferred_if_given(
+                "OutputPresentValueTensor", self.OutputPresentValueTensor,
+                DataType=query_tensor.DataType if query_tensor is not ABSENT else None,
             ),
-            Scale=self.Scale,
-            MaskFilterValue=self.MaskFilterValue,
-            QueryHeadCount=self.QueryHeadCount,
-            KeyValueHeadCount=self.KeyValueHeadCount,
-            MaskType=self.MaskType,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(MultiheadAttention1)
-_ACCEPTED = judgement.accepted_by_level(MultiheadAttention1.SUPPORT)
+        }

@@ -8,67 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
+from ..supported import (
+    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, RANKS_1_TO_8, RANKS_2_TO_8, RANKS_4_5, UINT_32,
 )
-_ROW_2 = Support(
-    (4, 5),
-    (TensorDataType.UINT32,),
-)
-_ROW_3 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_4 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (TensorDataType.UINT32,),
-)
-_ROW_5 = Support(
-    (2, 3, 4, 5, 6, 7, 8),
-    (TensorDataType.UINT32,),
-)
-_SINCE_3_0 = {
-    "InputTensor": _ROW_1,
-    "OutputCountTensor": _ROW_2,
-    "OutputCoordinatesTensor": _ROW_2,
-}
-_SINCE_4_0 = {
-    "InputTensor": _ROW_3,
-    "OutputCountTensor": _ROW_4,
-    "OutputCoordinatesTensor": _ROW_5,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -81,55 +35,51 @@ class NonzeroCoordinates(Description):
     OutputCoordinatesTensor (output tensor): A row for each element of the input; the first ones hold the
         coordinates, the others are undefined.
 
-    Rules: DML-NONZERO_COORDINATES-count-scalar, DML-NONZERO_COORDINATES-coordinates-leading-ones,
-    DML-NONZERO_COORDINATES-coordinates-rows, DML-NONZERO_COORDINATES-coordinates-columns.
-
     Rows from the count in OutputCountTensor on are undefined.
     """
 
-    OPERATOR: ClassVar[str] = "NONZERO_COORDINATES"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "NONZERO_COORDINATES"
+    SINCE = FeatureLevel.LEVEL_3_0
+    LEVELS = (FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_0)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputCountTensor", "tensor", role="output", pointer=True),
         Member("OutputCoordinatesTensor", "tensor", role="output", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-NONZERO_COORDINATES-count-scalar", "docs"),
-        Rule("DML-NONZERO_COORDINATES-coordinates-leading-ones", "docs"),
-        Rule("DML-NONZERO_COORDINATES-coordinates-rows", "docs"),
-        Rule("DML-NONZERO_COORDINATES-coordinates-columns", "docs"),
+    RULES = (
+        Rule(
+            "DML-NONZERO_COORDINATES-count-scalar", "docs",
+            reads="OutputCountTensor.DimensionCount OutputCountTensor.Sizes",
+        ),
+        Rule(
+            "DML-NONZERO_COORDINATES-coordinates-leading-ones", "docs",
+            reads="OutputCoordinatesTensor.DimensionCount OutputCoordinatesTensor.Sizes",
+        ),
+        Rule(
+            "DML-NONZERO_COORDINATES-coordinates-rows", "docs",
+            reads="InputTensor.Sizes OutputCoordinatesTensor.DimensionCount OutputCoordinatesTensor.Sizes",
+        ),
+        Rule(
+            "DML-NONZERO_COORDINATES-coordinates-columns", "docs",
+            reads=(
+                "InputTensor.DimensionCount InputTensor.Sizes OutputCoordinatesTensor.DimensionCount "
+                "OutputCoordinatesTensor.Sizes"
+            ),
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-NONZERO_COORDINATES-count-scalar": "OutputCountTensor.DimensionCount OutputCountTensor.Sizes",
-        "DML-NONZERO_COORDINATES-coordinates-leading-ones": (
-            "OutputCoordinatesTensor.DimensionCount OutputCoordinatesTensor.Sizes"
-        ),
-        "DML-NONZERO_COORDINATES-coordinates-rows": (
-            "InputTensor.Sizes OutputCoordinatesTensor.DimensionCount OutputCoordinatesTensor.Sizes"
-        ),
-        "DML-NONZERO_COORDINATES-coordinates-columns": (
-            "InputTensor.DimensionCount InputTensor.Sizes OutputCoordinatesTensor.DimensionCount "
-            "OutputCoordinatesTensor.Sizes"
-        ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_4_0,
+    SUPPORT = tables(
+        {
+            "3.0": {
+                "InputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputCountTensor": Support(RANKS_4_5, UINT_32),
+                "OutputCoordinatesTensor": Support(RANKS_4_5, UINT_32),
+            },
+            "4.0": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputCountTensor": Support(RANKS_1_TO_8, UINT_32),
+                "OutputCoordinatesTensor": Support(RANKS_2_TO_8, UINT_32),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -137,205 +87,78 @@ class NonzeroCoordinates(Description):
     OutputCoordinatesTensor: TensorDesc
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputCountTensor: TensorDesc | None = None,
+        cls, *, InputTensor: TensorDesc, OutputCountTensor: TensorDesc | None = None,
         OutputCoordinatesTensor: TensorDesc | None = None,
     ) -> NonzeroCoordinates:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputCountTensor = OutputCountTensor
-        new.OutputCoordinatesTensor = OutputCoordinatesTensor
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputCountTensor is None
-                or (type(OutputCountTensor) is TensorDesc and OutputCountTensor._state != WRONG_TYPE)
-            )
-            and (
-                OutputCoordinatesTensor is None
-                or (
-                    type(OutputCoordinatesTensor) is TensorDesc
-                    and OutputCoordinatesTensor._state != WRONG_TYPE
-                )
-            )
-        ):
-            settle(new, NonzeroCoordinates)
-        new.__class__ = NonzeroCoordinates
-        made: NonzeroCoordinates = new
-        return made
+        return created(cls, InputTensor, OutputCountTensor, OutputCoordinatesTensor)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
         input_tensor = self.InputTensor
         output_count_tensor = self.OutputCountTensor
         output_coordinates_tensor = self.OutputCoordinatesTensor
-        if (
-            self._state
-            or input_tensor is None
-            or output_count_tensor is None
-            or output_coordinates_tensor is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_count_tensor._state & SOUND_OUTPUT or is_sound(output_count_tensor, False))
-            and (
-                output_coordinates_tensor._state & SOUND_OUTPUT or is_sound(output_coordinates_tensor, False)
-            )
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_count_tensor_sizes = output_count_tensor.Sizes
-        output_count_tensor_rank = len(output_count_tensor_sizes)
-        output_coordinates_tensor_sizes = output_coordinates_tensor.Sizes
-        output_coordinates_tensor_rank = len(output_coordinates_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_count_tensor_ranks,
-            output_count_tensor_types,
-            output_coordinates_tensor_ranks,
-            output_coordinates_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_count_tensor_rank not in output_count_tensor_ranks
-            or output_coordinates_tensor_rank not in output_coordinates_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_count_tensor_data_type = output_count_tensor.DataType
-        output_coordinates_tensor_data_type = output_coordinates_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_count_tensor_data_type not in output_count_tensor_types
-            or output_coordinates_tensor_data_type not in output_coordinates_tensor_types
-        ):
-            judgement.values(self, level, violations)
         effective_rank = max(
-            (input_tensor_rank - d if input_tensor_sizes[d] != 1 else 0 for d in range(input_tensor_rank)),
+            (
+                len(input_tensor.Sizes) - d if input_tensor.Sizes[d] != 1 else 0
+                for d in range(len(input_tensor.Sizes))
+            ),
             default=0,
         )
-        row_count = entry(output_coordinates_tensor_sizes, output_coordinates_tensor_rank - 2)
-        column_count = output_coordinates_tensor_sizes[output_coordinates_tensor_rank - 1]
+        row_count = entry(output_coordinates_tensor.Sizes, len(output_coordinates_tensor.Sizes) - 2)
+        column_count = output_coordinates_tensor.Sizes[len(output_coordinates_tensor.Sizes) - 1]
         # DML-NONZERO_COORDINATES-count-scalar
-        for d in range(output_count_tensor_rank):
-            if output_count_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-NONZERO_COORDINATES-count-scalar",
-                        f"OutputCountTensor.Sizes[{d}]",
-                        "OutputCountTensor.Sizes[{}] is {}; it must equal 1 (the count is a scalar)",
-                        (d, output_count_tensor_sizes[d]),
-                        output_count_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(len(output_count_tensor.Sizes)):
+            if output_count_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-NONZERO_COORDINATES-count-scalar", f"OutputCountTensor.Sizes[{d}]",
+                    "OutputCountTensor.Sizes[{}] is {found}; it must equal 1 (the count is a scalar)", d,
+                    found=output_count_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-NONZERO_COORDINATES-coordinates-leading-ones
-        for d in range(max(output_coordinates_tensor_rank - 2, 0)):
-            if output_coordinates_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-NONZERO_COORDINATES-coordinates-leading-ones",
-                        f"OutputCoordinatesTensor.Sizes[{d}]",
-                        "OutputCoordinatesTensor.Sizes[{}] is {}; it must equal 1 (the last two dimensions "
-                        "are rows and columns)",
-                        (d, output_coordinates_tensor_sizes[d]),
-                        output_coordinates_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(max(len(output_coordinates_tensor.Sizes) - 2, 0)):
+            if output_coordinates_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-NONZERO_COORDINATES-coordinates-leading-ones",
+                    f"OutputCoordinatesTensor.Sizes[{d}]",
+                    "OutputCoordinatesTensor.Sizes[{}] is {found}; it must equal 1 (the last two dimensions "
+                    "are rows and columns)",
+                    d, found=output_coordinates_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-NONZERO_COORDINATES-coordinates-rows
-        if row_count != prod(input_tensor_sizes):
-            violations.append(
-                Violation(
-                    "DML-NONZERO_COORDINATES-coordinates-rows",
-                    f"OutputCoordinatesTensor.Sizes[{output_coordinates_tensor_rank - 2}]",
-                    "OutputCoordinatesTensor.Sizes[{}] is {}; it must equal the product of "
-                    "InputTensor.Sizes, {} (no element may be zero)",
-                    (output_coordinates_tensor_rank - 2, row_count, saturate(prod(input_tensor_sizes))),
-                    row_count,
-                    saturate(prod(input_tensor_sizes)),
-                )
+        if row_count != prod(input_tensor.Sizes):
+            report(
+                violations, "DML-NONZERO_COORDINATES-coordinates-rows",
+                f"OutputCoordinatesTensor.Sizes[{len(output_coordinates_tensor.Sizes) - 2}]",
+                "OutputCoordinatesTensor.Sizes[{}] is {found}; it must equal the product of "
+                "InputTensor.Sizes, {expected} (no element may be zero)",
+                len(output_coordinates_tensor.Sizes) - 2, found=row_count,
+                expected=saturate(prod(input_tensor.Sizes)),
             )
         # DML-NONZERO_COORDINATES-coordinates-columns
         if column_count < effective_rank:
-            violations.append(
-                Violation(
-                    "DML-NONZERO_COORDINATES-coordinates-columns",
-                    f"OutputCoordinatesTensor.Sizes[{output_coordinates_tensor_rank - 1}]",
-                    "OutputCoordinatesTensor.Sizes[{}] is {}; it must be at least {} (a row has a "
-                    "coordinate for each dimension that counts)",
-                    (output_coordinates_tensor_rank - 1, column_count, effective_rank),
-                    column_count,
-                    effective_rank,
-                )
+            report(
+                violations, "DML-NONZERO_COORDINATES-coordinates-columns",
+                f"OutputCoordinatesTensor.Sizes[{len(output_coordinates_tensor.Sizes) - 1}]",
+                "OutputCoordinatesTensor.Sizes[{}] is {found}; it must be at least {expected} (a row has a "
+                "coordinate for each dimension that counts)",
+                len(output_coordinates_tensor.Sizes) - 1, found=column_count, expected=effective_rank,
             )
-        if column_count > input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-NONZERO_COORDINATES-coordinates-columns",
-                    f"OutputCoordinatesTensor.Sizes[{output_coordinates_tensor_rank - 1}]",
-                    "OutputCoordinatesTensor.Sizes[{}] is {}; it must be at most "
-                    "InputTensor.DimensionCount, {} (a row has a coordinate for each dimension that counts)",
-                    (output_coordinates_tensor_rank - 1, column_count, input_tensor_rank),
-                    column_count,
-                    input_tensor_rank,
-                )
+        if column_count > len(input_tensor.Sizes):
+            report(
+                violations, "DML-NONZERO_COORDINATES-coordinates-columns",
+                f"OutputCoordinatesTensor.Sizes[{len(output_coordinates_tensor.Sizes) - 1}]",
+                "OutputCoordinatesTensor.Sizes[{}] is {found}; it must be at most "
+                "InputTensor.DimensionCount, {expected} (a row has a coordinate for each dimension that "
+                "counts)",
+                len(output_coordinates_tensor.Sizes) - 1, found=column_count,
+                expected=len(input_tensor.Sizes),
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> NonzeroCoordinates:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
-        completed = NonzeroCoordinates(
-            InputTensor=self.InputTensor,
-            OutputCountTensor=inferred(
-                "OutputCountTensor",
-                self.OutputCountTensor,
-            ),
-            OutputCoordinatesTensor=inferred(
-                "OutputCoordinatesTensor",
-                self.OutputCoordinatesTensor,
-            ),
-        )
-        return valid(completed)
-
-
-_OPEN = opened(NonzeroCoordinates)
-_ACCEPTED = judgement.accepted_by_level(NonzeroCoordinates.SUPPORT)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
+        return {
+            "OutputCountTensor": inferred("OutputCountTensor", self.OutputCountTensor),
+            "OutputCoordinatesTensor": inferred("OutputCoordinatesTensor", self.OutputCoordinatesTensor),
+        }

@@ -8,101 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (TensorDataType.UINT32,),
+from ..supported import (
+    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
+    INT_64_32_UINT_64_32, RANKS_1_TO_8, RANK_4, UINT_32,
 )
-_ROW_2 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_ROW_3 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_4 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-    ),
-)
-_ROW_5 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_6 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT64,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_SINCE_2_0 = {
-    "IndicesTensor": _ROW_1,
-    "ValuesTensor": _ROW_2,
-    "OutputTensor": _ROW_2,
-}
-_SINCE_2_1 = {
-    "IndicesTensor": _ROW_1,
-    "ValuesTensor": _ROW_3,
-    "OutputTensor": _ROW_3,
-}
-_SINCE_3_0 = {
-    "IndicesTensor": _ROW_4,
-    "ValuesTensor": _ROW_5,
-    "OutputTensor": _ROW_5,
-}
-_SINCE_4_1 = {
-    "IndicesTensor": _ROW_4,
-    "ValuesTensor": _ROW_6,
-    "OutputTensor": _ROW_6,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -115,60 +36,52 @@ class OneHot(Description):
     OutputTensor (output tensor): The encoded sequences, of any length along Axis.
     Axis (UINT): The axis to encode along.
 
-    Rules: DML-ONE_HOT-same-rank, DML-ONE_HOT-axis-range, DML-ONE_HOT-same-type,
-    DML-ONE_HOT-values-element-count, DML-ONE_HOT-indices-sizes.
-
     An index is below the output's size along Axis. From feature level 3.0 on, indices of a signed type
     may also be negative and then count from the end. Where an index is none of these, the whole
     sequence has the off value.
     """
 
-    OPERATOR: ClassVar[str] = "ONE_HOT"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_0
-    AXES: ClassVar[tuple[str, ...]] = ("Axis",)
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "ONE_HOT"
+    SINCE = FeatureLevel.LEVEL_2_0
+    LEVELS = (FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
+    AXES = ("Axis",)
+    MEMBERS = (
         Member("IndicesTensor", "tensor", role="input", pointer=True),
         Member("ValuesTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("Axis", "UINT"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ONE_HOT-same-rank", "docs"),
-        Rule("DML-ONE_HOT-axis-range", "docs"),
-        Rule("DML-ONE_HOT-same-type", "docs"),
-        Rule("DML-ONE_HOT-values-element-count", "docs"),
-        Rule("DML-ONE_HOT-indices-sizes", "docs"),
-    )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-ONE_HOT-same-rank": (
-            "IndicesTensor.DimensionCount OutputTensor.DimensionCount ValuesTensor.DimensionCount"
+    RULES = (
+        Rule(
+            "DML-ONE_HOT-same-rank", "docs",
+            reads="IndicesTensor.DimensionCount OutputTensor.DimensionCount ValuesTensor.DimensionCount",
         ),
-        "DML-ONE_HOT-axis-range": "Axis IndicesTensor.DimensionCount",
-        "DML-ONE_HOT-same-type": "OutputTensor.DataType ValuesTensor.DataType",
-        "DML-ONE_HOT-values-element-count": "ValuesTensor.Sizes",
-        "DML-ONE_HOT-indices-sizes": "Axis IndicesTensor.Sizes OutputTensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_2_0: _SINCE_2_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_2_0,
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_4_1,
+        Rule("DML-ONE_HOT-axis-range", "docs", reads="Axis IndicesTensor.DimensionCount"),
+        Rule("DML-ONE_HOT-same-type", "docs", reads="OutputTensor.DataType ValuesTensor.DataType"),
+        Rule("DML-ONE_HOT-values-element-count", "docs", reads="ValuesTensor.Sizes"),
+        Rule("DML-ONE_HOT-indices-sizes", "docs", reads="Axis IndicesTensor.Sizes OutputTensor.Sizes"),
+    )
+    SUPPORT = tables(
+        {
+            "2.0": {
+                "IndicesTensor": Support(RANK_4, UINT_32),
+                "ValuesTensor": Support(RANK_4, FLOAT_32_16),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16),
+            },
+            "2.1": {
+                "ValuesTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "3.0": {
+                "IndicesTensor": Support(RANKS_1_TO_8, INT_64_32_UINT_64_32),
+                "ValuesTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "4.1": {
+                "ValuesTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     IndicesTensor: TensorDesc
@@ -177,216 +90,90 @@ class OneHot(Description):
     Axis: int
 
     def __new__(
-        cls,
-        *,
-        IndicesTensor: TensorDesc,
-        ValuesTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
+        cls, *, IndicesTensor: TensorDesc, ValuesTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
         Axis: SupportsIndex,
     ) -> OneHot:
-        new: Any = _OPEN()
-        new.IndicesTensor = IndicesTensor
-        new.ValuesTensor = ValuesTensor
-        new.OutputTensor = OutputTensor
-        new.Axis = Axis
-        new._state = 0
-        if not (
-            type(IndicesTensor) is TensorDesc and IndicesTensor._state != WRONG_TYPE
-            and type(ValuesTensor) is TensorDesc and ValuesTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(Axis) is int
-        ):
-            settle(new, OneHot)
-        new.__class__ = OneHot
-        made: OneHot = new
-        return made
+        return created(cls, IndicesTensor, ValuesTensor, OutputTensor, Axis)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         indices_tensor = self.IndicesTensor
         values_tensor = self.ValuesTensor
         output_tensor = self.OutputTensor
         axis = self.Axis
-        if self._state or indices_tensor is None or values_tensor is None or output_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (indices_tensor._state & SOUND_INPUT or is_sound(indices_tensor, True))
-            and (values_tensor._state & SOUND_INPUT or is_sound(values_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= axis <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        indices_tensor_sizes = indices_tensor.Sizes
-        indices_tensor_rank = len(indices_tensor_sizes)
-        values_tensor_sizes = values_tensor.Sizes
-        values_tensor_rank = len(values_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            indices_tensor_ranks,
-            indices_tensor_types,
-            values_tensor_ranks,
-            values_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            indices_tensor_rank not in indices_tensor_ranks
-            or values_tensor_rank not in values_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-ONE_HOT-same-rank
-        if values_tensor_rank != indices_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ONE_HOT-same-rank",
-                    "ValuesTensor.DimensionCount",
-                    "ValuesTensor.DimensionCount is {}; it must equal IndicesTensor.DimensionCount, {}",
-                    (values_tensor_rank, indices_tensor_rank),
-                    values_tensor_rank,
-                    indices_tensor_rank,
-                )
+        if len(values_tensor.Sizes) != len(indices_tensor.Sizes):
+            report(
+                violations, "DML-ONE_HOT-same-rank", "ValuesTensor.DimensionCount",
+                "ValuesTensor.DimensionCount is {found}; it must equal IndicesTensor.DimensionCount, "
+                "{expected}",
+                found=len(values_tensor.Sizes), expected=len(indices_tensor.Sizes),
             )
-        if output_tensor_rank != indices_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ONE_HOT-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal IndicesTensor.DimensionCount, {}",
-                    (output_tensor_rank, indices_tensor_rank),
-                    output_tensor_rank,
-                    indices_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(indices_tensor.Sizes):
+            report(
+                violations, "DML-ONE_HOT-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal IndicesTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(indices_tensor.Sizes),
             )
         # DML-ONE_HOT-axis-range
-        if axis >= indices_tensor_rank:
+        if axis >= len(indices_tensor.Sizes):
             hint = (
                 f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number"
                 if axis >= 2147483648
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-ONE_HOT-axis-range",
-                    "Axis",
-                    "Axis is {}; it must be less than IndicesTensor.DimensionCount, {}{}",
-                    (axis, indices_tensor_rank, hint),
-                    axis,
-                    indices_tensor_rank,
-                )
+            report(
+                violations, "DML-ONE_HOT-axis-range", "Axis",
+                "Axis is {found}; it must be less than IndicesTensor.DimensionCount, {expected}{}", hint,
+                found=axis, expected=len(indices_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        indices_tensor_data_type = indices_tensor.DataType
-        values_tensor_data_type = values_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or indices_tensor_data_type not in indices_tensor_types
-            or values_tensor_data_type not in values_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        indices_tensor = self.IndicesTensor
+        values_tensor = self.ValuesTensor
+        output_tensor = self.OutputTensor
+        axis = self.Axis
         # DML-ONE_HOT-same-type
-        if output_tensor_data_type != values_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ONE_HOT-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal ValuesTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, values_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, values_tensor_data_type),
-                )
+        if output_tensor.DataType != values_tensor.DataType:
+            report(
+                violations, "DML-ONE_HOT-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal ValuesTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, values_tensor.DataType),
             )
         # DML-ONE_HOT-values-element-count
-        if prod(values_tensor_sizes) < 2:
-            violations.append(
-                Violation(
-                    "DML-ONE_HOT-values-element-count",
-                    "ValuesTensor.Sizes",
-                    "the product of ValuesTensor.Sizes is {}; it must be at least 2 (it holds the off value "
-                    "and the on value)",
-                    (saturate(prod(values_tensor_sizes)),),
-                    saturate(prod(values_tensor_sizes)),
-                    2,
-                )
+        if prod(values_tensor.Sizes) < 2:
+            report(
+                violations, "DML-ONE_HOT-values-element-count", "ValuesTensor.Sizes",
+                "the product of ValuesTensor.Sizes is {found}; it must be at least 2 (it holds the off "
+                "value and the on value)",
+                found=saturate(prod(values_tensor.Sizes)), expected=2,
             )
         # DML-ONE_HOT-indices-sizes
-        if indices_tensor_sizes != replaced(output_tensor_sizes, axis, 1):
+        if indices_tensor.Sizes != replaced(output_tensor.Sizes, axis, 1):
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(replaced(output_tensor_sizes, axis, 1))}, "
+                f"; DirectML broadcasts by strides: Sizes {list(replaced(output_tensor.Sizes, axis, 1))}, "
                 "with a stride of 0 in each dimension that repeats"
-                if indices_tensor_rank == len(replaced(output_tensor_sizes, axis, 1))
+                if len(indices_tensor.Sizes) == len(replaced(output_tensor.Sizes, axis, 1))
                 and all(
-                    indices_tensor_sizes[d] == entry(replaced(output_tensor_sizes, axis, 1), d)
-                    or indices_tensor_sizes[d] == 1
-                    for d in range(indices_tensor_rank)
+                    indices_tensor.Sizes[d] == entry(replaced(output_tensor.Sizes, axis, 1), d)
+                    or indices_tensor.Sizes[d] == 1
+                    for d in range(len(indices_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-ONE_HOT-indices-sizes",
-                    "IndicesTensor.Sizes",
-                    "IndicesTensor.Sizes is {}; it must be {} (each sequence along Axis has one index){}",
-                    (indices_tensor_sizes, replaced(output_tensor_sizes, axis, 1), hint),
-                    indices_tensor_sizes,
-                    replaced(output_tensor_sizes, axis, 1),
-                )
+            report(
+                violations, "DML-ONE_HOT-indices-sizes", "IndicesTensor.Sizes",
+                "IndicesTensor.Sizes is {found}; it must be {expected} (each sequence along Axis has one "
+                "index){}",
+                hint, found=indices_tensor.Sizes, expected=replaced(output_tensor.Sizes, axis, 1),
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> OneHot:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         values_tensor = given(self, "ValuesTensor")
-        values_tensor_data_type = values_tensor.DataType
-        completed = OneHot(
-            IndicesTensor=self.IndicesTensor,
-            ValuesTensor=self.ValuesTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=values_tensor_data_type,
-            ),
-            Axis=self.Axis,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(OneHot)
-_ACCEPTED = judgement.accepted_by_level(OneHot.SUPPORT)
+        return {
+            "OutputTensor": inferred("OutputTensor", self.OutputTensor, DataType=values_tensor.DataType),
+        }

@@ -7,88 +7,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
+from ..supported import (
+    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
+    RANKS_1_TO_8, RANKS_4_5,
+)
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 FEATURE_LEVEL_LEVEL_3_0 = enums.FeatureLevel.LEVEL_3_0
 FEATURE_LEVEL_LEVEL_6_4 = enums.FeatureLevel.LEVEL_6_4
 PADDING_MODE_SYMMETRIC = enums.PaddingMode.SYMMETRIC
 PADDING_MODE_WRAP = enums.PaddingMode.WRAP
-_ROW_1 = Support(
-    (4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_ROW_2 = Support(
-    (4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_3 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_4 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT64,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_SINCE_1_0 = {
-    "InputTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_2_1 = {
-    "InputTensor": _ROW_2,
-    "OutputTensor": _ROW_2,
-}
-_SINCE_3_1 = {
-    "InputTensor": _ROW_3,
-    "OutputTensor": _ROW_3,
-}
-_SINCE_5_0 = {
-    "InputTensor": _ROW_4,
-    "OutputTensor": _ROW_4,
-}
 
 
 @final
@@ -104,14 +43,15 @@ class Padding(Description):
     DimensionCount (UINT): Number of dimensions of the tensors.
     StartPadding (UINT array): Number of elements to add before the input, per dimension.
     EndPadding (UINT array): Number of elements to add after the input, per dimension.
-
-    Rules: DML-PADDING-same-rank, DML-PADDING-same-type, DML-PADDING-dimension-count,
-    DML-PADDING-padding-mode-symmetric, DML-PADDING-padding-mode-wrap, DML-PADDING-output-sizes.
     """
 
-    OPERATOR: ClassVar[str] = "PADDING"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "PADDING"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (
+        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_3_1,
+        FeatureLevel.LEVEL_5_0, FeatureLevel.LEVEL_6_4,
+    )
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("PaddingMode", "PADDING_MODE"),
@@ -120,48 +60,36 @@ class Padding(Description):
         Member("StartPadding", "UINT", count="DimensionCount", pointer=True),
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-PADDING-same-rank", "docs"),
-        Rule("DML-PADDING-same-type", "docs"),
-        Rule("DML-PADDING-dimension-count", "docs"),
-        Rule("DML-PADDING-padding-mode-symmetric", "docs", until=FeatureLevel.LEVEL_3_0),
-        Rule("DML-PADDING-padding-mode-wrap", "docs", until=FeatureLevel.LEVEL_6_4),
-        Rule("DML-PADDING-output-sizes", "docs"),
-    )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-PADDING-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-PADDING-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-PADDING-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-PADDING-padding-mode-symmetric": "PaddingMode",
-        "DML-PADDING-padding-mode-wrap": "PaddingMode",
-        "DML-PADDING-output-sizes": (
-            "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding"
+    RULES = (
+        Rule("DML-PADDING-same-rank", "docs", reads="InputTensor.DimensionCount OutputTensor.DimensionCount"),
+        Rule("DML-PADDING-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
+        Rule("DML-PADDING-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"),
+        Rule("DML-PADDING-padding-mode-symmetric", "docs", until=FeatureLevel.LEVEL_3_0, reads="PaddingMode"),
+        Rule("DML-PADDING-padding-mode-wrap", "docs", until=FeatureLevel.LEVEL_6_4, reads="PaddingMode"),
+        Rule(
+            "DML-PADDING-output-sizes", "docs",
+            reads="EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding",
         ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_1,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_1,
-        FeatureLevel.LEVEL_4_1: _SINCE_3_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_5_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_5_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_5_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_3_1,
-        FeatureLevel.LEVEL_5_0,
-        FeatureLevel.LEVEL_6_4,
+    )
+    SUPPORT = tables(
+        {
+            "1.0": {
+                "InputTensor": Support(RANKS_4_5, FLOAT_32_16),
+                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16),
+            },
+            "2.1": {
+                "InputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "3.1": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "5.0": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -173,236 +101,96 @@ class Padding(Description):
     EndPadding: tuple[int, ...]
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        PaddingMode: enums.PaddingMode | str,
-        PaddingValue: SupportsFloat,
-        DimensionCount: SupportsIndex | None = None,
-        StartPadding: Iterable[SupportsIndex],
+        cls, *, InputTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
+        PaddingMode: enums.PaddingMode | str, PaddingValue: SupportsFloat,
+        DimensionCount: SupportsIndex | None = None, StartPadding: Iterable[SupportsIndex],
         EndPadding: Iterable[SupportsIndex],
     ) -> Padding:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputTensor = OutputTensor
-        new.PaddingMode = PaddingMode
-        new.PaddingValue = PaddingValue
-        new.DimensionCount = DimensionCount
-        new.StartPadding = StartPadding
-        new.EndPadding = EndPadding
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(PaddingMode) is enums.PaddingMode
-            and type(PaddingValue) is float
-            and type(DimensionCount) is int
-            and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
-            and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
-        ):
-            settle(new, Padding)
-        new.__class__ = Padding
-        made: Padding = new
-        return made
+        return created(
+            cls, InputTensor, OutputTensor, PaddingMode, PaddingValue, DimensionCount, StartPadding,
+            EndPadding,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
-        level = feature_level(level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         padding_mode = self.PaddingMode
         dimension_count = self.DimensionCount
-        start_padding = self.StartPadding
-        end_padding = self.EndPadding
-        if (
-            self._state
-            or input_tensor is None
-            or output_tensor is None
-            or start_padding is None
-            or end_padding is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and type(padding_mode) is enums.PaddingMode
-            and 0 <= dimension_count <= 4294967295
-            and len(start_padding) == self.DimensionCount
-            and 0 <= min(start_padding, default=0) <= max(start_padding, default=0) <= 4294967295
-            and len(end_padding) == self.DimensionCount
-            and 0 <= min(end_padding, default=0) <= max(end_padding, default=0) <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-PADDING-same-rank
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-PADDING-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-PADDING-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
         # DML-PADDING-dimension-count
-        if dimension_count != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-PADDING-dimension-count",
-                    "DimensionCount",
-                    "DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (dimension_count, input_tensor_rank),
-                    dimension_count,
-                    input_tensor_rank,
-                )
+        if dimension_count != len(input_tensor.Sizes):
+            report(
+                violations, "DML-PADDING-dimension-count", "DimensionCount",
+                "DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
+                found=dimension_count, expected=len(input_tensor.Sizes),
             )
         # DML-PADDING-padding-mode-symmetric
         if level < FEATURE_LEVEL_LEVEL_3_0 and padding_mode == PADDING_MODE_SYMMETRIC:
-            violations.append(
-                Violation(
-                    "DML-PADDING-padding-mode-symmetric",
-                    "PaddingMode",
-                    "PaddingMode must not be SYMMETRIC below feature level 3.0",
-                    (),
-                    name_of(enums.PaddingMode, padding_mode),
-                )
+            report(
+                violations, "DML-PADDING-padding-mode-symmetric", "PaddingMode",
+                "PaddingMode must not be SYMMETRIC below feature level 3.0",
+                found=name_of(enums.PaddingMode, padding_mode),
             )
         # DML-PADDING-padding-mode-wrap
         if level < FEATURE_LEVEL_LEVEL_6_4 and padding_mode == PADDING_MODE_WRAP:
-            violations.append(
-                Violation(
-                    "DML-PADDING-padding-mode-wrap",
-                    "PaddingMode",
-                    "PaddingMode must not be WRAP below feature level 6.4",
-                    (),
-                    name_of(enums.PaddingMode, padding_mode),
-                )
+            report(
+                violations, "DML-PADDING-padding-mode-wrap", "PaddingMode",
+                "PaddingMode must not be WRAP below feature level 6.4",
+                found=name_of(enums.PaddingMode, padding_mode),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        start_padding = self.StartPadding
+        end_padding = self.EndPadding
         # DML-PADDING-same-type
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-PADDING-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-PADDING-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-PADDING-output-sizes
         if (
-            output_tensor_sizes
+            output_tensor.Sizes
             != tuple(
-                input_tensor_sizes[i] + entry(start_padding, i) + entry(end_padding, i)
-                for i in range(input_tensor_rank)
+                input_tensor.Sizes[i] + entry(start_padding, i) + entry(end_padding, i)
+                for i in range(len(input_tensor.Sizes))
             )
         ):
             numbers1 = tuple(
-                input_tensor_sizes[i] + entry(start_padding, i) + entry(end_padding, i)
-                for i in range(input_tensor_rank)
+                input_tensor.Sizes[i] + entry(start_padding, i) + entry(end_padding, i)
+                for i in range(len(input_tensor.Sizes))
             )
-            violations.append(
-                Violation(
-                    "DML-PADDING-output-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must be {} (each size is that of the input plus "
-                    "StartPadding plus EndPadding)",
-                    (output_tensor_sizes, numbers1),
-                    output_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-PADDING-output-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must be {expected} (each size is that of the input plus "
+                "StartPadding plus EndPadding)",
+                found=output_tensor.Sizes, expected=numbers1,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> Padding:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         start_padding = given(self, "StartPadding")
         end_padding = given(self, "EndPadding")
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_rank = input_tensor.DimensionCount
-        input_tensor_sizes = input_tensor.Sizes
-        output_tensor_sizes = tuple(
-            entry(input_tensor_sizes, i) + entry(start_padding, i) + entry(end_padding, i)
-            for i in range(input_tensor_rank)
-        )
-        completed = Padding(
-            InputTensor=self.InputTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=output_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType,
+                Sizes=tuple(
+                    entry(input_tensor.Sizes, i) + entry(start_padding, i) + entry(end_padding, i)
+                    for i in range(len(input_tensor.Sizes))
+                ),
             ),
-            PaddingMode=self.PaddingMode,
-            PaddingValue=self.PaddingValue,
-            DimensionCount=self.DimensionCount,
-            StartPadding=self.StartPadding,
-            EndPadding=self.EndPadding,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(Padding)
-_ACCEPTED = judgement.accepted_by_level(Padding.SUPPORT)
+        }

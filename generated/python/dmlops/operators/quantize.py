@@ -8,53 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
+from ..supported import (
+    FLOAT_32_16, FLOAT_32_16_INT_8_4_UINT_8_4, INT_8_4_UINT_8_4, RANKS_1_TO_8,
+)
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 QUANTIZATION_TYPE_SCALE = enums.QuantizationType.SCALE
 QUANTIZATION_TYPE_SCALE_ZERO_POINT = enums.QuantizationType.SCALE_ZERO_POINT
-_ROW_1 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_ROW_2 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT8,
-        TensorDataType.INT4,
-        TensorDataType.UINT8,
-        TensorDataType.UINT4,
-    ),
-)
-_ROW_3 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.INT8,
-        TensorDataType.INT4,
-        TensorDataType.UINT8,
-        TensorDataType.UINT4,
-    ),
-)
-_SINCE_6_3 = {
-    "InputTensor": _ROW_1,
-    "QuantizationTensors": _ROW_2,
-    "OutputTensor": _ROW_3,
-}
 
 
 @final
@@ -69,51 +40,52 @@ class Quantize(Description):
     QuantizationTensors (input tensors): The scales, then the zero points, one for each block of the input.
     OutputTensor (output tensor): The quantized values, clamped to the range of their type.
 
-    Rules: DML-QUANTIZE-same-rank, DML-QUANTIZE-quantization-type, DML-QUANTIZE-quantization-tensor-count,
-    DML-QUANTIZE-block-sizes, DML-QUANTIZE-zero-point-sizes, DML-QUANTIZE-same-sizes,
-    DML-QUANTIZE-scale-type, DML-QUANTIZE-zero-point-type.
-
     No scale is 0; with 0 the result is undefined.
     """
 
-    OPERATOR: ClassVar[str] = "QUANTIZE"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_6_3
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "QUANTIZE"
+    SINCE = FeatureLevel.LEVEL_6_3
+    LEVELS = (FeatureLevel.LEVEL_6_3,)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("QuantizationType", "QUANTIZATION_TYPE"),
         Member("QuantizationTensorCount", "UINT"),
         Member("QuantizationTensors", "tensor", role="input", count="QuantizationTensorCount", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-QUANTIZE-same-rank", "docs"),
-        Rule("DML-QUANTIZE-quantization-type", "header"),
-        Rule("DML-QUANTIZE-quantization-tensor-count", "header"),
-        Rule("DML-QUANTIZE-block-sizes", "docs"),
-        Rule("DML-QUANTIZE-zero-point-sizes", "docs"),
-        Rule("DML-QUANTIZE-same-sizes", "docs"),
-        Rule("DML-QUANTIZE-scale-type", "docs"),
-        Rule("DML-QUANTIZE-zero-point-type", "docs"),
-    )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-QUANTIZE-same-rank": (
-            "InputTensor.DimensionCount OutputTensor.DimensionCount QuantizationTensors "
-            "QuantizationTensors.DimensionCount"
+    RULES = (
+        Rule(
+            "DML-QUANTIZE-same-rank", "docs",
+            reads=(
+                "InputTensor.DimensionCount OutputTensor.DimensionCount QuantizationTensors "
+                "QuantizationTensors.DimensionCount"
+            ),
         ),
-        "DML-QUANTIZE-quantization-type": "QuantizationType",
-        "DML-QUANTIZE-quantization-tensor-count": "QuantizationTensorCount QuantizationType",
-        "DML-QUANTIZE-block-sizes": "InputTensor.DimensionCount InputTensor.Sizes QuantizationTensors.Sizes",
-        "DML-QUANTIZE-zero-point-sizes": "QuantizationTensors.Sizes QuantizationType",
-        "DML-QUANTIZE-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
-        "DML-QUANTIZE-scale-type": "InputTensor.DataType QuantizationTensors.DataType",
-        "DML-QUANTIZE-zero-point-type": "OutputTensor.DataType QuantizationTensors.DataType QuantizationType",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_6_3: _SINCE_6_3,
-        FeatureLevel.LEVEL_6_4: _SINCE_6_3,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_6_3,
+        Rule("DML-QUANTIZE-quantization-type", "header", reads="QuantizationType"),
+        Rule(
+            "DML-QUANTIZE-quantization-tensor-count", "header",
+            reads="QuantizationTensorCount QuantizationType",
+        ),
+        Rule(
+            "DML-QUANTIZE-block-sizes", "docs",
+            reads="InputTensor.DimensionCount InputTensor.Sizes QuantizationTensors.Sizes",
+        ),
+        Rule("DML-QUANTIZE-zero-point-sizes", "docs", reads="QuantizationTensors.Sizes QuantizationType"),
+        Rule("DML-QUANTIZE-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
+        Rule("DML-QUANTIZE-scale-type", "docs", reads="InputTensor.DataType QuantizationTensors.DataType"),
+        Rule(
+            "DML-QUANTIZE-zero-point-type", "docs",
+            reads="OutputTensor.DataType QuantizationTensors.DataType QuantizationType",
+        ),
+    )
+    SUPPORT = tables(
+        {
+            "6.3": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
+                "QuantizationTensors": Support(RANKS_1_TO_8, FLOAT_32_16_INT_8_4_UINT_8_4),
+                "OutputTensor": Support(RANKS_1_TO_8, INT_8_4_UINT_8_4),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -123,182 +95,79 @@ class Quantize(Description):
     OutputTensor: TensorDesc
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        QuantizationType: enums.QuantizationType | str,
-        QuantizationTensorCount: SupportsIndex | None = None,
-        QuantizationTensors: Iterable[TensorDesc],
+        cls, *, InputTensor: TensorDesc, QuantizationType: enums.QuantizationType | str,
+        QuantizationTensorCount: SupportsIndex | None = None, QuantizationTensors: Iterable[TensorDesc],
         OutputTensor: TensorDesc | None = None,
     ) -> Quantize:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.QuantizationType = QuantizationType
-        new.QuantizationTensorCount = QuantizationTensorCount
-        new.QuantizationTensors = QuantizationTensors
-        new.OutputTensor = OutputTensor
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and type(QuantizationType) is enums.QuantizationType
-            and type(QuantizationTensorCount) is int
-            and type(QuantizationTensors) is tuple
-            and all(type(one) is TensorDesc and one._state != WRONG_TYPE for one in QuantizationTensors)
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-        ):
-            settle(new, Quantize)
-        new.__class__ = Quantize
-        made: Quantize = new
-        return made
+        return created(
+            cls, InputTensor, QuantizationType, QuantizationTensorCount, QuantizationTensors, OutputTensor
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         quantization_type = self.QuantizationType
         quantization_tensor_count = self.QuantizationTensorCount
         quantization_tensors = self.QuantizationTensors
         output_tensor = self.OutputTensor
-        if self._state or input_tensor is None or quantization_tensors is None or output_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and type(quantization_type) is enums.QuantizationType
-            and 0 <= quantization_tensor_count <= 4294967295
-            and len(quantization_tensors) == self.QuantizationTensorCount
-            and all((one._state & SOUND_INPUT or is_sound(one, True)) for one in quantization_tensors)
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            quantization_tensors_ranks,
-            quantization_tensors_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or any(len(one.Sizes) not in quantization_tensors_ranks for one in quantization_tensors)
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-QUANTIZE-same-rank
         for i in range(len(quantization_tensors)):
-            if quantization_tensors[i].DimensionCount != input_tensor_rank:
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZE-same-rank",
-                        f"QuantizationTensors[{i}].DimensionCount",
-                        "QuantizationTensors[{}].DimensionCount is {}; it must equal "
-                        "InputTensor.DimensionCount, {}",
-                        (i, quantization_tensors[i].DimensionCount, input_tensor_rank),
-                        quantization_tensors[i].DimensionCount,
-                        input_tensor_rank,
-                    )
+            if len(quantization_tensors[i].Sizes) != len(input_tensor.Sizes):
+                report(
+                    violations, "DML-QUANTIZE-same-rank", f"QuantizationTensors[{i}].DimensionCount",
+                    "QuantizationTensors[{}].DimensionCount is {found}; it must equal "
+                    "InputTensor.DimensionCount, {expected}",
+                    i, found=len(quantization_tensors[i].Sizes), expected=len(input_tensor.Sizes),
                 )
                 break
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZE-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-QUANTIZE-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
         # DML-QUANTIZE-quantization-type
         if quantization_type not in (QUANTIZATION_TYPE_SCALE, QUANTIZATION_TYPE_SCALE_ZERO_POINT):
-            violations.append(
-                Violation(
-                    "DML-QUANTIZE-quantization-type",
-                    "QuantizationType",
-                    "QuantizationType is {}; it must be SCALE or SCALE_ZERO_POINT (without a scale there is "
-                    "nothing to compute)",
-                    (name_of(enums.QuantizationType, quantization_type),),
-                )
+            report(
+                violations, "DML-QUANTIZE-quantization-type", "QuantizationType",
+                "QuantizationType is {}; it must be SCALE or SCALE_ZERO_POINT (without a scale there is "
+                "nothing to compute)",
+                name_of(enums.QuantizationType, quantization_type),
             )
         # DML-QUANTIZE-quantization-tensor-count
         if quantization_type == QUANTIZATION_TYPE_SCALE and quantization_tensor_count != 1:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZE-quantization-tensor-count",
-                    "QuantizationTensorCount",
-                    "QuantizationTensorCount is {}; it must equal 1 (a scale, then a zero point where the "
-                    "type has one)",
-                    (quantization_tensor_count,),
-                    quantization_tensor_count,
-                    1,
-                )
+            report(
+                violations, "DML-QUANTIZE-quantization-tensor-count", "QuantizationTensorCount",
+                "QuantizationTensorCount is {found}; it must equal 1 (a scale, then a zero point where the "
+                "type has one)",
+                found=quantization_tensor_count, expected=1,
             )
         if quantization_type == QUANTIZATION_TYPE_SCALE_ZERO_POINT and quantization_tensor_count != 2:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZE-quantization-tensor-count",
-                    "QuantizationTensorCount",
-                    "QuantizationTensorCount is {}; it must equal 2 (a scale, then a zero point where the "
-                    "type has one)",
-                    (quantization_tensor_count,),
-                    quantization_tensor_count,
-                    2,
-                )
+            report(
+                violations, "DML-QUANTIZE-quantization-tensor-count", "QuantizationTensorCount",
+                "QuantizationTensorCount is {found}; it must equal 2 (a scale, then a zero point where the "
+                "type has one)",
+                found=quantization_tensor_count, expected=2,
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or any(one.DataType not in quantization_tensors_types for one in quantization_tensors)
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        quantization_type = self.QuantizationType
+        quantization_tensors = self.QuantizationTensors
+        output_tensor = self.OutputTensor
         # DML-QUANTIZE-block-sizes
-        for d in range(input_tensor_rank):
-            if remainder(input_tensor_sizes[d], entry(tensor_at(quantization_tensors, 0).Sizes, d)) != 0:
+        for d in range(len(input_tensor.Sizes)):
+            if remainder(input_tensor.Sizes[d], entry(tensor_at(quantization_tensors, 0).Sizes, d)) != 0:
                 number1 = entry(tensor_at(quantization_tensors, 0).Sizes, d)
-                number2 = remainder(input_tensor_sizes[d], number1)
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZE-block-sizes",
-                        f"InputTensor.Sizes[{d}]",
-                        "InputTensor.Sizes[{}] is {}; it must be a multiple of "
-                        "QuantizationTensors[0].Sizes[{}], {} (along each dimension a scale serves a block "
-                        "of input elements, and every element has one)",
-                        (d, input_tensor_sizes[d], d, number1),
-                        number2,
-                        0,
-                    )
+                number2 = remainder(input_tensor.Sizes[d], number1)
+                report(
+                    violations, "DML-QUANTIZE-block-sizes", f"InputTensor.Sizes[{d}]",
+                    "InputTensor.Sizes[{}] is {}; it must be a multiple of "
+                    "QuantizationTensors[0].Sizes[{}], {} (along each dimension a scale serves a block of "
+                    "input elements, and every element has one)",
+                    d, input_tensor.Sizes[d], d, number1, found=number2, expected=0,
                 )
                 break
         # DML-QUANTIZE-zero-point-sizes
@@ -309,104 +178,55 @@ class Quantize(Description):
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {list(tensor_at(quantization_tensors, 0).Sizes)}, "
                 "with a stride of 0 in each dimension that repeats"
-                if tensor_at(quantization_tensors, 1).DimensionCount
+                if len(tensor_at(quantization_tensors, 1).Sizes)
                 == len(tensor_at(quantization_tensors, 0).Sizes)
                 and all(
                     tensor_at(quantization_tensors, 1).Sizes[d]
                     == entry(tensor_at(quantization_tensors, 0).Sizes, d)
                     or tensor_at(quantization_tensors, 1).Sizes[d] == 1
-                    for d in range(tensor_at(quantization_tensors, 1).DimensionCount)
+                    for d in range(len(tensor_at(quantization_tensors, 1).Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-QUANTIZE-zero-point-sizes",
-                    "QuantizationTensors[1].Sizes",
-                    "QuantizationTensors[1].Sizes is {}; it must equal QuantizationTensors[0].Sizes, {} "
-                    "(each scale has its zero point){}",
-                    (
-                        tensor_at(quantization_tensors, 1).Sizes,
-                        tensor_at(quantization_tensors, 0).Sizes,
-                        hint,
-                    ),
-                    tensor_at(quantization_tensors, 1).Sizes,
-                    tensor_at(quantization_tensors, 0).Sizes,
-                )
+            report(
+                violations, "DML-QUANTIZE-zero-point-sizes", "QuantizationTensors[1].Sizes",
+                "QuantizationTensors[1].Sizes is {found}; it must equal QuantizationTensors[0].Sizes, "
+                "{expected} (each scale has its zero point){}",
+                hint, found=tensor_at(quantization_tensors, 1).Sizes,
+                expected=tensor_at(quantization_tensors, 0).Sizes,
             )
         # DML-QUANTIZE-same-sizes
-        if output_tensor_sizes != input_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZE-same-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
-                    (output_tensor_sizes, input_tensor_sizes),
-                    output_tensor_sizes,
-                    input_tensor_sizes,
-                )
+        if output_tensor.Sizes != input_tensor.Sizes:
+            report(
+                violations, "DML-QUANTIZE-same-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
+                found=output_tensor.Sizes, expected=input_tensor.Sizes,
             )
         # DML-QUANTIZE-scale-type
-        if tensor_at(quantization_tensors, 0).DataType != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZE-scale-type",
-                    "QuantizationTensors[0].DataType",
-                    "QuantizationTensors[0].DataType is {}; it must equal InputTensor.DataType, {} (as in "
-                    "ELEMENT_WISE_QUANTIZE_LINEAR)",
-                    (
-                        name_of(enums.TensorDataType, tensor_at(quantization_tensors, 0).DataType),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, tensor_at(quantization_tensors, 0).DataType),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if tensor_at(quantization_tensors, 0).DataType != input_tensor.DataType:
+            report(
+                violations, "DML-QUANTIZE-scale-type", "QuantizationTensors[0].DataType",
+                "QuantizationTensors[0].DataType is {found}; it must equal InputTensor.DataType, {expected} "
+                "(as in ELEMENT_WISE_QUANTIZE_LINEAR)",
+                found=name_of(enums.TensorDataType, tensor_at(quantization_tensors, 0).DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-QUANTIZE-zero-point-type
         if (
             quantization_type == QUANTIZATION_TYPE_SCALE_ZERO_POINT
-            and tensor_at(quantization_tensors, 1).DataType != output_tensor_data_type
+            and tensor_at(quantization_tensors, 1).DataType != output_tensor.DataType
         ):
-            violations.append(
-                Violation(
-                    "DML-QUANTIZE-zero-point-type",
-                    "QuantizationTensors[1].DataType",
-                    "QuantizationTensors[1].DataType is {}; it must equal OutputTensor.DataType, {} (as in "
-                    "ELEMENT_WISE_QUANTIZE_LINEAR)",
-                    (
-                        name_of(enums.TensorDataType, tensor_at(quantization_tensors, 1).DataType),
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, tensor_at(quantization_tensors, 1).DataType),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                )
+            report(
+                violations, "DML-QUANTIZE-zero-point-type", "QuantizationTensors[1].DataType",
+                "QuantizationTensors[1].DataType is {found}; it must equal OutputTensor.DataType, "
+                "{expected} (as in ELEMENT_WISE_QUANTIZE_LINEAR)",
+                found=name_of(enums.TensorDataType, tensor_at(quantization_tensors, 1).DataType),
+                expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> Quantize:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
-        input_tensor_sizes = input_tensor.Sizes
-        completed = Quantize(
-            InputTensor=self.InputTensor,
-            QuantizationType=self.QuantizationType,
-            QuantizationTensorCount=self.QuantizationTensorCount,
-            QuantizationTensors=self.QuantizationTensors,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                Sizes=input_tensor_sizes,
-            ),
-        )
-        return valid(completed)
-
-
-_OPEN = opened(Quantize)
-_ACCEPTED = judgement.accepted_by_level(Quantize.SUPPORT)
+        return {
+            "OutputTensor": inferred("OutputTensor", self.OutputTensor, Sizes=input_tensor.Sizes),
+        }

@@ -8,96 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.INT8,
-        TensorDataType.UINT8,
-    ),
+from ..supported import (
+    FLOAT_32, INT_32, INT_8_UINT_8, RANKS_1_TO_4, RANKS_3_4, RANK_4,
 )
-_ROW_2 = Support(
-    (4,),
-    (TensorDataType.FLOAT32,),
-)
-_ROW_3 = Support(
-    (4,),
-    (TensorDataType.INT32,),
-)
-_ROW_4 = Support(
-    (3, 4),
-    (
-        TensorDataType.INT8,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_5 = Support(
-    (1, 2, 3, 4),
-    (TensorDataType.FLOAT32,),
-)
-_ROW_6 = Support(
-    (1, 2, 3, 4),
-    (
-        TensorDataType.INT8,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_7 = Support(
-    (3, 4),
-    (TensorDataType.FLOAT32,),
-)
-_ROW_8 = Support(
-    (3, 4),
-    (TensorDataType.INT32,),
-)
-_SINCE_2_1 = {
-    "InputTensor": _ROW_1,
-    "InputScaleTensor": _ROW_2,
-    "InputZeroPointTensor": _ROW_1,
-    "FilterTensor": _ROW_1,
-    "FilterScaleTensor": _ROW_2,
-    "FilterZeroPointTensor": _ROW_1,
-    "BiasTensor": _ROW_3,
-    "OutputScaleTensor": _ROW_2,
-    "OutputZeroPointTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_4_0 = {
-    "InputTensor": _ROW_4,
-    "InputScaleTensor": _ROW_5,
-    "InputZeroPointTensor": _ROW_6,
-    "FilterTensor": _ROW_4,
-    "FilterScaleTensor": _ROW_7,
-    "FilterZeroPointTensor": _ROW_6,
-    "BiasTensor": _ROW_8,
-    "OutputScaleTensor": _ROW_5,
-    "OutputZeroPointTensor": _ROW_6,
-    "OutputTensor": _ROW_4,
-}
-_SINCE_5_2 = {
-    "InputTensor": _ROW_4,
-    "InputScaleTensor": _ROW_5,
-    "InputZeroPointTensor": _ROW_6,
-    "FilterTensor": _ROW_4,
-    "FilterScaleTensor": _ROW_5,
-    "FilterZeroPointTensor": _ROW_6,
-    "BiasTensor": _ROW_8,
-    "OutputScaleTensor": _ROW_5,
-    "OutputZeroPointTensor": _ROW_6,
-    "OutputTensor": _ROW_4,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -127,25 +52,6 @@ class QuantizedLinearConvolution(Description):
     GroupCount (UINT): Number of channel groups; equal to the number of input channels for a depthwise
         convolution.
 
-    Rules: DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count,
-    DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range, DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range,
-    DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range,
-    DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point,
-    DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point,
-    DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups, DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels,
-    DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits,
-    DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes,
-    DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes,
-    DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches, DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels,
-    DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank,
-    DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point,
-    DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes,
-    DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes, DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes,
-    DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes,
-    DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes.
-
-    Advice: DML-QUANTIZED_LINEAR_CONVOLUTION-spatial-sizes.
-
     The scale is not 0; with 0 the result is undefined.
 
     No scale is 0; with 0 the result is undefined.
@@ -153,9 +59,10 @@ class QuantizedLinearConvolution(Description):
     The scale is not 0; with 0 the result is undefined.
     """
 
-    OPERATOR: ClassVar[str] = "QUANTIZED_LINEAR_CONVOLUTION"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "QUANTIZED_LINEAR_CONVOLUTION"
+    SINCE = FeatureLevel.LEVEL_2_1
+    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_4_0, FeatureLevel.LEVEL_5_2)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("InputScaleTensor", "tensor", role="input", pointer=True),
         Member("InputZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
@@ -173,101 +80,122 @@ class QuantizedLinearConvolution(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
         Member("GroupCount", "UINT", default=1),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-spatial-sizes", "ours", advice=True),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes", "docs"),
+    RULES = (
+        Rule(
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", "docs",
+            reads="DimensionCount InputTensor.DimensionCount",
+        ),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range", "docs", reads="GroupCount"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range", "docs", reads="Strides"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range", "docs", reads="Dilations"),
+        Rule(
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", "docs",
+            reads="InputTensor.DataType InputZeroPointTensor InputZeroPointTensor.DataType",
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", "docs",
+            reads="FilterTensor.DataType FilterZeroPointTensor FilterZeroPointTensor.DataType",
+        ),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", "docs", reads="FilterTensor.Sizes GroupCount"),
+        Rule(
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels", "docs",
+            reads="FilterTensor.Sizes GroupCount InputTensor.Sizes",
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", "docs",
+            reads=(
+                "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
+                "StartPadding"
+            ),
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes", "docs",
+            reads="InputZeroPointTensor InputZeroPointTensor.DimensionCount InputZeroPointTensor.Sizes",
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", "docs",
+            reads=(
+                "FilterTensor.Sizes FilterZeroPointTensor FilterZeroPointTensor.DimensionCount "
+                "FilterZeroPointTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches", "docs",
+            reads="InputTensor.Sizes OutputTensor.Sizes",
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels", "docs",
+            reads="FilterTensor.Sizes OutputTensor.Sizes",
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-spatial-sizes", "ours", advice=True,
+            reads=(
+                "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
+                "OutputTensor.Sizes StartPadding Strides"
+            ),
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", "docs",
+            reads=(
+                "BiasTensor BiasTensor.DimensionCount FilterTensor.DimensionCount "
+                "InputTensor.DimensionCount OutputTensor.DimensionCount"
+            ),
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", "docs",
+            reads="OutputTensor.DataType OutputZeroPointTensor OutputZeroPointTensor.DataType",
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", "docs",
+            reads="InputScaleTensor.DimensionCount InputScaleTensor.Sizes",
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", "docs",
+            reads="FilterScaleTensor.DimensionCount FilterScaleTensor.Sizes FilterTensor.Sizes",
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes", "docs",
+            reads="BiasTensor BiasTensor.Sizes FilterTensor.Sizes InputTensor.DimensionCount",
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes", "docs",
+            reads="OutputScaleTensor.DimensionCount OutputScaleTensor.Sizes",
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes", "docs",
+            reads="OutputZeroPointTensor OutputZeroPointTensor.DimensionCount OutputZeroPointTensor.Sizes",
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range": "GroupCount",
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range": "Strides",
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range": "Dilations",
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point": (
-            "InputTensor.DataType InputZeroPointTensor InputZeroPointTensor.DataType"
-        ),
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point": (
-            "FilterTensor.DataType FilterZeroPointTensor FilterZeroPointTensor.DataType"
-        ),
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups": "FilterTensor.Sizes GroupCount",
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels": "FilterTensor.Sizes GroupCount InputTensor.Sizes",
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits": (
-            "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
-            "StartPadding"
-        ),
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes": (
-            "InputZeroPointTensor InputZeroPointTensor.DimensionCount InputZeroPointTensor.Sizes"
-        ),
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes": (
-            "FilterTensor.Sizes FilterZeroPointTensor FilterZeroPointTensor.DimensionCount "
-            "FilterZeroPointTensor.Sizes"
-        ),
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches": "InputTensor.Sizes OutputTensor.Sizes",
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels": "FilterTensor.Sizes OutputTensor.Sizes",
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-spatial-sizes": (
-            "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
-            "OutputTensor.Sizes StartPadding Strides"
-        ),
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank": (
-            "BiasTensor BiasTensor.DimensionCount FilterTensor.DimensionCount InputTensor.DimensionCount "
-            "OutputTensor.DimensionCount"
-        ),
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point": (
-            "OutputTensor.DataType OutputZeroPointTensor OutputZeroPointTensor.DataType"
-        ),
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes": (
-            "InputScaleTensor.DimensionCount InputScaleTensor.Sizes"
-        ),
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes": (
-            "FilterScaleTensor.DimensionCount FilterScaleTensor.Sizes FilterTensor.Sizes"
-        ),
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes": (
-            "BiasTensor BiasTensor.Sizes FilterTensor.Sizes InputTensor.DimensionCount"
-        ),
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes": (
-            "OutputScaleTensor.DimensionCount OutputScaleTensor.Sizes"
-        ),
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes": (
-            "OutputZeroPointTensor OutputZeroPointTensor.DimensionCount OutputZeroPointTensor.Sizes"
-        ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_4_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_5_2,
-        FeatureLevel.LEVEL_6_0: _SINCE_5_2,
-        FeatureLevel.LEVEL_6_1: _SINCE_5_2,
-        FeatureLevel.LEVEL_6_2: _SINCE_5_2,
-        FeatureLevel.LEVEL_6_3: _SINCE_5_2,
-        FeatureLevel.LEVEL_6_4: _SINCE_5_2,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_4_0,
-        FeatureLevel.LEVEL_5_2,
+    SUPPORT = tables(
+        {
+            "2.1": {
+                "InputTensor": Support(RANK_4, INT_8_UINT_8),
+                "InputScaleTensor": Support(RANK_4, FLOAT_32),
+                "InputZeroPointTensor": Support(RANK_4, INT_8_UINT_8),
+                "FilterTensor": Support(RANK_4, INT_8_UINT_8),
+                "FilterScaleTensor": Support(RANK_4, FLOAT_32),
+                "FilterZeroPointTensor": Support(RANK_4, INT_8_UINT_8),
+                "BiasTensor": Support(RANK_4, INT_32),
+                "OutputScaleTensor": Support(RANK_4, FLOAT_32),
+                "OutputZeroPointTensor": Support(RANK_4, INT_8_UINT_8),
+                "OutputTensor": Support(RANK_4, INT_8_UINT_8),
+            },
+            "4.0": {
+                "InputTensor": Support(RANKS_3_4, INT_8_UINT_8),
+                "InputScaleTensor": Support(RANKS_1_TO_4, FLOAT_32),
+                "InputZeroPointTensor": Support(RANKS_1_TO_4, INT_8_UINT_8),
+                "FilterTensor": Support(RANKS_3_4, INT_8_UINT_8),
+                "FilterScaleTensor": Support(RANKS_3_4, FLOAT_32),
+                "FilterZeroPointTensor": Support(RANKS_1_TO_4, INT_8_UINT_8),
+                "BiasTensor": Support(RANKS_3_4, INT_32),
+                "OutputScaleTensor": Support(RANKS_1_TO_4, FLOAT_32),
+                "OutputZeroPointTensor": Support(RANKS_1_TO_4, INT_8_UINT_8),
+                "OutputTensor": Support(RANKS_3_4, INT_8_UINT_8),
+            },
+            "5.2": {
+                "FilterScaleTensor": Support(RANKS_1_TO_4, FLOAT_32),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -288,641 +216,308 @@ class QuantizedLinearConvolution(Description):
     GroupCount: int
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        InputScaleTensor: TensorDesc,
-        InputZeroPointTensor: TensorDesc | None = None,
-        FilterTensor: TensorDesc,
-        FilterScaleTensor: TensorDesc,
-        FilterZeroPointTensor: TensorDesc | None = None,
-        BiasTensor: TensorDesc | None = None,
-        OutputScaleTensor: TensorDesc,
-        OutputZeroPointTensor: TensorDesc | None = None,
-        OutputTensor: TensorDesc | None = None,
-        DimensionCount: SupportsIndex | None = None,
-        Strides: Iterable[SupportsIndex],
-        Dilations: Iterable[SupportsIndex],
-        StartPadding: Iterable[SupportsIndex],
-        EndPadding: Iterable[SupportsIndex],
-        GroupCount: SupportsIndex,
+        cls, *, InputTensor: TensorDesc, InputScaleTensor: TensorDesc,
+        InputZeroPointTensor: TensorDesc | None = None, FilterTensor: TensorDesc,
+        FilterScaleTensor: TensorDesc, FilterZeroPointTensor: TensorDesc | None = None,
+        BiasTensor: TensorDesc | None = None, OutputScaleTensor: TensorDesc,
+        OutputZeroPointTensor: TensorDesc | None = None, OutputTensor: TensorDesc | None = None,
+        DimensionCount: SupportsIndex | None = None, Strides: Iterable[SupportsIndex],
+        Dilations: Iterable[SupportsIndex], StartPadding: Iterable[SupportsIndex],
+        EndPadding: Iterable[SupportsIndex], GroupCount: SupportsIndex,
     ) -> QuantizedLinearConvolution:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.InputScaleTensor = InputScaleTensor
-        new.InputZeroPointTensor = InputZeroPointTensor
-        new.FilterTensor = FilterTensor
-        new.FilterScaleTensor = FilterScaleTensor
-        new.FilterZeroPointTensor = FilterZeroPointTensor
-        new.BiasTensor = BiasTensor
-        new.OutputScaleTensor = OutputScaleTensor
-        new.OutputZeroPointTensor = OutputZeroPointTensor
-        new.OutputTensor = OutputTensor
-        new.DimensionCount = DimensionCount
-        new.Strides = Strides
-        new.Dilations = Dilations
-        new.StartPadding = StartPadding
-        new.EndPadding = EndPadding
-        new.GroupCount = GroupCount
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and type(InputScaleTensor) is TensorDesc and InputScaleTensor._state != WRONG_TYPE
-            and (
-                InputZeroPointTensor is None
-                or (type(InputZeroPointTensor) is TensorDesc and InputZeroPointTensor._state != WRONG_TYPE)
-            )
-            and type(FilterTensor) is TensorDesc and FilterTensor._state != WRONG_TYPE
-            and type(FilterScaleTensor) is TensorDesc and FilterScaleTensor._state != WRONG_TYPE
-            and (
-                FilterZeroPointTensor is None
-                or (type(FilterZeroPointTensor) is TensorDesc and FilterZeroPointTensor._state != WRONG_TYPE)
-            )
-            and (BiasTensor is None or (type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE))
-            and type(OutputScaleTensor) is TensorDesc and OutputScaleTensor._state != WRONG_TYPE
-            and (
-                OutputZeroPointTensor is None
-                or (type(OutputZeroPointTensor) is TensorDesc and OutputZeroPointTensor._state != WRONG_TYPE)
-            )
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(DimensionCount) is int
-            and type(Strides) is tuple and INTEGERS(map(type, Strides))
-            and type(Dilations) is tuple and INTEGERS(map(type, Dilations))
-            and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
-            and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
-            and type(GroupCount) is int
-        ):
-            settle(new, QuantizedLinearConvolution)
-        new.__class__ = QuantizedLinearConvolution
-        made: QuantizedLinearConvolution = new
-        return made
+        return created(
+            cls, InputTensor, InputScaleTensor, InputZeroPointTensor, FilterTensor, FilterScaleTensor,
+            FilterZeroPointTensor, BiasTensor, OutputScaleTensor, OutputZeroPointTensor, OutputTensor,
+            DimensionCount, Strides, Dilations, StartPadding, EndPadding, GroupCount,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
-        input_scale_tensor = self.InputScaleTensor
-        input_zero_point_tensor = self.InputZeroPointTensor
         filter_tensor = self.FilterTensor
-        filter_scale_tensor = self.FilterScaleTensor
-        filter_zero_point_tensor = self.FilterZeroPointTensor
-        bias_tensor = self.BiasTensor
-        output_scale_tensor = self.OutputScaleTensor
-        output_zero_point_tensor = self.OutputZeroPointTensor
+        bias_tensor = self.BiasTensor or ABSENT
         output_tensor = self.OutputTensor
         dimension_count = self.DimensionCount
+        group_count = self.GroupCount
+        # DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count
+        if dimension_count != len(input_tensor.Sizes) - 2:
+            report(
+                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", "DimensionCount",
+                "DimensionCount is {found}; it must equal InputTensor.DimensionCount ({}) - 2, {expected} "
+                "(all dimensions but batch and channel are spatial)",
+                len(input_tensor.Sizes), found=dimension_count, expected=len(input_tensor.Sizes) - 2,
+            )
+        # DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range
+        if group_count < 1:
+            report(
+                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range", "GroupCount",
+                "GroupCount is {found}; it must be at least 1 (the channels are divided by it)",
+                found=group_count, expected=1,
+            )
+        # DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank
+        if len(filter_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", "FilterTensor.DimensionCount",
+                "FilterTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(filter_tensor.Sizes), expected=len(input_tensor.Sizes),
+            )
+        if bias_tensor is not ABSENT and len(bias_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", "BiasTensor.DimensionCount",
+                "BiasTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
+                found=len(bias_tensor.Sizes), expected=len(input_tensor.Sizes),
+            )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
+            )
+
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        input_scale_tensor = self.InputScaleTensor
+        input_zero_point_tensor = self.InputZeroPointTensor or ABSENT
+        filter_tensor = self.FilterTensor
+        filter_scale_tensor = self.FilterScaleTensor
+        filter_zero_point_tensor = self.FilterZeroPointTensor or ABSENT
+        bias_tensor = self.BiasTensor or ABSENT
+        output_scale_tensor = self.OutputScaleTensor
+        output_zero_point_tensor = self.OutputZeroPointTensor or ABSENT
+        output_tensor = self.OutputTensor
         strides = self.Strides
         dilations = self.Dilations
         start_padding = self.StartPadding
         end_padding = self.EndPadding
         group_count = self.GroupCount
-        if (
-            self._state
-            or input_tensor is None
-            or input_scale_tensor is None
-            or filter_tensor is None
-            or filter_scale_tensor is None
-            or output_scale_tensor is None
-            or output_tensor is None
-            or strides is None
-            or dilations is None
-            or start_padding is None
-            or end_padding is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (input_scale_tensor._state & SOUND_INPUT or is_sound(input_scale_tensor, True))
-            and (
-                input_zero_point_tensor is None
-                or input_zero_point_tensor._state & SOUND_INPUT
-                or is_sound(input_zero_point_tensor, True)
-            )
-            and (filter_tensor._state & SOUND_INPUT or is_sound(filter_tensor, True))
-            and (filter_scale_tensor._state & SOUND_INPUT or is_sound(filter_scale_tensor, True))
-            and (
-                filter_zero_point_tensor is None
-                or filter_zero_point_tensor._state & SOUND_INPUT
-                or is_sound(filter_zero_point_tensor, True)
-            )
-            and (bias_tensor is None or bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (output_scale_tensor._state & SOUND_INPUT or is_sound(output_scale_tensor, True))
-            and (
-                output_zero_point_tensor is None
-                or output_zero_point_tensor._state & SOUND_INPUT
-                or is_sound(output_zero_point_tensor, True)
-            )
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= dimension_count <= 4294967295
-            and len(strides) == self.DimensionCount
-            and 0 <= min(strides, default=0) <= max(strides, default=0) <= 4294967295
-            and len(dilations) == self.DimensionCount
-            and 0 <= min(dilations, default=0) <= max(dilations, default=0) <= 4294967295
-            and len(start_padding) == self.DimensionCount
-            and 0 <= min(start_padding, default=0) <= max(start_padding, default=0) <= 4294967295
-            and len(end_padding) == self.DimensionCount
-            and 0 <= min(end_padding, default=0) <= max(end_padding, default=0) <= 4294967295
-            and 0 <= group_count <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        input_scale_tensor_sizes = input_scale_tensor.Sizes
-        input_scale_tensor_rank = len(input_scale_tensor_sizes)
-        input_zero_point_tensor_sizes = (input_zero_point_tensor or ABSENT).Sizes
-        input_zero_point_tensor_rank = len(input_zero_point_tensor_sizes)
-        filter_tensor_sizes = filter_tensor.Sizes
-        filter_tensor_rank = len(filter_tensor_sizes)
-        filter_scale_tensor_sizes = filter_scale_tensor.Sizes
-        filter_scale_tensor_rank = len(filter_scale_tensor_sizes)
-        filter_zero_point_tensor_sizes = (filter_zero_point_tensor or ABSENT).Sizes
-        filter_zero_point_tensor_rank = len(filter_zero_point_tensor_sizes)
-        bias_tensor_sizes = (bias_tensor or ABSENT).Sizes
-        bias_tensor_rank = len(bias_tensor_sizes)
-        output_scale_tensor_sizes = output_scale_tensor.Sizes
-        output_scale_tensor_rank = len(output_scale_tensor_sizes)
-        output_zero_point_tensor_sizes = (output_zero_point_tensor or ABSENT).Sizes
-        output_zero_point_tensor_rank = len(output_zero_point_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            input_scale_tensor_ranks,
-            input_scale_tensor_types,
-            input_zero_point_tensor_ranks,
-            input_zero_point_tensor_types,
-            filter_tensor_ranks,
-            filter_tensor_types,
-            filter_scale_tensor_ranks,
-            filter_scale_tensor_types,
-            filter_zero_point_tensor_ranks,
-            filter_zero_point_tensor_types,
-            bias_tensor_ranks,
-            bias_tensor_types,
-            output_scale_tensor_ranks,
-            output_scale_tensor_types,
-            output_zero_point_tensor_ranks,
-            output_zero_point_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or input_scale_tensor_rank not in input_scale_tensor_ranks
-            or (input_zero_point_tensor and input_zero_point_tensor_rank not in input_zero_point_tensor_ranks)
-            or filter_tensor_rank not in filter_tensor_ranks
-            or filter_scale_tensor_rank not in filter_scale_tensor_ranks
-            or (
-                filter_zero_point_tensor
-                and filter_zero_point_tensor_rank not in filter_zero_point_tensor_ranks
-            )
-            or (bias_tensor and bias_tensor_rank not in bias_tensor_ranks)
-            or output_scale_tensor_rank not in output_scale_tensor_ranks
-            or (
-                output_zero_point_tensor
-                and output_zero_point_tensor_rank not in output_zero_point_tensor_ranks
-            )
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
-        # DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count
-        if dimension_count != input_tensor_rank - 2:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count",
-                    "DimensionCount",
-                    "DimensionCount is {}; it must equal InputTensor.DimensionCount ({}) - 2, {} (all "
-                    "dimensions but batch and channel are spatial)",
-                    (dimension_count, input_tensor_rank, input_tensor_rank - 2),
-                    dimension_count,
-                    input_tensor_rank - 2,
-                )
-            )
-        # DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range
-        if group_count < 1:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range",
-                    "GroupCount",
-                    "GroupCount is {}; it must be at least 1 (the channels are divided by it)",
-                    (group_count,),
-                    group_count,
-                    1,
-                )
-            )
-        # DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank
-        if filter_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank",
-                    "FilterTensor.DimensionCount",
-                    "FilterTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (filter_tensor_rank, input_tensor_rank),
-                    filter_tensor_rank,
-                    input_tensor_rank,
-                )
-            )
-        if bias_tensor is not None and bias_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank",
-                    "BiasTensor.DimensionCount",
-                    "BiasTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (bias_tensor_rank, input_tensor_rank),
-                    bias_tensor_rank,
-                    input_tensor_rank,
-                )
-            )
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
-            )
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        input_scale_tensor_data_type = input_scale_tensor.DataType
-        input_zero_point_tensor_data_type = (input_zero_point_tensor or ABSENT).DataType
-        filter_tensor_data_type = filter_tensor.DataType
-        filter_scale_tensor_data_type = filter_scale_tensor.DataType
-        filter_zero_point_tensor_data_type = (filter_zero_point_tensor or ABSENT).DataType
-        bias_tensor_data_type = (bias_tensor or ABSENT).DataType
-        output_scale_tensor_data_type = output_scale_tensor.DataType
-        output_zero_point_tensor_data_type = (output_zero_point_tensor or ABSENT).DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or input_scale_tensor_data_type not in input_scale_tensor_types
-            or (
-                input_zero_point_tensor
-                and input_zero_point_tensor_data_type not in input_zero_point_tensor_types
-            )
-            or filter_tensor_data_type not in filter_tensor_types
-            or filter_scale_tensor_data_type not in filter_scale_tensor_types
-            or (
-                filter_zero_point_tensor
-                and filter_zero_point_tensor_data_type not in filter_zero_point_tensor_types
-            )
-            or (bias_tensor and bias_tensor_data_type not in bias_tensor_types)
-            or output_scale_tensor_data_type not in output_scale_tensor_types
-            or (
-                output_zero_point_tensor
-                and output_zero_point_tensor_data_type not in output_zero_point_tensor_types
-            )
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
-        output_channel_count = filter_tensor_sizes[0]
+        output_channel_count = filter_tensor.Sizes[0]
         dilated_filter_sizes = tuple(
-            saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1)
-            for d in range(input_tensor_rank - 2)
+            saturate(saturate((entry(filter_tensor.Sizes, d + 2) - 1) * entry(dilations, d)) + 1)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
         padded_sizes = tuple(
-            entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
-            for d in range(input_tensor_rank - 2)
+            entry(input_tensor.Sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range
         for d in range(len(strides)):
             if strides[d] < 1:
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range",
-                        f"Strides[{d}]",
-                        "Strides[{}] is {}; it must be at least 1 (the filter has to move)",
-                        (d, strides[d]),
-                        strides[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range", f"Strides[{d}]",
+                    "Strides[{}] is {found}; it must be at least 1 (the filter has to move)", d,
+                    found=strides[d], expected=1,
                 )
                 break
         # DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range
         for d in range(len(dilations)):
             if dilations[d] < 1:
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range",
-                        f"Dilations[{d}]",
-                        "Dilations[{}] is {}; it must be at least 1 (the distance from one filter element "
-                        "to the next)",
-                        (d, dilations[d]),
-                        dilations[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range", f"Dilations[{d}]",
+                    "Dilations[{}] is {found}; it must be at least 1 (the distance from one filter element "
+                    "to the next)",
+                    d, found=dilations[d], expected=1,
                 )
                 break
         # DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point
         if (
-            input_zero_point_tensor is not None
-            and input_zero_point_tensor_data_type != input_tensor_data_type
+            input_zero_point_tensor is not ABSENT
+            and input_zero_point_tensor.DataType != input_tensor.DataType
         ):
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point",
-                    "InputZeroPointTensor.DataType",
-                    "InputZeroPointTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, input_zero_point_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, input_zero_point_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+            report(
+                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point",
+                "InputZeroPointTensor.DataType",
+                "InputZeroPointTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, input_zero_point_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point
         if (
-            filter_zero_point_tensor is not None
-            and filter_zero_point_tensor_data_type != filter_tensor_data_type
+            filter_zero_point_tensor is not ABSENT
+            and filter_zero_point_tensor.DataType != filter_tensor.DataType
         ):
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point",
-                    "FilterZeroPointTensor.DataType",
-                    "FilterZeroPointTensor.DataType is {}; it must equal FilterTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, filter_zero_point_tensor_data_type),
-                        name_of(enums.TensorDataType, filter_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, filter_zero_point_tensor_data_type),
-                    name_of(enums.TensorDataType, filter_tensor_data_type),
-                )
+            report(
+                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point",
+                "FilterZeroPointTensor.DataType",
+                "FilterZeroPointTensor.DataType is {found}; it must equal FilterTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, filter_zero_point_tensor.DataType),
+                expected=name_of(enums.TensorDataType, filter_tensor.DataType),
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups
-        if remainder(filter_tensor_sizes[0], group_count) != 0:
-            number1 = remainder(filter_tensor_sizes[0], group_count)
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups",
-                    "FilterTensor.Sizes[0]",
-                    "FilterTensor.Sizes[0] is {}; it must be a multiple of GroupCount, {} (every group has "
-                    "the same number of filters)",
-                    (filter_tensor_sizes[0], group_count),
-                    number1,
-                    0,
-                )
+        if remainder(filter_tensor.Sizes[0], group_count) != 0:
+            number1 = remainder(filter_tensor.Sizes[0], group_count)
+            report(
+                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", "FilterTensor.Sizes[0]",
+                "FilterTensor.Sizes[0] is {}; it must be a multiple of GroupCount, {} (every group has the "
+                "same number of filters)",
+                filter_tensor.Sizes[0], group_count, found=number1, expected=0,
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels
-        if entry(input_tensor_sizes, 1) != entry(filter_tensor_sizes, 1) * group_count:
-            number1 = saturate(entry(filter_tensor_sizes, 1) * group_count)
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels",
-                    "InputTensor.Sizes[1]",
-                    "InputTensor.Sizes[1] is {}; it must equal FilterTensor.Sizes[1] ({}) x GroupCount "
-                    "({}), {} (the filters of all groups cover the input's channels)",
-                    (entry(input_tensor_sizes, 1), entry(filter_tensor_sizes, 1), group_count, number1),
-                    entry(input_tensor_sizes, 1),
-                    number1,
-                )
+        if entry(input_tensor.Sizes, 1) != entry(filter_tensor.Sizes, 1) * group_count:
+            number1 = saturate(entry(filter_tensor.Sizes, 1) * group_count)
+            report(
+                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels", "InputTensor.Sizes[1]",
+                "InputTensor.Sizes[1] is {found}; it must equal FilterTensor.Sizes[1] ({}) x GroupCount "
+                "({}), {expected} (the filters of all groups cover the input's channels)",
+                entry(filter_tensor.Sizes, 1), group_count, found=entry(input_tensor.Sizes, 1),
+                expected=number1,
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits
-        for d in range(input_tensor_rank - 2):
+        for d in range(len(input_tensor.Sizes) - 2):
             if entry(padded_sizes, d) < entry(dilated_filter_sizes, d):
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits",
-                        f"InputTensor.Sizes[{d + 2}]",
-                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}) is {}; it "
-                        "must be at least (FilterTensor.Sizes[{}] ({}) - 1) x Dilations[{}] ({}) + 1, {} "
-                        "(the filter lies within the padded input)",
-                        (
-                            d + 2,
-                            entry(input_tensor_sizes, d + 2),
-                            d,
-                            entry(start_padding, d),
-                            d,
-                            entry(end_padding, d),
-                            entry(padded_sizes, d),
-                            d + 2,
-                            entry(filter_tensor_sizes, d + 2),
-                            d,
-                            entry(dilations, d),
-                            entry(dilated_filter_sizes, d),
-                        ),
-                        entry(padded_sizes, d),
-                        entry(dilated_filter_sizes, d),
-                    )
+                report(
+                    violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits",
+                    f"InputTensor.Sizes[{d + 2}]",
+                    "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}) is {found}; "
+                    "it must be at least (FilterTensor.Sizes[{}] ({}) - 1) x Dilations[{}] ({}) + 1, "
+                    "{expected} (the filter lies within the padded input)",
+                    d + 2, entry(input_tensor.Sizes, d + 2), d, entry(start_padding, d), d,
+                    entry(end_padding, d), d + 2, entry(filter_tensor.Sizes, d + 2), d, entry(dilations, d),
+                    found=entry(padded_sizes, d), expected=entry(dilated_filter_sizes, d),
                 )
                 break
         # DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes
-        for d in range(input_zero_point_tensor_rank):
-            if input_zero_point_tensor is not None and input_zero_point_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes",
-                        f"InputZeroPointTensor.Sizes[{d}]",
-                        "InputZeroPointTensor.Sizes[{}] is {}; it must equal 1",
-                        (d, input_zero_point_tensor_sizes[d]),
-                        input_zero_point_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(len(input_zero_point_tensor.Sizes)):
+            if input_zero_point_tensor is not ABSENT and input_zero_point_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes",
+                    f"InputZeroPointTensor.Sizes[{d}]",
+                    "InputZeroPointTensor.Sizes[{}] is {found}; it must equal 1", d,
+                    found=input_zero_point_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes
         if (
-            filter_zero_point_tensor is not None
-            and entry(filter_zero_point_tensor_sizes, min(filter_zero_point_tensor_rank - 1, 1))
+            filter_zero_point_tensor is not ABSENT
+            and entry(filter_zero_point_tensor.Sizes, min(len(filter_zero_point_tensor.Sizes) - 1, 1))
             not
             in (1, output_channel_count)
         ):
-            number1 = min(filter_zero_point_tensor_rank - 1, 1)
-            number2 = entry(filter_zero_point_tensor_sizes, number1)
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes",
-                    f"FilterZeroPointTensor.Sizes[{number1}]",
-                    "FilterZeroPointTensor.Sizes[{}] is {}; it must be 1 or FilterTensor.Sizes[0], {} (one "
-                    "for the whole filter, or one for each output channel)",
-                    (number1, number2, output_channel_count),
-                )
+            number1 = min(len(filter_zero_point_tensor.Sizes) - 1, 1)
+            number2 = entry(filter_zero_point_tensor.Sizes, number1)
+            report(
+                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes",
+                f"FilterZeroPointTensor.Sizes[{number1}]",
+                "FilterZeroPointTensor.Sizes[{}] is {}; it must be 1 or FilterTensor.Sizes[0], {} (one for "
+                "the whole filter, or one for each output channel)",
+                number1, number2, output_channel_count,
             )
-        for d in range(filter_zero_point_tensor_rank):
+        for d in range(len(filter_zero_point_tensor.Sizes)):
             if (
-                d != min(filter_zero_point_tensor_rank - 1, 1)
-                and filter_zero_point_tensor is not None
-                and filter_zero_point_tensor_sizes[d] != 1
+                d != min(len(filter_zero_point_tensor.Sizes) - 1, 1)
+                and filter_zero_point_tensor is not ABSENT
+                and filter_zero_point_tensor.Sizes[d] != 1
             ):
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes",
-                        f"FilterZeroPointTensor.Sizes[{d}]",
-                        "FilterZeroPointTensor.Sizes[{}] is {}; it must equal 1 (one for the whole filter, "
-                        "or one for each output channel)",
-                        (d, filter_zero_point_tensor_sizes[d]),
-                        filter_zero_point_tensor_sizes[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes",
+                    f"FilterZeroPointTensor.Sizes[{d}]",
+                    "FilterZeroPointTensor.Sizes[{}] is {found}; it must equal 1 (one for the whole filter, "
+                    "or one for each output channel)",
+                    d, found=filter_zero_point_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches
-        if output_tensor_sizes[0] != input_tensor_sizes[0]:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches",
-                    "OutputTensor.Sizes[0]",
-                    "OutputTensor.Sizes[0] is {}; it must equal InputTensor.Sizes[0], {}",
-                    (output_tensor_sizes[0], input_tensor_sizes[0]),
-                    output_tensor_sizes[0],
-                    input_tensor_sizes[0],
-                )
+        if output_tensor.Sizes[0] != input_tensor.Sizes[0]:
+            report(
+                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches", "OutputTensor.Sizes[0]",
+                "OutputTensor.Sizes[0] is {found}; it must equal InputTensor.Sizes[0], {expected}",
+                found=output_tensor.Sizes[0], expected=input_tensor.Sizes[0],
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels
-        if entry(output_tensor_sizes, 1) != output_channel_count:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels",
-                    "OutputTensor.Sizes[1]",
-                    "OutputTensor.Sizes[1] is {}; it must equal FilterTensor.Sizes[0], {}",
-                    (entry(output_tensor_sizes, 1), output_channel_count),
-                    entry(output_tensor_sizes, 1),
-                    output_channel_count,
-                )
+        if entry(output_tensor.Sizes, 1) != output_channel_count:
+            report(
+                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels", "OutputTensor.Sizes[1]",
+                "OutputTensor.Sizes[1] is {found}; it must equal FilterTensor.Sizes[0], {expected}",
+                found=entry(output_tensor.Sizes, 1), expected=output_channel_count,
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point
         if (
-            output_zero_point_tensor is not None
-            and output_zero_point_tensor_data_type != output_tensor_data_type
+            output_zero_point_tensor is not ABSENT
+            and output_zero_point_tensor.DataType != output_tensor.DataType
         ):
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point",
-                    "OutputZeroPointTensor.DataType",
-                    "OutputZeroPointTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_zero_point_tensor_data_type),
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_zero_point_tensor_data_type),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                )
+            report(
+                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point",
+                "OutputZeroPointTensor.DataType",
+                "OutputZeroPointTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_zero_point_tensor.DataType),
+                expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes
-        for d in range(input_scale_tensor_rank):
-            if input_scale_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes",
-                        f"InputScaleTensor.Sizes[{d}]",
-                        "InputScaleTensor.Sizes[{}] is {}; it must equal 1",
-                        (d, input_scale_tensor_sizes[d]),
-                        input_scale_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(len(input_scale_tensor.Sizes)):
+            if input_scale_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes",
+                    f"InputScaleTensor.Sizes[{d}]", "InputScaleTensor.Sizes[{}] is {found}; it must equal 1",
+                    d, found=input_scale_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes
         if (
-            entry(filter_scale_tensor_sizes, min(filter_scale_tensor_rank - 1, 1))
+            entry(filter_scale_tensor.Sizes, min(len(filter_scale_tensor.Sizes) - 1, 1))
             not
             in (1, output_channel_count)
         ):
-            number1 = entry(filter_scale_tensor_sizes, min(filter_scale_tensor_rank - 1, 1))
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes",
-                    f"FilterScaleTensor.Sizes[{min(filter_scale_tensor_rank - 1, 1)}]",
-                    "FilterScaleTensor.Sizes[{}] is {}; it must be 1 or FilterTensor.Sizes[0], {} (one for "
-                    "the whole filter, or one for each output channel)",
-                    (min(filter_scale_tensor_rank - 1, 1), number1, output_channel_count),
-                )
+            number1 = min(len(filter_scale_tensor.Sizes) - 1, 1)
+            number2 = entry(filter_scale_tensor.Sizes, number1)
+            report(
+                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes",
+                f"FilterScaleTensor.Sizes[{number1}]",
+                "FilterScaleTensor.Sizes[{}] is {}; it must be 1 or FilterTensor.Sizes[0], {} (one for the "
+                "whole filter, or one for each output channel)",
+                number1, number2, output_channel_count,
             )
-        for d in range(filter_scale_tensor_rank):
-            if d != min(filter_scale_tensor_rank - 1, 1) and filter_scale_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes",
-                        f"FilterScaleTensor.Sizes[{d}]",
-                        "FilterScaleTensor.Sizes[{}] is {}; it must equal 1 (one for the whole filter, or "
-                        "one for each output channel)",
-                        (d, filter_scale_tensor_sizes[d]),
-                        filter_scale_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(len(filter_scale_tensor.Sizes)):
+            if d != min(len(filter_scale_tensor.Sizes) - 1, 1) and filter_scale_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes",
+                    f"FilterScaleTensor.Sizes[{d}]",
+                    "FilterScaleTensor.Sizes[{}] is {found}; it must equal 1 (one for the whole filter, or "
+                    "one for each output channel)",
+                    d, found=filter_scale_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes
         if (
-            bias_tensor is not None
-            and bias_tensor_sizes
-            != (1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2)))
+            bias_tensor is not ABSENT
+            and bias_tensor.Sizes
+            != (1, output_channel_count, *tuple(1 for d in range(len(input_tensor.Sizes) - 2)))
         ):
-            numbers1 = (1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2)))
+            numbers1 = (1, output_channel_count, *tuple(1 for d in range(len(input_tensor.Sizes) - 2)))
             hint = (
                 "; a bias has its values along dimension 1"
-                if prod(bias_tensor_sizes) == output_channel_count
+                if prod(bias_tensor.Sizes) == output_channel_count
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes",
-                    "BiasTensor.Sizes",
-                    "BiasTensor.Sizes is {}; it must be {} (one value for each output channel){}",
-                    (bias_tensor_sizes, numbers1, hint),
-                    bias_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes", "BiasTensor.Sizes",
+                "BiasTensor.Sizes is {found}; it must be {expected} (one value for each output channel){}",
+                hint, found=bias_tensor.Sizes, expected=numbers1,
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes
-        for d in range(output_scale_tensor_rank):
-            if output_scale_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes",
-                        f"OutputScaleTensor.Sizes[{d}]",
-                        "OutputScaleTensor.Sizes[{}] is {}; it must equal 1",
-                        (d, output_scale_tensor_sizes[d]),
-                        output_scale_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(len(output_scale_tensor.Sizes)):
+            if output_scale_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes",
+                    f"OutputScaleTensor.Sizes[{d}]",
+                    "OutputScaleTensor.Sizes[{}] is {found}; it must equal 1", d,
+                    found=output_scale_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes
-        for d in range(output_zero_point_tensor_rank):
-            if output_zero_point_tensor is not None and output_zero_point_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes",
-                        f"OutputZeroPointTensor.Sizes[{d}]",
-                        "OutputZeroPointTensor.Sizes[{}] is {}; it must equal 1",
-                        (d, output_zero_point_tensor_sizes[d]),
-                        output_zero_point_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(len(output_zero_point_tensor.Sizes)):
+            if output_zero_point_tensor is not ABSENT and output_zero_point_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes",
+                    f"OutputZeroPointTensor.Sizes[{d}]",
+                    "OutputZeroPointTensor.Sizes[{}] is {found}; it must equal 1", d,
+                    found=output_zero_point_tensor.Sizes[d], expected=1,
                 )
                 break
-        return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         input_tensor = self.InputTensor
         filter_tensor = self.FilterTensor
         output_tensor = self.OutputTensor
@@ -930,113 +525,58 @@ class QuantizedLinearConvolution(Description):
         dilations = self.Dilations
         start_padding = self.StartPadding
         end_padding = self.EndPadding
-        if (
-            self._state
-            or input_tensor is None
-            or filter_tensor is None
-            or output_tensor is None
-            or strides is None
-            or dilations is None
-            or start_padding is None
-            or end_padding is None
-        ):
-            return []
-        violations: list[Violation] = []
-        output_tensor_sizes = output_tensor.Sizes
-        input_tensor_rank = input_tensor.DimensionCount
-        input_tensor_sizes = input_tensor.Sizes
-        filter_tensor_sizes = filter_tensor.Sizes
         dilated_filter_sizes = tuple(
-            saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1)
-            for d in range(input_tensor_rank - 2)
+            saturate(saturate((entry(filter_tensor.Sizes, d + 2) - 1) * entry(dilations, d)) + 1)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
         padded_sizes = tuple(
-            entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
-            for d in range(input_tensor_rank - 2)
+            entry(input_tensor.Sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
         spatial_sizes = tuple(
             quotient(max(entry(padded_sizes, d) - entry(dilated_filter_sizes, d), 0), entry(strides, d)) + 1
-            for d in range(input_tensor_rank - 2)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-spatial-sizes
-        for d in range(input_tensor_rank - 2):
-            if entry(output_tensor_sizes, d + 2) != entry(spatial_sizes, d):
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_CONVOLUTION-spatial-sizes",
-                        f"OutputTensor.Sizes[{d + 2}]",
-                        "OutputTensor.Sizes[{}] is {}; the formula gives {}",
-                        (d + 2, entry(output_tensor_sizes, d + 2), entry(spatial_sizes, d)),
-                        entry(output_tensor_sizes, d + 2),
-                        entry(spatial_sizes, d),
-                    )
+        for d in range(len(input_tensor.Sizes) - 2):
+            if entry(output_tensor.Sizes, d + 2) != entry(spatial_sizes, d):
+                report(
+                    violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-spatial-sizes",
+                    f"OutputTensor.Sizes[{d + 2}]",
+                    "OutputTensor.Sizes[{}] is {found}; the formula gives {expected}", d + 2,
+                    found=entry(output_tensor.Sizes, d + 2), expected=entry(spatial_sizes, d),
                 )
                 break
-        return violations
 
-    def infer(self) -> QuantizedLinearConvolution:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         filter_tensor = given(self, "FilterTensor")
+        output_zero_point_tensor = self.OutputZeroPointTensor or ABSENT
         strides = given(self, "Strides")
         dilations = given(self, "Dilations")
         start_padding = given(self, "StartPadding")
         end_padding = given(self, "EndPadding")
-        output_zero_point_tensor = self.OutputZeroPointTensor
-        output_zero_point_tensor_data_type = (output_zero_point_tensor or ABSENT).DataType
-        input_tensor_sizes = input_tensor.Sizes
-        filter_tensor_sizes = filter_tensor.Sizes
-        input_tensor_rank = input_tensor.DimensionCount
-        output_channel_count = entry(filter_tensor_sizes, 0)
+        output_channel_count = entry(filter_tensor.Sizes, 0)
         dilated_filter_sizes = tuple(
-            saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1)
-            for d in range(input_tensor_rank - 2)
+            saturate(saturate((entry(filter_tensor.Sizes, d + 2) - 1) * entry(dilations, d)) + 1)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
         padded_sizes = tuple(
-            entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
-            for d in range(input_tensor_rank - 2)
+            entry(input_tensor.Sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
         spatial_sizes = tuple(
             quotient(max(entry(padded_sizes, d) - entry(dilated_filter_sizes, d), 0), entry(strides, d)) + 1
-            for d in range(input_tensor_rank - 2)
+            for d in range(len(input_tensor.Sizes) - 2)
         )
-        output_tensor_data_type = (
-            output_zero_point_tensor_data_type if output_zero_point_tensor is not None else None
-        )
-        output_tensor_sizes = (entry(input_tensor_sizes, 0), output_channel_count, *spatial_sizes)
-        completed = QuantizedLinearConvolution(
-            InputTensor=self.InputTensor,
-            InputScaleTensor=self.InputScaleTensor,
-            InputZeroPointTensor=self.InputZeroPointTensor,
-            FilterTensor=self.FilterTensor,
-            FilterScaleTensor=self.FilterScaleTensor,
-            FilterZeroPointTensor=self.FilterZeroPointTensor,
-            BiasTensor=self.BiasTensor,
-            OutputScaleTensor=self.OutputScaleTensor,
-            OutputZeroPointTensor=self.OutputZeroPointTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=output_tensor_data_type,
-                Sizes=output_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor,
+                DataType=output_zero_point_tensor.DataType
+                if output_zero_point_tensor is not ABSENT
+                else None,
+                Sizes=(entry(input_tensor.Sizes, 0), output_channel_count, *spatial_sizes),
                 defaults=("Sizes",),
             ),
-            DimensionCount=self.DimensionCount,
-            Strides=self.Strides,
-            Dilations=self.Dilations,
-            StartPadding=self.StartPadding,
-            EndPadding=self.EndPadding,
-            GroupCount=self.GroupCount,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(QuantizedLinearConvolution)
-_ACCEPTED = judgement.accepted_by_level(QuantizedLinearConvolution.SUPPORT)
+        }

@@ -8,70 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.INT8,
-        TensorDataType.UINT8,
-    ),
+from ..supported import (
+    FLOAT_32, INT_8_UINT_8, RANKS_1_TO_4, RANKS_2_TO_4, RANK_4,
 )
-_ROW_2 = Support(
-    (4,),
-    (TensorDataType.FLOAT32,),
-)
-_ROW_3 = Support(
-    (2, 3, 4),
-    (
-        TensorDataType.INT8,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_4 = Support(
-    (1, 2, 3, 4),
-    (TensorDataType.FLOAT32,),
-)
-_ROW_5 = Support(
-    (1, 2, 3, 4),
-    (
-        TensorDataType.INT8,
-        TensorDataType.UINT8,
-    ),
-)
-_SINCE_2_1 = {
-    "ATensor": _ROW_1,
-    "AScaleTensor": _ROW_2,
-    "AZeroPointTensor": _ROW_1,
-    "BTensor": _ROW_1,
-    "BScaleTensor": _ROW_2,
-    "BZeroPointTensor": _ROW_1,
-    "OutputScaleTensor": _ROW_2,
-    "OutputZeroPointTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_4_0 = {
-    "ATensor": _ROW_3,
-    "AScaleTensor": _ROW_4,
-    "AZeroPointTensor": _ROW_5,
-    "BTensor": _ROW_3,
-    "BScaleTensor": _ROW_4,
-    "BZeroPointTensor": _ROW_5,
-    "OutputScaleTensor": _ROW_4,
-    "OutputZeroPointTensor": _ROW_5,
-    "OutputTensor": _ROW_3,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -92,20 +43,6 @@ class QuantizedLinearMatrixMultiply(Description):
         each row; 0 if absent.
     OutputTensor (output tensor): The quantized products, M x N.
 
-    Rules: DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank,
-    DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point,
-    DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point,
-    DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes, DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size,
-    DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes,
-    DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes,
-    DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes,
-    DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points,
-    DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point,
-    DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes,
-    DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes,
-    DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes,
-    DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes.
-
     No scale is 0; with 0 the result is undefined.
 
     No scale is 0; with 0 the result is undefined.
@@ -113,9 +50,10 @@ class QuantizedLinearMatrixMultiply(Description):
     No scale is 0; with 0 the result is undefined.
     """
 
-    OPERATOR: ClassVar[str] = "QUANTIZED_LINEAR_MATRIX_MULTIPLY"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "QUANTIZED_LINEAR_MATRIX_MULTIPLY"
+    SINCE = FeatureLevel.LEVEL_2_1
+    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_4_0)
+    MEMBERS = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("AScaleTensor", "tensor", role="input", pointer=True),
         Member("AZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
@@ -126,89 +64,107 @@ class QuantizedLinearMatrixMultiply(Description):
         Member("OutputZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", "docs"),
+    RULES = (
+        Rule(
+            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank", "docs",
+            reads="ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point", "docs",
+            reads="ATensor.DataType AZeroPointTensor AZeroPointTensor.DataType",
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point", "docs",
+            reads="BTensor.DataType BZeroPointTensor BZeroPointTensor.DataType",
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes", "docs",
+            reads="ATensor.DimensionCount ATensor.Sizes BTensor.Sizes",
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size", "docs",
+            reads="ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes",
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes", "docs",
+            reads=(
+                "ATensor.DimensionCount ATensor.Sizes AZeroPointTensor AZeroPointTensor.DimensionCount "
+                "AZeroPointTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes", "docs",
+            reads=(
+                "BTensor.DimensionCount BTensor.Sizes BZeroPointTensor BZeroPointTensor.DimensionCount "
+                "BZeroPointTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes", "docs",
+            reads=(
+                "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes OutputTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", "docs",
+            reads=(
+                "AScaleTensor.DimensionCount AZeroPointTensor AZeroPointTensor.DimensionCount "
+                "BScaleTensor.DimensionCount BZeroPointTensor BZeroPointTensor.DimensionCount "
+                "OutputScaleTensor.DimensionCount OutputZeroPointTensor OutputZeroPointTensor.DimensionCount"
+            ),
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point", "docs",
+            reads="OutputTensor.DataType OutputZeroPointTensor OutputZeroPointTensor.DataType",
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes", "docs",
+            reads="AScaleTensor.DimensionCount AScaleTensor.Sizes ATensor.DimensionCount ATensor.Sizes",
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes", "docs",
+            reads="BScaleTensor.DimensionCount BScaleTensor.Sizes BTensor.DimensionCount BTensor.Sizes",
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", "docs",
+            reads=(
+                "ATensor.DimensionCount ATensor.Sizes OutputScaleTensor.DimensionCount "
+                "OutputScaleTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", "docs",
+            reads=(
+                "ATensor.DimensionCount ATensor.Sizes OutputZeroPointTensor "
+                "OutputZeroPointTensor.DimensionCount OutputZeroPointTensor.Sizes"
+            ),
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank": (
-            "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount"
-        ),
-        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point": (
-            "ATensor.DataType AZeroPointTensor AZeroPointTensor.DataType"
-        ),
-        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point": (
-            "BTensor.DataType BZeroPointTensor BZeroPointTensor.DataType"
-        ),
-        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes": (
-            "ATensor.DimensionCount ATensor.Sizes BTensor.Sizes"
-        ),
-        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size": (
-            "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes"
-        ),
-        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes": (
-            "ATensor.DimensionCount ATensor.Sizes AZeroPointTensor AZeroPointTensor.DimensionCount "
-            "AZeroPointTensor.Sizes"
-        ),
-        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes": (
-            "BTensor.DimensionCount BTensor.Sizes BZeroPointTensor BZeroPointTensor.DimensionCount "
-            "BZeroPointTensor.Sizes"
-        ),
-        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes": (
-            "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes OutputTensor.Sizes"
-        ),
-        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points": (
-            "AScaleTensor.DimensionCount AZeroPointTensor AZeroPointTensor.DimensionCount "
-            "BScaleTensor.DimensionCount BZeroPointTensor BZeroPointTensor.DimensionCount "
-            "OutputScaleTensor.DimensionCount OutputZeroPointTensor OutputZeroPointTensor.DimensionCount"
-        ),
-        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point": (
-            "OutputTensor.DataType OutputZeroPointTensor OutputZeroPointTensor.DataType"
-        ),
-        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes": (
-            "AScaleTensor.DimensionCount AScaleTensor.Sizes ATensor.DimensionCount ATensor.Sizes"
-        ),
-        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes": (
-            "BScaleTensor.DimensionCount BScaleTensor.Sizes BTensor.DimensionCount BTensor.Sizes"
-        ),
-        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes": (
-            "ATensor.DimensionCount ATensor.Sizes OutputScaleTensor.DimensionCount OutputScaleTensor.Sizes"
-        ),
-        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes": (
-            "ATensor.DimensionCount ATensor.Sizes OutputZeroPointTensor "
-            "OutputZeroPointTensor.DimensionCount OutputZeroPointTensor.Sizes"
-        ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_4_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_4_0,
+    SUPPORT = tables(
+        {
+            "2.1": {
+                "ATensor": Support(RANK_4, INT_8_UINT_8),
+                "AScaleTensor": Support(RANK_4, FLOAT_32),
+                "AZeroPointTensor": Support(RANK_4, INT_8_UINT_8),
+                "BTensor": Support(RANK_4, INT_8_UINT_8),
+                "BScaleTensor": Support(RANK_4, FLOAT_32),
+                "BZeroPointTensor": Support(RANK_4, INT_8_UINT_8),
+                "OutputScaleTensor": Support(RANK_4, FLOAT_32),
+                "OutputZeroPointTensor": Support(RANK_4, INT_8_UINT_8),
+                "OutputTensor": Support(RANK_4, INT_8_UINT_8),
+            },
+            "4.0": {
+                "ATensor": Support(RANKS_2_TO_4, INT_8_UINT_8),
+                "AScaleTensor": Support(RANKS_1_TO_4, FLOAT_32),
+                "AZeroPointTensor": Support(RANKS_1_TO_4, INT_8_UINT_8),
+                "BTensor": Support(RANKS_2_TO_4, INT_8_UINT_8),
+                "BScaleTensor": Support(RANKS_1_TO_4, FLOAT_32),
+                "BZeroPointTensor": Support(RANKS_1_TO_4, INT_8_UINT_8),
+                "OutputScaleTensor": Support(RANKS_1_TO_4, FLOAT_32),
+                "OutputZeroPointTensor": Support(RANKS_1_TO_4, INT_8_UINT_8),
+                "OutputTensor": Support(RANKS_2_TO_4, INT_8_UINT_8),
+            },
+        }
     )
 
     ATensor: TensorDesc
@@ -222,595 +178,318 @@ class QuantizedLinearMatrixMultiply(Description):
     OutputTensor: TensorDesc
 
     def __new__(
-        cls,
-        *,
-        ATensor: TensorDesc,
-        AScaleTensor: TensorDesc,
-        AZeroPointTensor: TensorDesc | None = None,
-        BTensor: TensorDesc,
-        BScaleTensor: TensorDesc,
-        BZeroPointTensor: TensorDesc | None = None,
-        OutputScaleTensor: TensorDesc,
-        OutputZeroPointTensor: TensorDesc | None = None,
+        cls, *, ATensor: TensorDesc, AScaleTensor: TensorDesc, AZeroPointTensor: TensorDesc | None = None,
+        BTensor: TensorDesc, BScaleTensor: TensorDesc, BZeroPointTensor: TensorDesc | None = None,
+        OutputScaleTensor: TensorDesc, OutputZeroPointTensor: TensorDesc | None = None,
         OutputTensor: TensorDesc | None = None,
     ) -> QuantizedLinearMatrixMultiply:
-        new: Any = _OPEN()
-        new.ATensor = ATensor
-        new.AScaleTensor = AScaleTensor
-        new.AZeroPointTensor = AZeroPointTensor
-        new.BTensor = BTensor
-        new.BScaleTensor = BScaleTensor
-        new.BZeroPointTensor = BZeroPointTensor
-        new.OutputScaleTensor = OutputScaleTensor
-        new.OutputZeroPointTensor = OutputZeroPointTensor
-        new.OutputTensor = OutputTensor
-        new._state = 0
-        if not (
-            type(ATensor) is TensorDesc and ATensor._state != WRONG_TYPE
-            and type(AScaleTensor) is TensorDesc and AScaleTensor._state != WRONG_TYPE
-            and (
-                AZeroPointTensor is None
-                or (type(AZeroPointTensor) is TensorDesc and AZeroPointTensor._state != WRONG_TYPE)
-            )
-            and type(BTensor) is TensorDesc and BTensor._state != WRONG_TYPE
-            and type(BScaleTensor) is TensorDesc and BScaleTensor._state != WRONG_TYPE
-            and (
-                BZeroPointTensor is None
-                or (type(BZeroPointTensor) is TensorDesc and BZeroPointTensor._state != WRONG_TYPE)
-            )
-            and type(OutputScaleTensor) is TensorDesc and OutputScaleTensor._state != WRONG_TYPE
-            and (
-                OutputZeroPointTensor is None
-                or (type(OutputZeroPointTensor) is TensorDesc and OutputZeroPointTensor._state != WRONG_TYPE)
-            )
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-        ):
-            settle(new, QuantizedLinearMatrixMultiply)
-        new.__class__ = QuantizedLinearMatrixMultiply
-        made: QuantizedLinearMatrixMultiply = new
-        return made
+        return created(
+            cls, ATensor, AScaleTensor, AZeroPointTensor, BTensor, BScaleTensor, BZeroPointTensor,
+            OutputScaleTensor, OutputZeroPointTensor, OutputTensor,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         a_tensor = self.ATensor
         a_scale_tensor = self.AScaleTensor
-        a_zero_point_tensor = self.AZeroPointTensor
+        a_zero_point_tensor = self.AZeroPointTensor or ABSENT
         b_tensor = self.BTensor
         b_scale_tensor = self.BScaleTensor
-        b_zero_point_tensor = self.BZeroPointTensor
+        b_zero_point_tensor = self.BZeroPointTensor or ABSENT
         output_scale_tensor = self.OutputScaleTensor
-        output_zero_point_tensor = self.OutputZeroPointTensor
+        output_zero_point_tensor = self.OutputZeroPointTensor or ABSENT
         output_tensor = self.OutputTensor
-        if (
-            self._state
-            or a_tensor is None
-            or a_scale_tensor is None
-            or b_tensor is None
-            or b_scale_tensor is None
-            or output_scale_tensor is None
-            or output_tensor is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (a_tensor._state & SOUND_INPUT or is_sound(a_tensor, True))
-            and (a_scale_tensor._state & SOUND_INPUT or is_sound(a_scale_tensor, True))
-            and (
-                a_zero_point_tensor is None
-                or a_zero_point_tensor._state & SOUND_INPUT
-                or is_sound(a_zero_point_tensor, True)
-            )
-            and (b_tensor._state & SOUND_INPUT or is_sound(b_tensor, True))
-            and (b_scale_tensor._state & SOUND_INPUT or is_sound(b_scale_tensor, True))
-            and (
-                b_zero_point_tensor is None
-                or b_zero_point_tensor._state & SOUND_INPUT
-                or is_sound(b_zero_point_tensor, True)
-            )
-            and (output_scale_tensor._state & SOUND_INPUT or is_sound(output_scale_tensor, True))
-            and (
-                output_zero_point_tensor is None
-                or output_zero_point_tensor._state & SOUND_INPUT
-                or is_sound(output_zero_point_tensor, True)
-            )
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        a_tensor_sizes = a_tensor.Sizes
-        a_tensor_rank = len(a_tensor_sizes)
-        a_scale_tensor_sizes = a_scale_tensor.Sizes
-        a_scale_tensor_rank = len(a_scale_tensor_sizes)
-        a_zero_point_tensor_sizes = (a_zero_point_tensor or ABSENT).Sizes
-        a_zero_point_tensor_rank = len(a_zero_point_tensor_sizes)
-        b_tensor_sizes = b_tensor.Sizes
-        b_tensor_rank = len(b_tensor_sizes)
-        b_scale_tensor_sizes = b_scale_tensor.Sizes
-        b_scale_tensor_rank = len(b_scale_tensor_sizes)
-        b_zero_point_tensor_sizes = (b_zero_point_tensor or ABSENT).Sizes
-        b_zero_point_tensor_rank = len(b_zero_point_tensor_sizes)
-        output_scale_tensor_sizes = output_scale_tensor.Sizes
-        output_scale_tensor_rank = len(output_scale_tensor_sizes)
-        output_zero_point_tensor_sizes = (output_zero_point_tensor or ABSENT).Sizes
-        output_zero_point_tensor_rank = len(output_zero_point_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            a_tensor_ranks,
-            a_tensor_types,
-            a_scale_tensor_ranks,
-            a_scale_tensor_types,
-            a_zero_point_tensor_ranks,
-            a_zero_point_tensor_types,
-            b_tensor_ranks,
-            b_tensor_types,
-            b_scale_tensor_ranks,
-            b_scale_tensor_types,
-            b_zero_point_tensor_ranks,
-            b_zero_point_tensor_types,
-            output_scale_tensor_ranks,
-            output_scale_tensor_types,
-            output_zero_point_tensor_ranks,
-            output_zero_point_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            a_tensor_rank not in a_tensor_ranks
-            or a_scale_tensor_rank not in a_scale_tensor_ranks
-            or (a_zero_point_tensor and a_zero_point_tensor_rank not in a_zero_point_tensor_ranks)
-            or b_tensor_rank not in b_tensor_ranks
-            or b_scale_tensor_rank not in b_scale_tensor_ranks
-            or (b_zero_point_tensor and b_zero_point_tensor_rank not in b_zero_point_tensor_ranks)
-            or output_scale_tensor_rank not in output_scale_tensor_ranks
-            or (
-                output_zero_point_tensor
-                and output_zero_point_tensor_rank not in output_zero_point_tensor_ranks
-            )
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank
-        if b_tensor_rank != a_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank",
-                    "BTensor.DimensionCount",
-                    "BTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
-                    (b_tensor_rank, a_tensor_rank),
-                    b_tensor_rank,
-                    a_tensor_rank,
-                )
+        if len(b_tensor.Sizes) != len(a_tensor.Sizes):
+            report(
+                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank", "BTensor.DimensionCount",
+                "BTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
+                found=len(b_tensor.Sizes), expected=len(a_tensor.Sizes),
             )
-        if output_tensor_rank != a_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal ATensor.DimensionCount, {}",
-                    (output_tensor_rank, a_tensor_rank),
-                    output_tensor_rank,
-                    a_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(a_tensor.Sizes):
+            report(
+                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
+                found=len(output_tensor.Sizes), expected=len(a_tensor.Sizes),
             )
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points
-        if b_scale_tensor_rank != a_scale_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
-                    "BScaleTensor.DimensionCount",
-                    "BScaleTensor.DimensionCount is {}; it must equal AScaleTensor.DimensionCount, {}",
-                    (b_scale_tensor_rank, a_scale_tensor_rank),
-                    b_scale_tensor_rank,
-                    a_scale_tensor_rank,
-                )
+        if len(b_scale_tensor.Sizes) != len(a_scale_tensor.Sizes):
+            report(
+                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
+                "BScaleTensor.DimensionCount",
+                "BScaleTensor.DimensionCount is {found}; it must equal AScaleTensor.DimensionCount, "
+                "{expected}",
+                found=len(b_scale_tensor.Sizes), expected=len(a_scale_tensor.Sizes),
             )
-        if output_scale_tensor_rank != a_scale_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
-                    "OutputScaleTensor.DimensionCount",
-                    "OutputScaleTensor.DimensionCount is {}; it must equal AScaleTensor.DimensionCount, {}",
-                    (output_scale_tensor_rank, a_scale_tensor_rank),
-                    output_scale_tensor_rank,
-                    a_scale_tensor_rank,
-                )
+        if len(output_scale_tensor.Sizes) != len(a_scale_tensor.Sizes):
+            report(
+                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
+                "OutputScaleTensor.DimensionCount",
+                "OutputScaleTensor.DimensionCount is {found}; it must equal AScaleTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_scale_tensor.Sizes), expected=len(a_scale_tensor.Sizes),
             )
-        if a_zero_point_tensor is not None and a_zero_point_tensor_rank != a_scale_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
-                    "AZeroPointTensor.DimensionCount",
-                    "AZeroPointTensor.DimensionCount is {}; it must equal AScaleTensor.DimensionCount, {}",
-                    (a_zero_point_tensor_rank, a_scale_tensor_rank),
-                    a_zero_point_tensor_rank,
-                    a_scale_tensor_rank,
-                )
+        if a_zero_point_tensor is not ABSENT and len(a_zero_point_tensor.Sizes) != len(a_scale_tensor.Sizes):
+            report(
+                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
+                "AZeroPointTensor.DimensionCount",
+                "AZeroPointTensor.DimensionCount is {found}; it must equal AScaleTensor.DimensionCount, "
+                "{expected}",
+                found=len(a_zero_point_tensor.Sizes), expected=len(a_scale_tensor.Sizes),
             )
-        if b_zero_point_tensor is not None and b_zero_point_tensor_rank != a_scale_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
-                    "BZeroPointTensor.DimensionCount",
-                    "BZeroPointTensor.DimensionCount is {}; it must equal AScaleTensor.DimensionCount, {}",
-                    (b_zero_point_tensor_rank, a_scale_tensor_rank),
-                    b_zero_point_tensor_rank,
-                    a_scale_tensor_rank,
-                )
+        if b_zero_point_tensor is not ABSENT and len(b_zero_point_tensor.Sizes) != len(a_scale_tensor.Sizes):
+            report(
+                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
+                "BZeroPointTensor.DimensionCount",
+                "BZeroPointTensor.DimensionCount is {found}; it must equal AScaleTensor.DimensionCount, "
+                "{expected}",
+                found=len(b_zero_point_tensor.Sizes), expected=len(a_scale_tensor.Sizes),
             )
-        if output_zero_point_tensor is not None and output_zero_point_tensor_rank != a_scale_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
-                    "OutputZeroPointTensor.DimensionCount",
-                    "OutputZeroPointTensor.DimensionCount is {}; it must equal AScaleTensor.DimensionCount, "
-                    "{}",
-                    (output_zero_point_tensor_rank, a_scale_tensor_rank),
-                    output_zero_point_tensor_rank,
-                    a_scale_tensor_rank,
-                )
-            )
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        a_tensor_data_type = a_tensor.DataType
-        a_scale_tensor_data_type = a_scale_tensor.DataType
-        a_zero_point_tensor_data_type = (a_zero_point_tensor or ABSENT).DataType
-        b_tensor_data_type = b_tensor.DataType
-        b_scale_tensor_data_type = b_scale_tensor.DataType
-        b_zero_point_tensor_data_type = (b_zero_point_tensor or ABSENT).DataType
-        output_scale_tensor_data_type = output_scale_tensor.DataType
-        output_zero_point_tensor_data_type = (output_zero_point_tensor or ABSENT).DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
         if (
-            not sound
-            or a_tensor_data_type not in a_tensor_types
-            or a_scale_tensor_data_type not in a_scale_tensor_types
-            or (a_zero_point_tensor and a_zero_point_tensor_data_type not in a_zero_point_tensor_types)
-            or b_tensor_data_type not in b_tensor_types
-            or b_scale_tensor_data_type not in b_scale_tensor_types
-            or (b_zero_point_tensor and b_zero_point_tensor_data_type not in b_zero_point_tensor_types)
-            or output_scale_tensor_data_type not in output_scale_tensor_types
-            or (
-                output_zero_point_tensor
-                and output_zero_point_tensor_data_type not in output_zero_point_tensor_types
-            )
-            or output_tensor_data_type not in output_tensor_types
+            output_zero_point_tensor is not ABSENT
+            and len(output_zero_point_tensor.Sizes) != len(a_scale_tensor.Sizes)
         ):
-            judgement.values(self, level, violations)
-        m = entry(a_tensor_sizes, a_tensor_rank - 2)
-        k = a_tensor_sizes[a_tensor_rank - 1]
-        n = b_tensor_sizes[b_tensor_rank - 1]
+            report(
+                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
+                "OutputZeroPointTensor.DimensionCount",
+                "OutputZeroPointTensor.DimensionCount is {found}; it must equal "
+                "AScaleTensor.DimensionCount, {expected}",
+                found=len(output_zero_point_tensor.Sizes), expected=len(a_scale_tensor.Sizes),
+            )
+
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        a_tensor = self.ATensor
+        a_scale_tensor = self.AScaleTensor
+        a_zero_point_tensor = self.AZeroPointTensor or ABSENT
+        b_tensor = self.BTensor
+        b_scale_tensor = self.BScaleTensor
+        b_zero_point_tensor = self.BZeroPointTensor or ABSENT
+        output_scale_tensor = self.OutputScaleTensor
+        output_zero_point_tensor = self.OutputZeroPointTensor or ABSENT
+        output_tensor = self.OutputTensor
+        m = entry(a_tensor.Sizes, len(a_tensor.Sizes) - 2)
+        k = a_tensor.Sizes[len(a_tensor.Sizes) - 1]
+        n = b_tensor.Sizes[len(b_tensor.Sizes) - 1]
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point
-        if a_zero_point_tensor is not None and a_zero_point_tensor_data_type != a_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point",
-                    "AZeroPointTensor.DataType",
-                    "AZeroPointTensor.DataType is {}; it must equal ATensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, a_zero_point_tensor_data_type),
-                        name_of(enums.TensorDataType, a_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, a_zero_point_tensor_data_type),
-                    name_of(enums.TensorDataType, a_tensor_data_type),
-                )
+        if a_zero_point_tensor is not ABSENT and a_zero_point_tensor.DataType != a_tensor.DataType:
+            report(
+                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point",
+                "AZeroPointTensor.DataType",
+                "AZeroPointTensor.DataType is {found}; it must equal ATensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, a_zero_point_tensor.DataType),
+                expected=name_of(enums.TensorDataType, a_tensor.DataType),
             )
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point
-        if b_zero_point_tensor is not None and b_zero_point_tensor_data_type != b_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point",
-                    "BZeroPointTensor.DataType",
-                    "BZeroPointTensor.DataType is {}; it must equal BTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, b_zero_point_tensor_data_type),
-                        name_of(enums.TensorDataType, b_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, b_zero_point_tensor_data_type),
-                    name_of(enums.TensorDataType, b_tensor_data_type),
-                )
+        if b_zero_point_tensor is not ABSENT and b_zero_point_tensor.DataType != b_tensor.DataType:
+            report(
+                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point",
+                "BZeroPointTensor.DataType",
+                "BZeroPointTensor.DataType is {found}; it must equal BTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, b_zero_point_tensor.DataType),
+                expected=name_of(enums.TensorDataType, b_tensor.DataType),
             )
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes
-        for d in range(a_tensor_rank - 2):
-            if b_tensor_sizes[d] != a_tensor_sizes[d]:
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes",
-                        f"BTensor.Sizes[{d}]",
-                        "BTensor.Sizes[{}] is {}; it must equal ATensor.Sizes[{}], {} (each matrix of A has "
-                        "its own in B)",
-                        (d, b_tensor_sizes[d], d, a_tensor_sizes[d]),
-                        b_tensor_sizes[d],
-                        a_tensor_sizes[d],
-                    )
+        for d in range(len(a_tensor.Sizes) - 2):
+            if b_tensor.Sizes[d] != a_tensor.Sizes[d]:
+                report(
+                    violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes", f"BTensor.Sizes[{d}]",
+                    "BTensor.Sizes[{}] is {found}; it must equal ATensor.Sizes[{}], {expected} (each matrix "
+                    "of A has its own in B)",
+                    d, d, found=b_tensor.Sizes[d], expected=a_tensor.Sizes[d],
                 )
                 break
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size
-        if entry(b_tensor_sizes, b_tensor_rank - 2) != k:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size",
-                    f"BTensor.Sizes[{b_tensor_rank - 2}]",
-                    "BTensor.Sizes[{}] is {}; it must equal ATensor.Sizes[{}], {} (A has as many columns as "
-                    "B has rows)",
-                    (b_tensor_rank - 2, entry(b_tensor_sizes, b_tensor_rank - 2), a_tensor_rank - 1, k),
-                    entry(b_tensor_sizes, b_tensor_rank - 2),
-                    k,
-                )
+        if entry(b_tensor.Sizes, len(b_tensor.Sizes) - 2) != k:
+            number1 = entry(b_tensor.Sizes, len(b_tensor.Sizes) - 2)
+            report(
+                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size",
+                f"BTensor.Sizes[{len(b_tensor.Sizes) - 2}]",
+                "BTensor.Sizes[{}] is {found}; it must equal ATensor.Sizes[{}], {expected} (A has as many "
+                "columns as B has rows)",
+                len(b_tensor.Sizes) - 2, len(a_tensor.Sizes) - 1, found=number1, expected=k,
             )
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes
         if (
-            a_zero_point_tensor is not None
-            and entry(a_zero_point_tensor_sizes, max(a_zero_point_tensor_rank - 2, 0)) not in (1, m)
+            a_zero_point_tensor is not ABSENT
+            and entry(a_zero_point_tensor.Sizes, max(len(a_zero_point_tensor.Sizes) - 2, 0)) not in (1, m)
         ):
-            number1 = entry(a_zero_point_tensor_sizes, max(a_zero_point_tensor_rank - 2, 0))
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes",
-                    f"AZeroPointTensor.Sizes[{max(a_zero_point_tensor_rank - 2, 0)}]",
-                    "AZeroPointTensor.Sizes[{}] is {}; it must be 1 or ATensor.Sizes[{}], {} (one for all "
-                    "of A, or one for each row)",
-                    (max(a_zero_point_tensor_rank - 2, 0), number1, a_tensor_rank - 2, m),
-                )
+            number1 = max(len(a_zero_point_tensor.Sizes) - 2, 0)
+            number2 = entry(a_zero_point_tensor.Sizes, number1)
+            report(
+                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes",
+                f"AZeroPointTensor.Sizes[{number1}]",
+                "AZeroPointTensor.Sizes[{}] is {}; it must be 1 or ATensor.Sizes[{}], {} (one for all of A, "
+                "or one for each row)",
+                number1, number2, len(a_tensor.Sizes) - 2, m,
             )
-        for d in range(a_zero_point_tensor_rank):
+        for d in range(len(a_zero_point_tensor.Sizes)):
             if (
-                d != max(a_zero_point_tensor_rank - 2, 0)
-                and a_zero_point_tensor is not None
-                and a_zero_point_tensor_sizes[d] != 1
+                d != max(len(a_zero_point_tensor.Sizes) - 2, 0)
+                and a_zero_point_tensor is not ABSENT
+                and a_zero_point_tensor.Sizes[d] != 1
             ):
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes",
-                        f"AZeroPointTensor.Sizes[{d}]",
-                        "AZeroPointTensor.Sizes[{}] is {}; it must equal 1 (one for all of A, or one for "
-                        "each row)",
-                        (d, a_zero_point_tensor_sizes[d]),
-                        a_zero_point_tensor_sizes[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes",
+                    f"AZeroPointTensor.Sizes[{d}]",
+                    "AZeroPointTensor.Sizes[{}] is {found}; it must equal 1 (one for all of A, or one for "
+                    "each row)",
+                    d, found=a_zero_point_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes
         if (
-            b_zero_point_tensor is not None
-            and entry(b_zero_point_tensor_sizes, b_zero_point_tensor_rank - 1) not in (1, n)
+            b_zero_point_tensor is not ABSENT
+            and entry(b_zero_point_tensor.Sizes, len(b_zero_point_tensor.Sizes) - 1) not in (1, n)
         ):
-            number1 = entry(b_zero_point_tensor_sizes, b_zero_point_tensor_rank - 1)
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes",
-                    f"BZeroPointTensor.Sizes[{b_zero_point_tensor_rank - 1}]",
-                    "BZeroPointTensor.Sizes[{}] is {}; it must be 1 or BTensor.Sizes[{}], {} (one for all "
-                    "of B, or one for each column)",
-                    (b_zero_point_tensor_rank - 1, number1, b_tensor_rank - 1, n),
-                )
+            number1 = entry(b_zero_point_tensor.Sizes, len(b_zero_point_tensor.Sizes) - 1)
+            report(
+                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes",
+                f"BZeroPointTensor.Sizes[{len(b_zero_point_tensor.Sizes) - 1}]",
+                "BZeroPointTensor.Sizes[{}] is {}; it must be 1 or BTensor.Sizes[{}], {} (one for all of B, "
+                "or one for each column)",
+                len(b_zero_point_tensor.Sizes) - 1, number1, len(b_tensor.Sizes) - 1, n,
             )
-        for d in range(b_zero_point_tensor_rank):
+        for d in range(len(b_zero_point_tensor.Sizes)):
             if (
-                d != b_zero_point_tensor_rank - 1
-                and b_zero_point_tensor is not None
-                and b_zero_point_tensor_sizes[d] != 1
+                d != len(b_zero_point_tensor.Sizes) - 1
+                and b_zero_point_tensor is not ABSENT
+                and b_zero_point_tensor.Sizes[d] != 1
             ):
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes",
-                        f"BZeroPointTensor.Sizes[{d}]",
-                        "BZeroPointTensor.Sizes[{}] is {}; it must equal 1 (one for all of B, or one for "
-                        "each column)",
-                        (d, b_zero_point_tensor_sizes[d]),
-                        b_zero_point_tensor_sizes[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes",
+                    f"BZeroPointTensor.Sizes[{d}]",
+                    "BZeroPointTensor.Sizes[{}] is {found}; it must equal 1 (one for all of B, or one for "
+                    "each column)",
+                    d, found=b_zero_point_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes
-        if output_tensor_sizes != (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n):
-            numbers1 = (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n)
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must be {} (the batch, the rows of A and the columns of B)",
-                    (output_tensor_sizes, numbers1),
-                    output_tensor_sizes,
-                    numbers1,
-                )
+        if output_tensor.Sizes != (*a_tensor.Sizes[: max(len(a_tensor.Sizes) - 2, 0)], m, n):
+            numbers1 = (*a_tensor.Sizes[: max(len(a_tensor.Sizes) - 2, 0)], m, n)
+            report(
+                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must be {expected} (the batch, the rows of A and the "
+                "columns of B)",
+                found=output_tensor.Sizes, expected=numbers1,
             )
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point
         if (
-            output_zero_point_tensor is not None
-            and output_zero_point_tensor_data_type != output_tensor_data_type
+            output_zero_point_tensor is not ABSENT
+            and output_zero_point_tensor.DataType != output_tensor.DataType
         ):
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point",
-                    "OutputZeroPointTensor.DataType",
-                    "OutputZeroPointTensor.DataType is {}; it must equal OutputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_zero_point_tensor_data_type),
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_zero_point_tensor_data_type),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                )
+            report(
+                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point",
+                "OutputZeroPointTensor.DataType",
+                "OutputZeroPointTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_zero_point_tensor.DataType),
+                expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes
-        if entry(a_scale_tensor_sizes, max(a_scale_tensor_rank - 2, 0)) not in (1, m):
-            number1 = entry(a_scale_tensor_sizes, max(a_scale_tensor_rank - 2, 0))
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes",
-                    f"AScaleTensor.Sizes[{max(a_scale_tensor_rank - 2, 0)}]",
-                    "AScaleTensor.Sizes[{}] is {}; it must be 1 or ATensor.Sizes[{}], {} (one for all of A, "
-                    "or one for each row)",
-                    (max(a_scale_tensor_rank - 2, 0), number1, a_tensor_rank - 2, m),
-                )
+        if entry(a_scale_tensor.Sizes, max(len(a_scale_tensor.Sizes) - 2, 0)) not in (1, m):
+            number1 = entry(a_scale_tensor.Sizes, max(len(a_scale_tensor.Sizes) - 2, 0))
+            report(
+                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes",
+                f"AScaleTensor.Sizes[{max(len(a_scale_tensor.Sizes) - 2, 0)}]",
+                "AScaleTensor.Sizes[{}] is {}; it must be 1 or ATensor.Sizes[{}], {} (one for all of A, or "
+                "one for each row)",
+                max(len(a_scale_tensor.Sizes) - 2, 0), number1, len(a_tensor.Sizes) - 2, m,
             )
-        for d in range(a_scale_tensor_rank):
-            if d != max(a_scale_tensor_rank - 2, 0) and a_scale_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes",
-                        f"AScaleTensor.Sizes[{d}]",
-                        "AScaleTensor.Sizes[{}] is {}; it must equal 1 (one for all of A, or one for each "
-                        "row)",
-                        (d, a_scale_tensor_sizes[d]),
-                        a_scale_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(len(a_scale_tensor.Sizes)):
+            if d != max(len(a_scale_tensor.Sizes) - 2, 0) and a_scale_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes",
+                    f"AScaleTensor.Sizes[{d}]",
+                    "AScaleTensor.Sizes[{}] is {found}; it must equal 1 (one for all of A, or one for each "
+                    "row)",
+                    d, found=a_scale_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes
-        if b_scale_tensor_sizes[b_scale_tensor_rank - 1] not in (1, n):
-            number1 = b_scale_tensor_sizes[b_scale_tensor_rank - 1]
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes",
-                    f"BScaleTensor.Sizes[{b_scale_tensor_rank - 1}]",
-                    "BScaleTensor.Sizes[{}] is {}; it must be 1 or BTensor.Sizes[{}], {} (one for all of B, "
-                    "or one for each column)",
-                    (b_scale_tensor_rank - 1, number1, b_tensor_rank - 1, n),
-                )
+        if b_scale_tensor.Sizes[len(b_scale_tensor.Sizes) - 1] not in (1, n):
+            number1 = b_scale_tensor.Sizes[len(b_scale_tensor.Sizes) - 1]
+            report(
+                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes",
+                f"BScaleTensor.Sizes[{len(b_scale_tensor.Sizes) - 1}]",
+                "BScaleTensor.Sizes[{}] is {}; it must be 1 or BTensor.Sizes[{}], {} (one for all of B, or "
+                "one for each column)",
+                len(b_scale_tensor.Sizes) - 1, number1, len(b_tensor.Sizes) - 1, n,
             )
-        for d in range(b_scale_tensor_rank):
-            if d != b_scale_tensor_rank - 1 and b_scale_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes",
-                        f"BScaleTensor.Sizes[{d}]",
-                        "BScaleTensor.Sizes[{}] is {}; it must equal 1 (one for all of B, or one for each "
-                        "column)",
-                        (d, b_scale_tensor_sizes[d]),
-                        b_scale_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(len(b_scale_tensor.Sizes)):
+            if d != len(b_scale_tensor.Sizes) - 1 and b_scale_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes",
+                    f"BScaleTensor.Sizes[{d}]",
+                    "BScaleTensor.Sizes[{}] is {found}; it must equal 1 (one for all of B, or one for each "
+                    "column)",
+                    d, found=b_scale_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes
-        if entry(output_scale_tensor_sizes, max(output_scale_tensor_rank - 2, 0)) not in (1, m):
-            number1 = entry(output_scale_tensor_sizes, max(output_scale_tensor_rank - 2, 0))
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes",
-                    f"OutputScaleTensor.Sizes[{max(output_scale_tensor_rank - 2, 0)}]",
-                    "OutputScaleTensor.Sizes[{}] is {}; it must be 1 or ATensor.Sizes[{}], {} (one for all "
-                    "of the output, or one for each row)",
-                    (max(output_scale_tensor_rank - 2, 0), number1, a_tensor_rank - 2, m),
-                )
+        if entry(output_scale_tensor.Sizes, max(len(output_scale_tensor.Sizes) - 2, 0)) not in (1, m):
+            number1 = max(len(output_scale_tensor.Sizes) - 2, 0)
+            number2 = entry(output_scale_tensor.Sizes, number1)
+            report(
+                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes",
+                f"OutputScaleTensor.Sizes[{number1}]",
+                "OutputScaleTensor.Sizes[{}] is {}; it must be 1 or ATensor.Sizes[{}], {} (one for all of "
+                "the output, or one for each row)",
+                number1, number2, len(a_tensor.Sizes) - 2, m,
             )
-        for d in range(output_scale_tensor_rank):
-            if d != max(output_scale_tensor_rank - 2, 0) and output_scale_tensor_sizes[d] != 1:
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes",
-                        f"OutputScaleTensor.Sizes[{d}]",
-                        "OutputScaleTensor.Sizes[{}] is {}; it must equal 1 (one for all of the output, or "
-                        "one for each row)",
-                        (d, output_scale_tensor_sizes[d]),
-                        output_scale_tensor_sizes[d],
-                        1,
-                    )
+        for d in range(len(output_scale_tensor.Sizes)):
+            if d != max(len(output_scale_tensor.Sizes) - 2, 0) and output_scale_tensor.Sizes[d] != 1:
+                report(
+                    violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes",
+                    f"OutputScaleTensor.Sizes[{d}]",
+                    "OutputScaleTensor.Sizes[{}] is {found}; it must equal 1 (one for all of the output, or "
+                    "one for each row)",
+                    d, found=output_scale_tensor.Sizes[d], expected=1,
                 )
                 break
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes
         if (
-            output_zero_point_tensor is not None
-            and entry(output_zero_point_tensor_sizes, max(output_zero_point_tensor_rank - 2, 0)) not in (1, m)
+            output_zero_point_tensor is not ABSENT
+            and entry(output_zero_point_tensor.Sizes, max(len(output_zero_point_tensor.Sizes) - 2, 0))
+            not
+            in (1, m)
         ):
-            number1 = max(output_zero_point_tensor_rank - 2, 0)
-            number2 = entry(output_zero_point_tensor_sizes, number1)
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes",
-                    f"OutputZeroPointTensor.Sizes[{number1}]",
-                    "OutputZeroPointTensor.Sizes[{}] is {}; it must be 1 or ATensor.Sizes[{}], {} (one for "
-                    "all of the output, or one for each row)",
-                    (number1, number2, a_tensor_rank - 2, m),
-                )
+            number1 = max(len(output_zero_point_tensor.Sizes) - 2, 0)
+            number2 = entry(output_zero_point_tensor.Sizes, number1)
+            report(
+                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes",
+                f"OutputZeroPointTensor.Sizes[{number1}]",
+                "OutputZeroPointTensor.Sizes[{}] is {}; it must be 1 or ATensor.Sizes[{}], {} (one for all "
+                "of the output, or one for each row)",
+                number1, number2, len(a_tensor.Sizes) - 2, m,
             )
-        for d in range(output_zero_point_tensor_rank):
+        for d in range(len(output_zero_point_tensor.Sizes)):
             if (
-                d != max(output_zero_point_tensor_rank - 2, 0)
-                and output_zero_point_tensor is not None
-                and output_zero_point_tensor_sizes[d] != 1
+                d != max(len(output_zero_point_tensor.Sizes) - 2, 0)
+                and output_zero_point_tensor is not ABSENT
+                and output_zero_point_tensor.Sizes[d] != 1
             ):
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes",
-                        f"OutputZeroPointTensor.Sizes[{d}]",
-                        "OutputZeroPointTensor.Sizes[{}] is {}; it must equal 1 (one for all of the output, "
-                        "or one for each row)",
-                        (d, output_zero_point_tensor_sizes[d]),
-                        output_zero_point_tensor_sizes[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes",
+                    f"OutputZeroPointTensor.Sizes[{d}]",
+                    "OutputZeroPointTensor.Sizes[{}] is {found}; it must equal 1 (one for all of the "
+                    "output, or one for each row)",
+                    d, found=output_zero_point_tensor.Sizes[d], expected=1,
                 )
                 break
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> QuantizedLinearMatrixMultiply:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         a_tensor = given(self, "ATensor")
         b_tensor = given(self, "BTensor")
-        output_zero_point_tensor = self.OutputZeroPointTensor
-        a_tensor_sizes = a_tensor.Sizes
-        a_tensor_rank = a_tensor.DimensionCount
-        b_tensor_sizes = b_tensor.Sizes
-        b_tensor_rank = b_tensor.DimensionCount
-        output_zero_point_tensor_data_type = (output_zero_point_tensor or ABSENT).DataType
-        m = entry(a_tensor_sizes, a_tensor_rank - 2)
-        n = entry(b_tensor_sizes, b_tensor_rank - 1)
-        output_tensor_data_type = (
-            output_zero_point_tensor_data_type if output_zero_point_tensor is not None else None
-        )
-        output_tensor_sizes = (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n)
-        completed = QuantizedLinearMatrixMultiply(
-            ATensor=self.ATensor,
-            AScaleTensor=self.AScaleTensor,
-            AZeroPointTensor=self.AZeroPointTensor,
-            BTensor=self.BTensor,
-            BScaleTensor=self.BScaleTensor,
-            BZeroPointTensor=self.BZeroPointTensor,
-            OutputScaleTensor=self.OutputScaleTensor,
-            OutputZeroPointTensor=self.OutputZeroPointTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=output_tensor_data_type,
-                Sizes=output_tensor_sizes,
+        output_zero_point_tensor = self.OutputZeroPointTensor or ABSENT
+        m = entry(a_tensor.Sizes, len(a_tensor.Sizes) - 2)
+        n = entry(b_tensor.Sizes, len(b_tensor.Sizes) - 1)
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor,
+                DataType=output_zero_point_tensor.DataType
+                if output_zero_point_tensor is not ABSENT
+                else None,
+                Sizes=(*a_tensor.Sizes[: max(len(a_tensor.Sizes) - 2, 0)], m, n),
             ),
-        )
-        return valid(completed)
-
-
-_OPEN = opened(QuantizedLinearMatrixMultiply)
-_ACCEPTED = judgement.accepted_by_level(QuantizedLinearMatrixMultiply.SUPPORT)
+        }

@@ -8,37 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (TensorDataType.UINT32,),
+from ..supported import (
+    RANKS_1_TO_8, RANK_4, UINT_32,
 )
-_ROW_2 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (TensorDataType.UINT32,),
-)
-_SINCE_3_0 = {
-    "InputStateTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-    "OutputStateTensor": _ROW_1,
-}
-_SINCE_4_0 = {
-    "InputStateTensor": _ROW_2,
-    "OutputTensor": _ROW_2,
-    "OutputStateTensor": _ROW_2,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -51,8 +35,6 @@ class RandomGenerator(Description):
     OutputStateTensor (output tensor, optional): The state with the counter raised, for the next execution.
     Type (RANDOM_GENERATOR_TYPE): Which generator is used.
 
-    Rules: DML-RANDOM_GENERATOR-state-sizes, DML-RANDOM_GENERATOR-same-rank, DML-RANDOM_GENERATOR-same-sizes.
-
     The first four elements are a 128-bit counter, lowest word first; it usually starts at 0. The last
     two are the key, lowest word first; every key has its own sequence.
 
@@ -60,43 +42,42 @@ class RandomGenerator(Description):
     rounded up. The key stays.
     """
 
-    OPERATOR: ClassVar[str] = "RANDOM_GENERATOR"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "RANDOM_GENERATOR"
+    SINCE = FeatureLevel.LEVEL_3_0
+    LEVELS = (FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_0)
+    MEMBERS = (
         Member("InputStateTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("OutputStateTensor", "tensor", role="output", pointer=True, optional=True),
         Member("Type", "RANDOM_GENERATOR_TYPE", default="PHILOX_4X32_10"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RANDOM_GENERATOR-state-sizes", "docs"),
-        Rule("DML-RANDOM_GENERATOR-same-rank", "docs"),
-        Rule("DML-RANDOM_GENERATOR-same-sizes", "docs"),
-    )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-RANDOM_GENERATOR-state-sizes": "InputStateTensor.DimensionCount InputStateTensor.Sizes",
-        "DML-RANDOM_GENERATOR-same-rank": (
-            "InputStateTensor.DimensionCount OutputStateTensor OutputStateTensor.DimensionCount"
+    RULES = (
+        Rule(
+            "DML-RANDOM_GENERATOR-state-sizes", "docs",
+            reads="InputStateTensor.DimensionCount InputStateTensor.Sizes",
         ),
-        "DML-RANDOM_GENERATOR-same-sizes": "InputStateTensor.Sizes OutputStateTensor OutputStateTensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_4_0,
+        Rule(
+            "DML-RANDOM_GENERATOR-same-rank", "docs",
+            reads="InputStateTensor.DimensionCount OutputStateTensor OutputStateTensor.DimensionCount",
+        ),
+        Rule(
+            "DML-RANDOM_GENERATOR-same-sizes", "docs",
+            reads="InputStateTensor.Sizes OutputStateTensor OutputStateTensor.Sizes",
+        ),
+    )
+    SUPPORT = tables(
+        {
+            "3.0": {
+                "InputStateTensor": Support(RANK_4, UINT_32),
+                "OutputTensor": Support(RANK_4, UINT_32),
+                "OutputStateTensor": Support(RANK_4, UINT_32),
+            },
+            "4.0": {
+                "InputStateTensor": Support(RANKS_1_TO_8, UINT_32),
+                "OutputTensor": Support(RANKS_1_TO_8, UINT_32),
+                "OutputStateTensor": Support(RANKS_1_TO_8, UINT_32),
+            },
+        }
     )
 
     InputStateTensor: TensorDesc
@@ -105,184 +86,64 @@ class RandomGenerator(Description):
     Type: enums.RandomGeneratorType
 
     def __new__(
-        cls,
-        *,
-        InputStateTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        OutputStateTensor: TensorDesc | None = None,
-        Type: enums.RandomGeneratorType | str,
+        cls, *, InputStateTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
+        OutputStateTensor: TensorDesc | None = None, Type: enums.RandomGeneratorType | str,
     ) -> RandomGenerator:
-        new: Any = _OPEN()
-        new.InputStateTensor = InputStateTensor
-        new.OutputTensor = OutputTensor
-        new.OutputStateTensor = OutputStateTensor
-        new.Type = Type
-        new._state = 0
-        if not (
-            type(InputStateTensor) is TensorDesc and InputStateTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and (
-                OutputStateTensor is None
-                or (type(OutputStateTensor) is TensorDesc and OutputStateTensor._state != WRONG_TYPE)
-            )
-            and type(Type) is enums.RandomGeneratorType
-        ):
-            settle(new, RandomGenerator)
-        new.__class__ = RandomGenerator
-        made: RandomGenerator = new
-        return made
+        return created(cls, InputStateTensor, OutputTensor, OutputStateTensor, Type)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_state_tensor = self.InputStateTensor
-        output_tensor = self.OutputTensor
-        output_state_tensor = self.OutputStateTensor
-        type_ = self.Type
-        if self._state or input_state_tensor is None or output_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_state_tensor._state & SOUND_INPUT or is_sound(input_state_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and (
-                output_state_tensor is None
-                or output_state_tensor._state & SOUND_OUTPUT
-                or is_sound(output_state_tensor, False)
-            )
-            and type(type_) is enums.RandomGeneratorType
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_state_tensor_sizes = input_state_tensor.Sizes
-        input_state_tensor_rank = len(input_state_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        output_state_tensor_sizes = (output_state_tensor or ABSENT).Sizes
-        output_state_tensor_rank = len(output_state_tensor_sizes)
-        (
-            input_state_tensor_ranks,
-            input_state_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-            output_state_tensor_ranks,
-            output_state_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_state_tensor_rank not in input_state_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-            or (output_state_tensor and output_state_tensor_rank not in output_state_tensor_ranks)
-        ):
-            judgement.dimension_counts(self, level, violations)
+        output_state_tensor = self.OutputStateTensor or ABSENT
         # DML-RANDOM_GENERATOR-same-rank
-        if output_state_tensor is not None and output_state_tensor_rank != input_state_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-RANDOM_GENERATOR-same-rank",
-                    "OutputStateTensor.DimensionCount",
-                    "OutputStateTensor.DimensionCount is {}; it must equal InputStateTensor.DimensionCount, "
-                    "{}",
-                    (output_state_tensor_rank, input_state_tensor_rank),
-                    output_state_tensor_rank,
-                    input_state_tensor_rank,
-                )
-            )
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        input_state_tensor_data_type = input_state_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        output_state_tensor_data_type = (output_state_tensor or ABSENT).DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
         if (
-            not sound
-            or input_state_tensor_data_type not in input_state_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-            or (output_state_tensor and output_state_tensor_data_type not in output_state_tensor_types)
+            output_state_tensor is not ABSENT
+            and len(output_state_tensor.Sizes) != len(input_state_tensor.Sizes)
         ):
-            judgement.values(self, level, violations)
-        state_sizes = align((6,), input_state_tensor_rank, 1)
+            report(
+                violations, "DML-RANDOM_GENERATOR-same-rank", "OutputStateTensor.DimensionCount",
+                "OutputStateTensor.DimensionCount is {found}; it must equal "
+                "InputStateTensor.DimensionCount, {expected}",
+                found=len(output_state_tensor.Sizes), expected=len(input_state_tensor.Sizes),
+            )
+
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_state_tensor = self.InputStateTensor
+        output_state_tensor = self.OutputStateTensor or ABSENT
+        state_sizes = align((6,), len(input_state_tensor.Sizes), 1)
         # DML-RANDOM_GENERATOR-state-sizes
-        if input_state_tensor_sizes != state_sizes:
+        if input_state_tensor.Sizes != state_sizes:
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {list(state_sizes)}, with a stride of 0 in each "
                 "dimension that repeats"
-                if input_state_tensor_rank == len(state_sizes)
+                if len(input_state_tensor.Sizes) == len(state_sizes)
                 and all(
-                    input_state_tensor_sizes[d] == entry(state_sizes, d) or input_state_tensor_sizes[d] == 1
-                    for d in range(input_state_tensor_rank)
+                    input_state_tensor.Sizes[d] == entry(state_sizes, d) or input_state_tensor.Sizes[d] == 1
+                    for d in range(len(input_state_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-RANDOM_GENERATOR-state-sizes",
-                    "InputStateTensor.Sizes",
-                    "InputStateTensor.Sizes is {}; it must be {} (the state is four words of counter and "
-                    "two of key){}",
-                    (input_state_tensor_sizes, state_sizes, hint),
-                    input_state_tensor_sizes,
-                    state_sizes,
-                )
+            report(
+                violations, "DML-RANDOM_GENERATOR-state-sizes", "InputStateTensor.Sizes",
+                "InputStateTensor.Sizes is {found}; it must be {expected} (the state is four words of "
+                "counter and two of key){}",
+                hint, found=input_state_tensor.Sizes, expected=state_sizes,
             )
         # DML-RANDOM_GENERATOR-same-sizes
-        if output_state_tensor is not None and output_state_tensor_sizes != input_state_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-RANDOM_GENERATOR-same-sizes",
-                    "OutputStateTensor.Sizes",
-                    "OutputStateTensor.Sizes is {}; it must equal InputStateTensor.Sizes, {}",
-                    (output_state_tensor_sizes, input_state_tensor_sizes),
-                    output_state_tensor_sizes,
-                    input_state_tensor_sizes,
-                )
+        if output_state_tensor is not ABSENT and output_state_tensor.Sizes != input_state_tensor.Sizes:
+            report(
+                violations, "DML-RANDOM_GENERATOR-same-sizes", "OutputStateTensor.Sizes",
+                "OutputStateTensor.Sizes is {found}; it must equal InputStateTensor.Sizes, {expected}",
+                found=output_state_tensor.Sizes, expected=input_state_tensor.Sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> RandomGenerator:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_state_tensor = given(self, "InputStateTensor")
-        input_state_tensor_sizes = input_state_tensor.Sizes
-        completed = RandomGenerator(
-            InputStateTensor=self.InputStateTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
+        return {
+            "OutputTensor": inferred("OutputTensor", self.OutputTensor),
+            "OutputStateTensor": inferred_if_given(
+                "OutputStateTensor", self.OutputStateTensor, Sizes=input_state_tensor.Sizes
             ),
-            OutputStateTensor=inferred_if_given(
-                "OutputStateTensor",
-                self.OutputStateTensor,
-                Sizes=input_state_tensor_sizes,
-            ),
-            Type=self.Type,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(RandomGenerator)
-_ACCEPTED = judgement.accepted_by_level(RandomGenerator.SUPPORT)
+        }

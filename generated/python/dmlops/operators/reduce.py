@@ -7,18 +7,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
+from ..supported import (
+    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_32_UINT_32,
+    FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, FLOAT_32_16_INT_64_32_UINT_64_32, INT_64_32_UINT_64_32,
+    RANKS_1_TO_8, RANK_4, UINT_32,
+)
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 REDUCE_FUNCTION_ARGMAX = enums.ReduceFunction.ARGMAX
 REDUCE_FUNCTION_ARGMIN = enums.ReduceFunction.ARGMIN
@@ -32,219 +37,6 @@ REDUCE_FUNCTION_MIN = enums.ReduceFunction.MIN
 REDUCE_FUNCTION_MULTIPLY = enums.ReduceFunction.MULTIPLY
 REDUCE_FUNCTION_SUM = enums.ReduceFunction.SUM
 REDUCE_FUNCTION_SUM_SQUARE = enums.ReduceFunction.SUM_SQUARE
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_ROW_2 = Support(
-    (4,),
-    (
-        TensorDataType.UINT32,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_ROW_3 = Support(
-    (4,),
-    (TensorDataType.UINT32,),
-)
-_ROW_4 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_5 = Support(
-    (4,),
-    (
-        TensorDataType.UINT32,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-    ),
-)
-_ROW_6 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.UINT32,
-    ),
-)
-_ROW_7 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_8 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_9 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_ROW_10 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.UINT32,
-    ),
-)
-_ROW_11 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-    ),
-)
-_ROW_12 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_13 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-    ),
-)
-_SINCE_1_0 = {
-    "InputTensor": _ROW_1,
-    "OutputTensor": _ROW_2,
-}
-_SINCE_2_1 = {
-    "InputTensor": _ROW_4,
-    "OutputTensor": _ROW_5,
-}
-_SINCE_3_0 = {
-    "InputTensor": _ROW_7,
-    "OutputTensor": _ROW_8,
-}
-_SINCE_4_1 = {
-    "InputTensor": _ROW_12,
-    "OutputTensor": _ROW_8,
-}
-_SINCE_5_0 = {
-    "InputTensor": _ROW_12,
-    "OutputTensor": _ROW_8,
-}
-_CASES_SINCE_1_0 = {
-    "InputTensor": (
-        (0, _ROW_1),
-        (1, _ROW_1),
-    ),
-    "OutputTensor": (
-        (0, _ROW_3),
-        (1, _ROW_1),
-    ),
-}
-_CASES_SINCE_2_1 = {
-    "InputTensor": (
-        (0, _ROW_4),
-        (2, _ROW_1),
-        (3, _ROW_6),
-    ),
-    "OutputTensor": (
-        (0, _ROW_3),
-        (2, _ROW_1),
-        (3, _ROW_6),
-    ),
-}
-_CASES_SINCE_3_0 = {
-    "InputTensor": (
-        (0, _ROW_7),
-        (2, _ROW_9),
-        (4, _ROW_7),
-        (5, _ROW_10),
-    ),
-    "OutputTensor": (
-        (0, _ROW_11),
-        (2, _ROW_9),
-        (4, _ROW_7),
-        (5, _ROW_10),
-    ),
-}
-_CASES_SINCE_4_1 = {
-    "InputTensor": (
-        (0, _ROW_12),
-        (2, _ROW_9),
-        (4, _ROW_7),
-        (5, _ROW_10),
-    ),
-    "OutputTensor": (
-        (0, _ROW_11),
-        (2, _ROW_9),
-        (4, _ROW_7),
-        (5, _ROW_10),
-    ),
-}
-_CASES_SINCE_5_0 = {
-    "InputTensor": (
-        (0, _ROW_12),
-        (6, _ROW_9),
-        (7, _ROW_13),
-        (4, _ROW_12),
-    ),
-    "OutputTensor": (
-        (0, _ROW_11),
-        (6, _ROW_9),
-        (7, _ROW_13),
-        (4, _ROW_12),
-    ),
-}
 
 
 @final
@@ -257,77 +49,95 @@ class Reduce(Description):
     OutputTensor (output tensor): One value for each set, or its index with ARGMIN and ARGMAX.
     AxisCount (UINT): Number of axes to reduce.
     Axes (UINT array): The dimensions to reduce.
-
-    Rules: DML-REDUCE-same-rank, DML-REDUCE-axes-range, DML-REDUCE-same-type, DML-REDUCE-output-sizes.
-
-    Advice: DML-REDUCE-axis-count.
     """
 
-    OPERATOR: ClassVar[str] = "REDUCE"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    AXES: ClassVar[tuple[str, ...]] = ("Axes",)
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "REDUCE"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (
+        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1,
+        FeatureLevel.LEVEL_5_0,
+    )
+    AXES = ("Axes",)
+    MEMBERS = (
         Member("Function", "REDUCE_FUNCTION"),
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("AxisCount", "UINT"),
         Member("Axes", "UINT", count="AxisCount", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-REDUCE-same-rank", "docs"),
-        Rule("DML-REDUCE-axis-count", "ours", advice=True),
-        Rule("DML-REDUCE-axes-range", "docs"),
-        Rule("DML-REDUCE-same-type", "docs"),
-        Rule("DML-REDUCE-output-sizes", "docs"),
+    RULES = (
+        Rule("DML-REDUCE-same-rank", "docs", reads="InputTensor.DimensionCount OutputTensor.DimensionCount"),
+        Rule("DML-REDUCE-axis-count", "ours", advice=True, reads="AxisCount InputTensor.DimensionCount"),
+        Rule("DML-REDUCE-axes-range", "docs", reads="Axes InputTensor.DimensionCount"),
+        Rule("DML-REDUCE-same-type", "docs", reads="Function InputTensor.DataType OutputTensor.DataType"),
+        Rule(
+            "DML-REDUCE-output-sizes", "docs",
+            reads="Axes InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes",
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-REDUCE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-REDUCE-axis-count": "AxisCount InputTensor.DimensionCount",
-        "DML-REDUCE-axes-range": "Axes InputTensor.DimensionCount",
-        "DML-REDUCE-same-type": "Function InputTensor.DataType OutputTensor.DataType",
-        "DML-REDUCE-output-sizes": "Axes InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_5_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_5_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_5_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_4_1,
-        FeatureLevel.LEVEL_5_0,
+    CASES = tables(
+        {
+            "1.0": {
+                "InputTensor": (
+                    (0, Support(RANK_4, FLOAT_32_16)),
+                    (1, Support(RANK_4, FLOAT_32_16)),
+                ),
+                "OutputTensor": (
+                    (0, Support(RANK_4, UINT_32)),
+                    (1, Support(RANK_4, FLOAT_32_16)),
+                ),
+            },
+            "2.1": {
+                "InputTensor": (
+                    (0, Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8)),
+                    (2, Support(RANK_4, FLOAT_32_16)),
+                    (3, Support(RANK_4, FLOAT_32_16_INT_32_UINT_32)),
+                ),
+                "OutputTensor": (
+                    (0, Support(RANK_4, UINT_32)),
+                    (2, Support(RANK_4, FLOAT_32_16)),
+                    (3, Support(RANK_4, FLOAT_32_16_INT_32_UINT_32)),
+                ),
+            },
+            "3.0": {
+                "InputTensor": (
+                    (0, Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8)),
+                    (2, Support(RANKS_1_TO_8, FLOAT_32_16)),
+                    (4, Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8)),
+                    (5, Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_UINT_32)),
+                ),
+                "OutputTensor": (
+                    (0, Support(RANKS_1_TO_8, INT_64_32_UINT_64_32)),
+                    (2, Support(RANKS_1_TO_8, FLOAT_32_16)),
+                    (4, Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8)),
+                    (5, Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_UINT_32)),
+                ),
+            },
+            "4.1": {
+                "InputTensor": (
+                    (0, Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8)),
+                    (2, Support(RANKS_1_TO_8, FLOAT_32_16)),
+                    (4, Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8)),
+                    (5, Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_UINT_32)),
+                ),
+            },
+            "5.0": {
+                "InputTensor": (
+                    (0, Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8)),
+                    (6, Support(RANKS_1_TO_8, FLOAT_32_16)),
+                    (7, Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_UINT_64_32)),
+                    (4, Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8)),
+                ),
+                "OutputTensor": (
+                    (0, Support(RANKS_1_TO_8, INT_64_32_UINT_64_32)),
+                    (6, Support(RANKS_1_TO_8, FLOAT_32_16)),
+                    (7, Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_UINT_64_32)),
+                    (4, Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8)),
+                ),
+            },
+        }
     )
-    CASES: ClassVar[Cases] = {
-        FeatureLevel.LEVEL_1_0: _CASES_SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _CASES_SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _CASES_SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _CASES_SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _CASES_SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _CASES_SINCE_3_0,
-        FeatureLevel.LEVEL_4_1: _CASES_SINCE_4_1,
-        FeatureLevel.LEVEL_5_0: _CASES_SINCE_5_0,
-        FeatureLevel.LEVEL_5_1: _CASES_SINCE_5_0,
-        FeatureLevel.LEVEL_5_2: _CASES_SINCE_5_0,
-        FeatureLevel.LEVEL_6_0: _CASES_SINCE_5_0,
-        FeatureLevel.LEVEL_6_1: _CASES_SINCE_5_0,
-        FeatureLevel.LEVEL_6_2: _CASES_SINCE_5_0,
-        FeatureLevel.LEVEL_6_3: _CASES_SINCE_5_0,
-        FeatureLevel.LEVEL_6_4: _CASES_SINCE_5_0,
-    }
+    SUPPORT = in_any_case(CASES)
 
     Function: enums.ReduceFunction
     InputTensor: TensorDesc
@@ -336,35 +146,11 @@ class Reduce(Description):
     Axes: tuple[int, ...]
 
     def __new__(
-        cls,
-        *,
-        Function: enums.ReduceFunction | str,
-        InputTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        AxisCount: SupportsIndex | None = None,
+        cls, *, Function: enums.ReduceFunction | str, InputTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None, AxisCount: SupportsIndex | None = None,
         Axes: Iterable[SupportsIndex],
     ) -> Reduce:
-        new: Any = _OPEN()
-        new.Function = Function
-        new.InputTensor = InputTensor
-        new.OutputTensor = OutputTensor
-        new.AxisCount = AxisCount
-        new.Axes = Axes
-        new._state = 0
-        if not (
-            type(Function) is enums.ReduceFunction
-            and type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(AxisCount) is int
-            and type(Axes) is tuple and INTEGERS(map(type, Axes))
-        ):
-            settle(new, Reduce)
-        new.__class__ = Reduce
-        made: Reduce = new
-        return made
+        return created(cls, Function, InputTensor, OutputTensor, AxisCount, Axes)
 
     def case(self) -> tuple[bool, ...]:
         """Which conditions of support table rows hold."""
@@ -373,25 +159,14 @@ class Reduce(Description):
             function in (REDUCE_FUNCTION_ARGMAX, REDUCE_FUNCTION_ARGMIN),
             function
             in (
-                REDUCE_FUNCTION_AVERAGE,
-                REDUCE_FUNCTION_L1,
-                REDUCE_FUNCTION_L2,
-                REDUCE_FUNCTION_LOG_SUM,
-                REDUCE_FUNCTION_LOG_SUM_EXP,
-                REDUCE_FUNCTION_MAX,
-                REDUCE_FUNCTION_MIN,
-                REDUCE_FUNCTION_MULTIPLY,
-                REDUCE_FUNCTION_SUM,
-                REDUCE_FUNCTION_SUM_SQUARE,
+                REDUCE_FUNCTION_AVERAGE, REDUCE_FUNCTION_L1, REDUCE_FUNCTION_L2, REDUCE_FUNCTION_LOG_SUM,
+                REDUCE_FUNCTION_LOG_SUM_EXP, REDUCE_FUNCTION_MAX, REDUCE_FUNCTION_MIN,
+                REDUCE_FUNCTION_MULTIPLY, REDUCE_FUNCTION_SUM, REDUCE_FUNCTION_SUM_SQUARE,
             ),
             function
             in (
-                REDUCE_FUNCTION_AVERAGE,
-                REDUCE_FUNCTION_L1,
-                REDUCE_FUNCTION_L2,
-                REDUCE_FUNCTION_LOG_SUM,
-                REDUCE_FUNCTION_LOG_SUM_EXP,
-                REDUCE_FUNCTION_SUM_SQUARE,
+                REDUCE_FUNCTION_AVERAGE, REDUCE_FUNCTION_L1, REDUCE_FUNCTION_L2, REDUCE_FUNCTION_LOG_SUM,
+                REDUCE_FUNCTION_LOG_SUM_EXP, REDUCE_FUNCTION_SUM_SQUARE,
             ),
             function
             in (REDUCE_FUNCTION_MAX, REDUCE_FUNCTION_MIN, REDUCE_FUNCTION_MULTIPLY, REDUCE_FUNCTION_SUM),
@@ -399,213 +174,105 @@ class Reduce(Description):
             function in (REDUCE_FUNCTION_MULTIPLY, REDUCE_FUNCTION_SUM),
             function
             in (
-                REDUCE_FUNCTION_AVERAGE,
-                REDUCE_FUNCTION_L2,
-                REDUCE_FUNCTION_LOG_SUM,
+                REDUCE_FUNCTION_AVERAGE, REDUCE_FUNCTION_L2, REDUCE_FUNCTION_LOG_SUM,
                 REDUCE_FUNCTION_LOG_SUM_EXP,
             ),
             function
             in (
-                REDUCE_FUNCTION_L1, REDUCE_FUNCTION_MULTIPLY, REDUCE_FUNCTION_SUM, REDUCE_FUNCTION_SUM_SQUARE,
+                REDUCE_FUNCTION_L1, REDUCE_FUNCTION_MULTIPLY, REDUCE_FUNCTION_SUM, REDUCE_FUNCTION_SUM_SQUARE
             ),
         )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        # DML-REDUCE-same-rank
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-REDUCE-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
+            )
 
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = judgement.accepted_in_case(self).get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
         function = self.Function
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
-        axis_count = self.AxisCount
         axes = self.Axes
-        if self._state or input_tensor is None or output_tensor is None or axes is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and type(function) is enums.ReduceFunction
-            and 0 <= axis_count <= 4294967295
-            and len(axes) == self.AxisCount
-            and 0 <= min(axes, default=0) <= max(axes, default=0) <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
-        # DML-REDUCE-same-rank
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-REDUCE-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
-            )
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
         reduced_sizes = tuple(
-            1 if any(axes[i] == d for i in range(len(axes))) else input_tensor_sizes[d]
-            for d in range(input_tensor_rank)
+            1 if any(axes[i] == d for i in range(len(axes))) else input_tensor.Sizes[d]
+            for d in range(len(input_tensor.Sizes))
         )
         # DML-REDUCE-axes-range
         for i in range(len(axes)):
-            if axes[i] >= input_tensor_rank:
+            if axes[i] >= len(input_tensor.Sizes):
                 hint = (
                     f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number"
                     if axes[i] >= 2147483648
                     else ""
                 )
-                violations.append(
-                    Violation(
-                        "DML-REDUCE-axes-range",
-                        f"Axes[{i}]",
-                        "Axes[{}] is {}; it must be less than InputTensor.DimensionCount, {}{}",
-                        (i, axes[i], input_tensor_rank, hint),
-                        axes[i],
-                        input_tensor_rank,
-                    )
+                report(
+                    violations, "DML-REDUCE-axes-range", f"Axes[{i}]",
+                    "Axes[{}] is {found}; it must be less than InputTensor.DimensionCount, {expected}{}", i,
+                    hint, found=axes[i], expected=len(input_tensor.Sizes),
                 )
                 break
         # DML-REDUCE-same-type
         if (
             function not in (REDUCE_FUNCTION_ARGMAX, REDUCE_FUNCTION_ARGMIN)
-            and output_tensor_data_type != input_tensor_data_type
+            and output_tensor.DataType != input_tensor.DataType
         ):
-            violations.append(
-                Violation(
-                    "DML-REDUCE-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {} (only index "
-                    "outputs have their own type)",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+            report(
+                violations, "DML-REDUCE-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected} (only "
+                "index outputs have their own type)",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-REDUCE-output-sizes
-        if output_tensor_sizes != reduced_sizes:
-            violations.append(
-                Violation(
-                    "DML-REDUCE-output-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must be {} (reduced dimensions have size 1)",
-                    (output_tensor_sizes, reduced_sizes),
-                    output_tensor_sizes,
-                    reduced_sizes,
-                )
+        if output_tensor.Sizes != reduced_sizes:
+            report(
+                violations, "DML-REDUCE-output-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must be {expected} (reduced dimensions have size 1)",
+                found=output_tensor.Sizes, expected=reduced_sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         input_tensor = self.InputTensor
         axis_count = self.AxisCount
-        if self._state or input_tensor is None:
-            return []
-        violations: list[Violation] = []
-        input_tensor_rank = input_tensor.DimensionCount
         # DML-REDUCE-axis-count
-        if axis_count > input_tensor_rank:
+        if axis_count > len(input_tensor.Sizes):
             hint = (
                 f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number"
                 if axis_count >= 2147483648
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-REDUCE-axis-count",
-                    "AxisCount",
-                    "AxisCount is {}; it should be at most InputTensor.DimensionCount, {} (a dimension is "
-                    "reduced once){}",
-                    (axis_count, input_tensor_rank, hint),
-                    axis_count,
-                    input_tensor_rank,
-                )
+            report(
+                violations, "DML-REDUCE-axis-count", "AxisCount",
+                "AxisCount is {found}; it should be at most InputTensor.DimensionCount, {expected} (a "
+                "dimension is reduced once){}",
+                hint, found=axis_count, expected=len(input_tensor.Sizes),
             )
-        return violations
 
-    def infer(self) -> Reduce:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
+        function = self.Function
         input_tensor = given(self, "InputTensor")
         axes = given(self, "Axes")
-        function = self.Function
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_rank = input_tensor.DimensionCount
-        input_tensor_sizes = input_tensor.Sizes
         reduced_sizes = tuple(
-            1 if any(entry(axes, i) == d for i in range(len(axes))) else entry(input_tensor_sizes, d)
-            for d in range(input_tensor_rank)
+            1 if any(entry(axes, i) == d for i in range(len(axes))) else entry(input_tensor.Sizes, d)
+            for d in range(len(input_tensor.Sizes))
         )
-        output_tensor_data_type = (
-            input_tensor_data_type
-            if function not in (REDUCE_FUNCTION_ARGMAX, REDUCE_FUNCTION_ARGMIN)
-            else None
-        )
-        completed = Reduce(
-            Function=self.Function,
-            InputTensor=self.InputTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=output_tensor_data_type,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor,
+                DataType=input_tensor.DataType
+                if function not in (REDUCE_FUNCTION_ARGMAX, REDUCE_FUNCTION_ARGMIN)
+                else None,
                 Sizes=reduced_sizes,
             ),
-            AxisCount=self.AxisCount,
-            Axes=self.Axes,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(Reduce)
+        }

@@ -8,32 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (1, 2, 3, 4),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT8,
-    ),
+from ..supported import (
+    FLOAT_32_16_INT_8_UINT_8, RANKS_1_TO_4,
 )
-_SINCE_6_4 = {
-    "InputTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -56,16 +45,12 @@ class Resample3(Description):
         pixel.
     Antialiased (BOOL): Whether LINEAR takes in more input elements where it scales down, so that none is
         passed over.
-
-    Rules: DML-RESAMPLE3-same-rank, DML-RESAMPLE3-dimension-count, DML-RESAMPLE3-scales-range,
-    DML-RESAMPLE3-same-type.
-
-    Advice: DML-RESAMPLE3-scales-positive.
     """
 
-    OPERATOR: ClassVar[str] = "RESAMPLE3"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_6_4
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "RESAMPLE3"
+    SINCE = FeatureLevel.LEVEL_6_4
+    LEVELS = (FeatureLevel.LEVEL_6_4,)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("InterpolationMode", "INTERPOLATION_MODE"),
@@ -76,25 +61,22 @@ class Resample3(Description):
         Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
         Member("Antialiased", "BOOL"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RESAMPLE3-same-rank", "docs"),
-        Rule("DML-RESAMPLE3-dimension-count", "docs"),
-        Rule("DML-RESAMPLE3-scales-range", "docs"),
-        Rule("DML-RESAMPLE3-scales-positive", "ours", advice=True),
-        Rule("DML-RESAMPLE3-same-type", "docs"),
+    RULES = (
+        Rule(
+            "DML-RESAMPLE3-same-rank", "docs", reads="InputTensor.DimensionCount OutputTensor.DimensionCount"
+        ),
+        Rule("DML-RESAMPLE3-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"),
+        Rule("DML-RESAMPLE3-scales-range", "docs", reads="Scales"),
+        Rule("DML-RESAMPLE3-scales-positive", "ours", advice=True, reads="Scales"),
+        Rule("DML-RESAMPLE3-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-RESAMPLE3-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-RESAMPLE3-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-RESAMPLE3-scales-range": "Scales",
-        "DML-RESAMPLE3-scales-positive": "Scales",
-        "DML-RESAMPLE3-same-type": "InputTensor.DataType OutputTensor.DataType",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_6_4: _SINCE_6_4,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_6_4,
+    SUPPORT = tables(
+        {
+            "6.4": {
+                "InputTensor": Support(RANKS_1_TO_4, FLOAT_32_16_INT_8_UINT_8),
+                "OutputTensor": Support(RANKS_1_TO_4, FLOAT_32_16_INT_8_UINT_8),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -108,230 +90,77 @@ class Resample3(Description):
     Antialiased: bool
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        InterpolationMode: enums.InterpolationMode | str,
-        RoundingDirection: enums.AxisDirection | str,
-        DimensionCount: SupportsIndex | None = None,
-        Scales: Iterable[SupportsFloat],
-        InputPixelOffsets: Iterable[SupportsFloat],
-        OutputPixelOffsets: Iterable[SupportsFloat],
+        cls, *, InputTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
+        InterpolationMode: enums.InterpolationMode | str, RoundingDirection: enums.AxisDirection | str,
+        DimensionCount: SupportsIndex | None = None, Scales: Iterable[SupportsFloat],
+        InputPixelOffsets: Iterable[SupportsFloat], OutputPixelOffsets: Iterable[SupportsFloat],
         Antialiased: bool,
     ) -> Resample3:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputTensor = OutputTensor
-        new.InterpolationMode = InterpolationMode
-        new.RoundingDirection = RoundingDirection
-        new.DimensionCount = DimensionCount
-        new.Scales = Scales
-        new.InputPixelOffsets = InputPixelOffsets
-        new.OutputPixelOffsets = OutputPixelOffsets
-        new.Antialiased = Antialiased
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(InterpolationMode) is enums.InterpolationMode
-            and type(RoundingDirection) is enums.AxisDirection
-            and type(DimensionCount) is int
-            and type(Scales) is tuple and FLOATS(map(type, Scales))
-            and type(InputPixelOffsets) is tuple and FLOATS(map(type, InputPixelOffsets))
-            and type(OutputPixelOffsets) is tuple and FLOATS(map(type, OutputPixelOffsets))
-            and type(Antialiased) in (bool, int)
-        ):
-            settle(new, Resample3)
-        new.__class__ = Resample3
-        made: Resample3 = new
-        return made
+        return created(
+            cls, InputTensor, OutputTensor, InterpolationMode, RoundingDirection, DimensionCount, Scales,
+            InputPixelOffsets, OutputPixelOffsets, Antialiased,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
-        interpolation_mode = self.InterpolationMode
-        rounding_direction = self.RoundingDirection
         dimension_count = self.DimensionCount
-        scales = self.Scales
-        input_pixel_offsets = self.InputPixelOffsets
-        output_pixel_offsets = self.OutputPixelOffsets
-        antialiased = self.Antialiased
-        if (
-            self._state
-            or input_tensor is None
-            or output_tensor is None
-            or scales is None
-            or input_pixel_offsets is None
-            or output_pixel_offsets is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and type(interpolation_mode) is enums.InterpolationMode
-            and type(rounding_direction) is enums.AxisDirection
-            and 0 <= dimension_count <= 4294967295
-            and len(scales) == self.DimensionCount
-            and len(input_pixel_offsets) == self.DimensionCount
-            and len(output_pixel_offsets) == self.DimensionCount
-            and -2147483648 <= antialiased <= 2147483647
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-RESAMPLE3-same-rank
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-RESAMPLE3-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-RESAMPLE3-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
         # DML-RESAMPLE3-dimension-count
-        if dimension_count != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-RESAMPLE3-dimension-count",
-                    "DimensionCount",
-                    "DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (dimension_count, input_tensor_rank),
-                    dimension_count,
-                    input_tensor_rank,
-                )
+        if dimension_count != len(input_tensor.Sizes):
+            report(
+                violations, "DML-RESAMPLE3-dimension-count", "DimensionCount",
+                "DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
+                found=dimension_count, expected=len(input_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        scales = self.Scales
         # DML-RESAMPLE3-scales-range
         for d in range(len(scales)):
             if not as_float(scales[d]) >= 0.0:
-                violations.append(
-                    Violation(
-                        "DML-RESAMPLE3-scales-range",
-                        f"Scales[{d}]",
-                        "Scales[{}] is {}; it must be at least 0.0 (a scaled size is not negative)",
-                        (d, as_float(scales[d])),
-                        as_float(scales[d]),
-                        0.0,
-                    )
+                report(
+                    violations, "DML-RESAMPLE3-scales-range", f"Scales[{d}]",
+                    "Scales[{}] is {found}; it must be at least 0.0 (a scaled size is not negative)", d,
+                    found=as_float(scales[d]), expected=0.0,
                 )
                 break
         # DML-RESAMPLE3-same-type
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-RESAMPLE3-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-RESAMPLE3-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         scales = self.Scales
-        if self._state or scales is None:
-            return []
-        violations: list[Violation] = []
         # DML-RESAMPLE3-scales-positive
         for d in range(len(scales)):
             if not as_float(scales[d]) > 0.0:
-                violations.append(
-                    Violation(
-                        "DML-RESAMPLE3-scales-positive",
-                        f"Scales[{d}]",
-                        "Scales[{}] is {}; it should be more than 0.0 (0 gives no input coordinate)",
-                        (d, as_float(scales[d])),
-                        as_float(scales[d]),
-                        0.0,
-                    )
+                report(
+                    violations, "DML-RESAMPLE3-scales-positive", f"Scales[{d}]",
+                    "Scales[{}] is {found}; it should be more than 0.0 (0 gives no input coordinate)", d,
+                    found=as_float(scales[d]), expected=0.0,
                 )
                 break
-        return violations
 
-    def infer(self) -> Resample3:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
-        input_tensor_data_type = input_tensor.DataType
-        completed = Resample3(
-            InputTensor=self.InputTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-            ),
-            InterpolationMode=self.InterpolationMode,
-            RoundingDirection=self.RoundingDirection,
-            DimensionCount=self.DimensionCount,
-            Scales=self.Scales,
-            InputPixelOffsets=self.InputPixelOffsets,
-            OutputPixelOffsets=self.OutputPixelOffsets,
-            Antialiased=self.Antialiased,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(Resample3)
-_ACCEPTED = judgement.accepted_by_level(Resample3.SUPPORT)
+        return {
+            "OutputTensor": inferred("OutputTensor", self.OutputTensor, DataType=input_tensor.DataType),
+        }

@@ -8,41 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, RANKS_1_TO_4, RANK_4,
 )
-_ROW_2 = Support(
-    (1, 2, 3, 4),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_SINCE_3_0 = {
-    "InputGradientTensor": _ROW_1,
-    "OutputGradientTensor": _ROW_1,
-}
-_SINCE_5_1 = {
-    "InputGradientTensor": _ROW_2,
-    "OutputGradientTensor": _ROW_2,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -59,16 +39,12 @@ class ResampleGrad(Description):
     Scales (FLOAT array): Factor from input to output coordinates of the forward pass in each dimension.
     InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centers.
     OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centers.
-
-    Rules: DML-RESAMPLE_GRAD-same-rank, DML-RESAMPLE_GRAD-dimension-count, DML-RESAMPLE_GRAD-scales-range,
-    DML-RESAMPLE_GRAD-same-type.
-
-    Advice: DML-RESAMPLE_GRAD-scales-positive.
     """
 
-    OPERATOR: ClassVar[str] = "RESAMPLE_GRAD"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "RESAMPLE_GRAD"
+    SINCE = FeatureLevel.LEVEL_3_0
+    LEVELS = (FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_5_1)
+    MEMBERS = (
         Member("InputGradientTensor", "tensor", role="input", pointer=True),
         Member("OutputGradientTensor", "tensor", role="output", pointer=True),
         Member("InterpolationMode", "INTERPOLATION_MODE"),
@@ -77,39 +53,33 @@ class ResampleGrad(Description):
         Member("InputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True, default=0.5),
         Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True, default=-0.5),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RESAMPLE_GRAD-same-rank", "docs"),
-        Rule("DML-RESAMPLE_GRAD-dimension-count", "docs"),
-        Rule("DML-RESAMPLE_GRAD-scales-range", "docs"),
-        Rule("DML-RESAMPLE_GRAD-scales-positive", "ours", advice=True),
-        Rule("DML-RESAMPLE_GRAD-same-type", "docs"),
-    )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-RESAMPLE_GRAD-same-rank": (
-            "InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount"
+    RULES = (
+        Rule(
+            "DML-RESAMPLE_GRAD-same-rank", "docs",
+            reads="InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
         ),
-        "DML-RESAMPLE_GRAD-dimension-count": "DimensionCount InputGradientTensor.DimensionCount",
-        "DML-RESAMPLE_GRAD-scales-range": "Scales",
-        "DML-RESAMPLE_GRAD-scales-positive": "Scales",
-        "DML-RESAMPLE_GRAD-same-type": "InputGradientTensor.DataType OutputGradientTensor.DataType",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_5_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_5_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_5_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_5_1,
+        Rule(
+            "DML-RESAMPLE_GRAD-dimension-count", "docs",
+            reads="DimensionCount InputGradientTensor.DimensionCount",
+        ),
+        Rule("DML-RESAMPLE_GRAD-scales-range", "docs", reads="Scales"),
+        Rule("DML-RESAMPLE_GRAD-scales-positive", "ours", advice=True, reads="Scales"),
+        Rule(
+            "DML-RESAMPLE_GRAD-same-type", "docs",
+            reads="InputGradientTensor.DataType OutputGradientTensor.DataType",
+        ),
+    )
+    SUPPORT = tables(
+        {
+            "3.0": {
+                "InputGradientTensor": Support(RANK_4, FLOAT_32_16),
+                "OutputGradientTensor": Support(RANK_4, FLOAT_32_16),
+            },
+            "5.1": {
+                "InputGradientTensor": Support(RANKS_1_TO_4, FLOAT_32_16),
+                "OutputGradientTensor": Support(RANKS_1_TO_4, FLOAT_32_16),
+            },
+        }
     )
 
     InputGradientTensor: TensorDesc
@@ -121,219 +91,79 @@ class ResampleGrad(Description):
     OutputPixelOffsets: tuple[float, ...]
 
     def __new__(
-        cls,
-        *,
-        InputGradientTensor: TensorDesc,
-        OutputGradientTensor: TensorDesc | None = None,
-        InterpolationMode: enums.InterpolationMode | str,
-        DimensionCount: SupportsIndex | None = None,
-        Scales: Iterable[SupportsFloat],
-        InputPixelOffsets: Iterable[SupportsFloat],
+        cls, *, InputGradientTensor: TensorDesc, OutputGradientTensor: TensorDesc | None = None,
+        InterpolationMode: enums.InterpolationMode | str, DimensionCount: SupportsIndex | None = None,
+        Scales: Iterable[SupportsFloat], InputPixelOffsets: Iterable[SupportsFloat],
         OutputPixelOffsets: Iterable[SupportsFloat],
     ) -> ResampleGrad:
-        new: Any = _OPEN()
-        new.InputGradientTensor = InputGradientTensor
-        new.OutputGradientTensor = OutputGradientTensor
-        new.InterpolationMode = InterpolationMode
-        new.DimensionCount = DimensionCount
-        new.Scales = Scales
-        new.InputPixelOffsets = InputPixelOffsets
-        new.OutputPixelOffsets = OutputPixelOffsets
-        new._state = 0
-        if not (
-            type(InputGradientTensor) is TensorDesc and InputGradientTensor._state != WRONG_TYPE
-            and (
-                OutputGradientTensor is None
-                or (type(OutputGradientTensor) is TensorDesc and OutputGradientTensor._state != WRONG_TYPE)
-            )
-            and type(InterpolationMode) is enums.InterpolationMode
-            and type(DimensionCount) is int
-            and type(Scales) is tuple and FLOATS(map(type, Scales))
-            and type(InputPixelOffsets) is tuple and FLOATS(map(type, InputPixelOffsets))
-            and type(OutputPixelOffsets) is tuple and FLOATS(map(type, OutputPixelOffsets))
-        ):
-            settle(new, ResampleGrad)
-        new.__class__ = ResampleGrad
-        made: ResampleGrad = new
-        return made
+        return created(
+            cls, InputGradientTensor, OutputGradientTensor, InterpolationMode, DimensionCount, Scales,
+            InputPixelOffsets, OutputPixelOffsets,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_gradient_tensor = self.InputGradientTensor
         output_gradient_tensor = self.OutputGradientTensor
-        interpolation_mode = self.InterpolationMode
         dimension_count = self.DimensionCount
-        scales = self.Scales
-        input_pixel_offsets = self.InputPixelOffsets
-        output_pixel_offsets = self.OutputPixelOffsets
-        if (
-            self._state
-            or input_gradient_tensor is None
-            or output_gradient_tensor is None
-            or scales is None
-            or input_pixel_offsets is None
-            or output_pixel_offsets is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_gradient_tensor._state & SOUND_INPUT or is_sound(input_gradient_tensor, True))
-            and (output_gradient_tensor._state & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
-            and type(interpolation_mode) is enums.InterpolationMode
-            and 0 <= dimension_count <= 4294967295
-            and len(scales) == self.DimensionCount
-            and len(input_pixel_offsets) == self.DimensionCount
-            and len(output_pixel_offsets) == self.DimensionCount
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_gradient_tensor_sizes = input_gradient_tensor.Sizes
-        input_gradient_tensor_rank = len(input_gradient_tensor_sizes)
-        output_gradient_tensor_sizes = output_gradient_tensor.Sizes
-        output_gradient_tensor_rank = len(output_gradient_tensor_sizes)
-        (
-            input_gradient_tensor_ranks,
-            input_gradient_tensor_types,
-            output_gradient_tensor_ranks,
-            output_gradient_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_gradient_tensor_rank not in input_gradient_tensor_ranks
-            or output_gradient_tensor_rank not in output_gradient_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-RESAMPLE_GRAD-same-rank
-        if output_gradient_tensor_rank != input_gradient_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-RESAMPLE_GRAD-same-rank",
-                    "OutputGradientTensor.DimensionCount",
-                    "OutputGradientTensor.DimensionCount is {}; it must equal "
-                    "InputGradientTensor.DimensionCount, {}",
-                    (output_gradient_tensor_rank, input_gradient_tensor_rank),
-                    output_gradient_tensor_rank,
-                    input_gradient_tensor_rank,
-                )
+        if len(output_gradient_tensor.Sizes) != len(input_gradient_tensor.Sizes):
+            report(
+                violations, "DML-RESAMPLE_GRAD-same-rank", "OutputGradientTensor.DimensionCount",
+                "OutputGradientTensor.DimensionCount is {found}; it must equal "
+                "InputGradientTensor.DimensionCount, {expected}",
+                found=len(output_gradient_tensor.Sizes), expected=len(input_gradient_tensor.Sizes),
             )
         # DML-RESAMPLE_GRAD-dimension-count
-        if dimension_count != input_gradient_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-RESAMPLE_GRAD-dimension-count",
-                    "DimensionCount",
-                    "DimensionCount is {}; it must equal InputGradientTensor.DimensionCount, {}",
-                    (dimension_count, input_gradient_tensor_rank),
-                    dimension_count,
-                    input_gradient_tensor_rank,
-                )
+        if dimension_count != len(input_gradient_tensor.Sizes):
+            report(
+                violations, "DML-RESAMPLE_GRAD-dimension-count", "DimensionCount",
+                "DimensionCount is {found}; it must equal InputGradientTensor.DimensionCount, {expected}",
+                found=dimension_count, expected=len(input_gradient_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_gradient_tensor_data_type = input_gradient_tensor.DataType
-        output_gradient_tensor_data_type = output_gradient_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_gradient_tensor_data_type not in input_gradient_tensor_types
-            or output_gradient_tensor_data_type not in output_gradient_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_gradient_tensor = self.InputGradientTensor
+        output_gradient_tensor = self.OutputGradientTensor
+        scales = self.Scales
         # DML-RESAMPLE_GRAD-scales-range
         for i in range(len(scales)):
             if not as_float(scales[i]) >= 0.0:
-                violations.append(
-                    Violation(
-                        "DML-RESAMPLE_GRAD-scales-range",
-                        f"Scales[{i}]",
-                        "Scales[{}] is {}; it must be at least 0.0 (a scaled size is not negative)",
-                        (i, as_float(scales[i])),
-                        as_float(scales[i]),
-                        0.0,
-                    )
+                report(
+                    violations, "DML-RESAMPLE_GRAD-scales-range", f"Scales[{i}]",
+                    "Scales[{}] is {found}; it must be at least 0.0 (a scaled size is not negative)", i,
+                    found=as_float(scales[i]), expected=0.0,
                 )
                 break
         # DML-RESAMPLE_GRAD-same-type
-        if output_gradient_tensor_data_type != input_gradient_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-RESAMPLE_GRAD-same-type",
-                    "OutputGradientTensor.DataType",
-                    "OutputGradientTensor.DataType is {}; it must equal InputGradientTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_gradient_tensor_data_type),
-                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_gradient_tensor_data_type),
-                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                )
+        if output_gradient_tensor.DataType != input_gradient_tensor.DataType:
+            report(
+                violations, "DML-RESAMPLE_GRAD-same-type", "OutputGradientTensor.DataType",
+                "OutputGradientTensor.DataType is {found}; it must equal InputGradientTensor.DataType, "
+                "{expected}",
+                found=name_of(enums.TensorDataType, output_gradient_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         scales = self.Scales
-        if self._state or scales is None:
-            return []
-        violations: list[Violation] = []
         # DML-RESAMPLE_GRAD-scales-positive
         for i in range(len(scales)):
             if not as_float(scales[i]) > 0.0:
-                violations.append(
-                    Violation(
-                        "DML-RESAMPLE_GRAD-scales-positive",
-                        f"Scales[{i}]",
-                        "Scales[{}] is {}; it should be more than 0.0 (0 gives no input coordinate)",
-                        (i, as_float(scales[i])),
-                        as_float(scales[i]),
-                        0.0,
-                    )
+                report(
+                    violations, "DML-RESAMPLE_GRAD-scales-positive", f"Scales[{i}]",
+                    "Scales[{}] is {found}; it should be more than 0.0 (0 gives no input coordinate)", i,
+                    found=as_float(scales[i]), expected=0.0,
                 )
                 break
-        return violations
 
-    def infer(self) -> ResampleGrad:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_gradient_tensor = given(self, "InputGradientTensor")
-        input_gradient_tensor_data_type = input_gradient_tensor.DataType
-        completed = ResampleGrad(
-            InputGradientTensor=self.InputGradientTensor,
-            OutputGradientTensor=inferred(
-                "OutputGradientTensor",
-                self.OutputGradientTensor,
-                DataType=input_gradient_tensor_data_type,
+        return {
+            "OutputGradientTensor": inferred(
+                "OutputGradientTensor", self.OutputGradientTensor, DataType=input_gradient_tensor.DataType,
             ),
-            InterpolationMode=self.InterpolationMode,
-            DimensionCount=self.DimensionCount,
-            Scales=self.Scales,
-            InputPixelOffsets=self.InputPixelOffsets,
-            OutputPixelOffsets=self.OutputPixelOffsets,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(ResampleGrad)
-_ACCEPTED = judgement.accepted_by_level(ResampleGrad.SUPPORT)
+        }

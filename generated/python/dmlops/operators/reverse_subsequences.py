@@ -8,113 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
+from ..supported import (
+    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8,
+    RANKS_4_5, RANK_4, UINT_32, UINT_64_32,
 )
-_ROW_2 = Support(
-    (4,),
-    (TensorDataType.UINT32,),
-)
-_ROW_3 = Support(
-    (4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_4 = Support(
-    (4, 5),
-    (TensorDataType.UINT32,),
-)
-_ROW_5 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_6 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (TensorDataType.UINT32,),
-)
-_ROW_7 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT64,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_8 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-    ),
-)
-_SINCE_2_1 = {
-    "InputTensor": _ROW_1,
-    "SequenceLengthsTensor": _ROW_2,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_3_0 = {
-    "InputTensor": _ROW_3,
-    "SequenceLengthsTensor": _ROW_4,
-    "OutputTensor": _ROW_3,
-}
-_SINCE_4_0 = {
-    "InputTensor": _ROW_5,
-    "SequenceLengthsTensor": _ROW_6,
-    "OutputTensor": _ROW_5,
-}
-_SINCE_5_0 = {
-    "InputTensor": _ROW_7,
-    "SequenceLengthsTensor": _ROW_8,
-    "OutputTensor": _ROW_7,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -128,63 +37,64 @@ class ReverseSubsequences(Description):
     OutputTensor (output tensor): The reordered elements.
     Axis (UINT): The dimension along which the lines run.
 
-    Rules: DML-REVERSE_SUBSEQUENCES-same-rank, DML-REVERSE_SUBSEQUENCES-axis-range,
-    DML-REVERSE_SUBSEQUENCES-same-type, DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes,
-    DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size, DML-REVERSE_SUBSEQUENCES-same-sizes.
-
     A length is at most the input's size along the axis; a larger one is clamped to it. Lengths 0 and 1
     leave the line as it is.
     """
 
-    OPERATOR: ClassVar[str] = "REVERSE_SUBSEQUENCES"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
-    AXES: ClassVar[tuple[str, ...]] = ("Axis",)
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "REVERSE_SUBSEQUENCES"
+    SINCE = FeatureLevel.LEVEL_2_1
+    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_0, FeatureLevel.LEVEL_5_0)
+    AXES = ("Axis",)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("SequenceLengthsTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("Axis", "UINT"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-REVERSE_SUBSEQUENCES-same-rank", "docs"),
-        Rule("DML-REVERSE_SUBSEQUENCES-axis-range", "docs"),
-        Rule("DML-REVERSE_SUBSEQUENCES-same-type", "docs"),
-        Rule("DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes", "docs"),
-        Rule("DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size", "docs"),
-        Rule("DML-REVERSE_SUBSEQUENCES-same-sizes", "docs"),
+    RULES = (
+        Rule(
+            "DML-REVERSE_SUBSEQUENCES-same-rank", "docs",
+            reads=(
+                "InputTensor.DimensionCount OutputTensor.DimensionCount SequenceLengthsTensor.DimensionCount"
+            ),
+        ),
+        Rule("DML-REVERSE_SUBSEQUENCES-axis-range", "docs", reads="Axis InputTensor.DimensionCount"),
+        Rule(
+            "DML-REVERSE_SUBSEQUENCES-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"
+        ),
+        Rule(
+            "DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes", "docs",
+            reads="Axis InputTensor.DimensionCount InputTensor.Sizes SequenceLengthsTensor.Sizes",
+        ),
+        Rule(
+            "DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size", "docs",
+            reads="Axis SequenceLengthsTensor.Sizes",
+        ),
+        Rule("DML-REVERSE_SUBSEQUENCES-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-REVERSE_SUBSEQUENCES-same-rank": (
-            "InputTensor.DimensionCount OutputTensor.DimensionCount SequenceLengthsTensor.DimensionCount"
-        ),
-        "DML-REVERSE_SUBSEQUENCES-axis-range": "Axis InputTensor.DimensionCount",
-        "DML-REVERSE_SUBSEQUENCES-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes": (
-            "Axis InputTensor.DimensionCount InputTensor.Sizes SequenceLengthsTensor.Sizes"
-        ),
-        "DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size": "Axis SequenceLengthsTensor.Sizes",
-        "DML-REVERSE_SUBSEQUENCES-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_4_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_5_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_5_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_5_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_4_0,
-        FeatureLevel.LEVEL_5_0,
+    SUPPORT = tables(
+        {
+            "2.1": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "SequenceLengthsTensor": Support(RANK_4, UINT_32),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "3.0": {
+                "InputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "SequenceLengthsTensor": Support(RANKS_4_5, UINT_32),
+                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "4.0": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "SequenceLengthsTensor": Support(RANKS_1_TO_8, UINT_32),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "5.0": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "SequenceLengthsTensor": Support(RANKS_1_TO_8, UINT_64_32),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -193,223 +103,92 @@ class ReverseSubsequences(Description):
     Axis: int
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        SequenceLengthsTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        Axis: SupportsIndex,
+        cls, *, InputTensor: TensorDesc, SequenceLengthsTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None, Axis: SupportsIndex,
     ) -> ReverseSubsequences:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.SequenceLengthsTensor = SequenceLengthsTensor
-        new.OutputTensor = OutputTensor
-        new.Axis = Axis
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and type(SequenceLengthsTensor) is TensorDesc and SequenceLengthsTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(Axis) is int
-        ):
-            settle(new, ReverseSubsequences)
-        new.__class__ = ReverseSubsequences
-        made: ReverseSubsequences = new
-        return made
+        return created(cls, InputTensor, SequenceLengthsTensor, OutputTensor, Axis)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         sequence_lengths_tensor = self.SequenceLengthsTensor
         output_tensor = self.OutputTensor
         axis = self.Axis
-        if self._state or input_tensor is None or sequence_lengths_tensor is None or output_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (sequence_lengths_tensor._state & SOUND_INPUT or is_sound(sequence_lengths_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= axis <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        sequence_lengths_tensor_sizes = sequence_lengths_tensor.Sizes
-        sequence_lengths_tensor_rank = len(sequence_lengths_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            sequence_lengths_tensor_ranks,
-            sequence_lengths_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or sequence_lengths_tensor_rank not in sequence_lengths_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-REVERSE_SUBSEQUENCES-same-rank
-        if sequence_lengths_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-REVERSE_SUBSEQUENCES-same-rank",
-                    "SequenceLengthsTensor.DimensionCount",
-                    "SequenceLengthsTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, "
-                    "{}",
-                    (sequence_lengths_tensor_rank, input_tensor_rank),
-                    sequence_lengths_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(sequence_lengths_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-REVERSE_SUBSEQUENCES-same-rank", "SequenceLengthsTensor.DimensionCount",
+                "SequenceLengthsTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(sequence_lengths_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-REVERSE_SUBSEQUENCES-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-REVERSE_SUBSEQUENCES-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
         # DML-REVERSE_SUBSEQUENCES-axis-range
-        if axis >= input_tensor_rank:
+        if axis >= len(input_tensor.Sizes):
             hint = (
                 f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number"
                 if axis >= 2147483648
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-REVERSE_SUBSEQUENCES-axis-range",
-                    "Axis",
-                    "Axis is {}; it must be less than InputTensor.DimensionCount, {}{}",
-                    (axis, input_tensor_rank, hint),
-                    axis,
-                    input_tensor_rank,
-                )
+            report(
+                violations, "DML-REVERSE_SUBSEQUENCES-axis-range", "Axis",
+                "Axis is {found}; it must be less than InputTensor.DimensionCount, {expected}{}", hint,
+                found=axis, expected=len(input_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        sequence_lengths_tensor_data_type = sequence_lengths_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or sequence_lengths_tensor_data_type not in sequence_lengths_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        sequence_lengths_tensor = self.SequenceLengthsTensor
+        output_tensor = self.OutputTensor
+        axis = self.Axis
         # DML-REVERSE_SUBSEQUENCES-same-type
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-REVERSE_SUBSEQUENCES-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-REVERSE_SUBSEQUENCES-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes
-        for d in range(input_tensor_rank):
-            if d != axis and sequence_lengths_tensor_sizes[d] != input_tensor_sizes[d]:
-                violations.append(
-                    Violation(
-                        "DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes",
-                        f"SequenceLengthsTensor.Sizes[{d}]",
-                        "SequenceLengthsTensor.Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} "
-                        "(only the axis may differ)",
-                        (d, sequence_lengths_tensor_sizes[d], d, input_tensor_sizes[d]),
-                        sequence_lengths_tensor_sizes[d],
-                        input_tensor_sizes[d],
-                    )
+        for d in range(len(input_tensor.Sizes)):
+            if d != axis and sequence_lengths_tensor.Sizes[d] != input_tensor.Sizes[d]:
+                report(
+                    violations, "DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes",
+                    f"SequenceLengthsTensor.Sizes[{d}]",
+                    "SequenceLengthsTensor.Sizes[{}] is {found}; it must equal InputTensor.Sizes[{}], "
+                    "{expected} (only the axis may differ)",
+                    d, d, found=sequence_lengths_tensor.Sizes[d], expected=input_tensor.Sizes[d],
                 )
                 break
         # DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size
-        if entry(sequence_lengths_tensor_sizes, axis) != 1:
-            number1 = entry(sequence_lengths_tensor_sizes, axis)
-            violations.append(
-                Violation(
-                    "DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size",
-                    f"SequenceLengthsTensor.Sizes[{axis}]",
-                    "SequenceLengthsTensor.Sizes[{}] is {}; it must equal 1 (a line has one length)",
-                    (axis, number1),
-                    number1,
-                    1,
-                )
+        if entry(sequence_lengths_tensor.Sizes, axis) != 1:
+            number1 = entry(sequence_lengths_tensor.Sizes, axis)
+            report(
+                violations, "DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size",
+                f"SequenceLengthsTensor.Sizes[{axis}]",
+                "SequenceLengthsTensor.Sizes[{}] is {found}; it must equal 1 (a line has one length)", axis,
+                found=number1, expected=1,
             )
         # DML-REVERSE_SUBSEQUENCES-same-sizes
-        if output_tensor_sizes != input_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-REVERSE_SUBSEQUENCES-same-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
-                    (output_tensor_sizes, input_tensor_sizes),
-                    output_tensor_sizes,
-                    input_tensor_sizes,
-                )
+        if output_tensor.Sizes != input_tensor.Sizes:
+            report(
+                violations, "DML-REVERSE_SUBSEQUENCES-same-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
+                found=output_tensor.Sizes, expected=input_tensor.Sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> ReverseSubsequences:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
-        completed = ReverseSubsequences(
-            InputTensor=self.InputTensor,
-            SequenceLengthsTensor=self.SequenceLengthsTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=input_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType, Sizes=input_tensor.Sizes,
             ),
-            Axis=self.Axis,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(ReverseSubsequences)
-_ACCEPTED = judgement.accepted_by_level(ReverseSubsequences.SUPPORT)
+        }

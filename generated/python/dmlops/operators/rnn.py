@@ -7,42 +7,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
+from ..supported import (
+    FLOAT_32_16, RANK_4, UINT_32,
+)
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL = enums.RecurrentNetworkDirection.BIDIRECTIONAL
 TENSOR_FLAGS_OWNED_BY_DML = enums.TensorFlags.OWNED_BY_DML
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_ROW_2 = Support(
-    (4,),
-    (TensorDataType.UINT32,),
-)
-_SINCE_1_0 = {
-    "InputTensor": _ROW_1,
-    "WeightTensor": _ROW_1,
-    "RecurrenceTensor": _ROW_1,
-    "BiasTensor": _ROW_1,
-    "HiddenInitTensor": _ROW_1,
-    "SequenceLengthsTensor": _ROW_2,
-    "OutputSequenceTensor": _ROW_1,
-    "OutputSingleTensor": _ROW_1,
-}
 
 
 @final
@@ -66,19 +48,16 @@ class Rnn(Description):
         first.
     Direction (RECURRENT_NETWORK_DIRECTION): Forward, backward or bidirectional.
 
-    Rules: DML-RNN-activation-desc-count, DML-RNN-same-type, DML-RNN-not-owned, DML-RNN-input-shape,
-    DML-RNN-recurrence-shape, DML-RNN-direction-count, DML-RNN-weight-shape, DML-RNN-bias-shape,
-    DML-RNN-hidden-init-shape, DML-RNN-sequence-lengths-shape, DML-RNN-output-sequence-shape,
-    DML-RNN-output-single-shape.
-
-    Advice: DML-RNN-output-given.
-
     A length is at most InputTensor's second size.
     """
 
-    OPERATOR: ClassVar[str] = "RNN"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "RNN"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (
+        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_5_1,
+        FeatureLevel.LEVEL_6_4,
+    )
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("WeightTensor", "tensor", role="input", pointer=True),
         Member("RecurrenceTensor", "tensor", role="input", pointer=True),
@@ -91,74 +70,62 @@ class Rnn(Description):
         Member("ActivationDescs", "OPERATOR_DESC", count="ActivationDescCount", pointer=True),
         Member("Direction", "RECURRENT_NETWORK_DIRECTION"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RNN-activation-desc-count", "docs"),
-        Rule("DML-RNN-same-type", "docs"),
-        Rule("DML-RNN-not-owned", "docs"),
-        Rule("DML-RNN-input-shape", "docs"),
-        Rule("DML-RNN-recurrence-shape", "docs"),
-        Rule("DML-RNN-direction-count", "docs"),
-        Rule("DML-RNN-weight-shape", "docs"),
-        Rule("DML-RNN-bias-shape", "docs"),
-        Rule("DML-RNN-hidden-init-shape", "docs"),
-        Rule("DML-RNN-sequence-lengths-shape", "docs"),
-        Rule("DML-RNN-output-sequence-shape", "docs"),
-        Rule("DML-RNN-output-single-shape", "docs"),
-        Rule("DML-RNN-output-given", "ours", advice=True),
+    RULES = (
+        Rule("DML-RNN-activation-desc-count", "docs", reads="ActivationDescCount Direction"),
+        Rule(
+            "DML-RNN-same-type", "docs",
+            reads=(
+                "BiasTensor BiasTensor.DataType HiddenInitTensor HiddenInitTensor.DataType "
+                "InputTensor.DataType OutputSequenceTensor OutputSequenceTensor.DataType OutputSingleTensor "
+                "OutputSingleTensor.DataType RecurrenceTensor.DataType WeightTensor.DataType"
+            ),
+        ),
+        Rule(
+            "DML-RNN-not-owned", "docs",
+            reads=(
+                "BiasTensor BiasTensor.Flags HiddenInitTensor HiddenInitTensor.Flags InputTensor.Flags "
+                "RecurrenceTensor.Flags SequenceLengthsTensor SequenceLengthsTensor.Flags WeightTensor.Flags"
+            ),
+        ),
+        Rule("DML-RNN-input-shape", "docs", reads="InputTensor.Sizes"),
+        Rule("DML-RNN-recurrence-shape", "docs", reads="RecurrenceTensor.Sizes"),
+        Rule("DML-RNN-direction-count", "docs", reads="Direction RecurrenceTensor.Sizes"),
+        Rule(
+            "DML-RNN-weight-shape", "docs",
+            reads="InputTensor.Sizes RecurrenceTensor.Sizes WeightTensor.Sizes",
+        ),
+        Rule("DML-RNN-bias-shape", "docs", reads="BiasTensor BiasTensor.Sizes RecurrenceTensor.Sizes"),
+        Rule(
+            "DML-RNN-hidden-init-shape", "docs",
+            reads="HiddenInitTensor HiddenInitTensor.Sizes InputTensor.Sizes RecurrenceTensor.Sizes",
+        ),
+        Rule(
+            "DML-RNN-sequence-lengths-shape", "docs",
+            reads="InputTensor.Sizes SequenceLengthsTensor SequenceLengthsTensor.Sizes",
+        ),
+        Rule(
+            "DML-RNN-output-sequence-shape", "docs",
+            reads="InputTensor.Sizes OutputSequenceTensor OutputSequenceTensor.Sizes RecurrenceTensor.Sizes",
+        ),
+        Rule(
+            "DML-RNN-output-single-shape", "docs",
+            reads="InputTensor.Sizes OutputSingleTensor OutputSingleTensor.Sizes RecurrenceTensor.Sizes",
+        ),
+        Rule("DML-RNN-output-given", "ours", advice=True, reads="OutputSequenceTensor OutputSingleTensor"),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-RNN-activation-desc-count": "ActivationDescCount Direction",
-        "DML-RNN-same-type": (
-            "BiasTensor BiasTensor.DataType HiddenInitTensor HiddenInitTensor.DataType InputTensor.DataType "
-            "OutputSequenceTensor OutputSequenceTensor.DataType OutputSingleTensor "
-            "OutputSingleTensor.DataType RecurrenceTensor.DataType WeightTensor.DataType"
-        ),
-        "DML-RNN-not-owned": (
-            "BiasTensor BiasTensor.Flags HiddenInitTensor HiddenInitTensor.Flags InputTensor.Flags "
-            "RecurrenceTensor.Flags SequenceLengthsTensor SequenceLengthsTensor.Flags WeightTensor.Flags"
-        ),
-        "DML-RNN-input-shape": "InputTensor.Sizes",
-        "DML-RNN-recurrence-shape": "RecurrenceTensor.Sizes",
-        "DML-RNN-direction-count": "Direction RecurrenceTensor.Sizes",
-        "DML-RNN-weight-shape": "InputTensor.Sizes RecurrenceTensor.Sizes WeightTensor.Sizes",
-        "DML-RNN-bias-shape": "BiasTensor BiasTensor.Sizes RecurrenceTensor.Sizes",
-        "DML-RNN-hidden-init-shape": (
-            "HiddenInitTensor HiddenInitTensor.Sizes InputTensor.Sizes RecurrenceTensor.Sizes"
-        ),
-        "DML-RNN-sequence-lengths-shape": (
-            "InputTensor.Sizes SequenceLengthsTensor SequenceLengthsTensor.Sizes"
-        ),
-        "DML-RNN-output-sequence-shape": (
-            "InputTensor.Sizes OutputSequenceTensor OutputSequenceTensor.Sizes RecurrenceTensor.Sizes"
-        ),
-        "DML-RNN-output-single-shape": (
-            "InputTensor.Sizes OutputSingleTensor OutputSingleTensor.Sizes RecurrenceTensor.Sizes"
-        ),
-        "DML-RNN-output-given": "OutputSequenceTensor OutputSingleTensor",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_3_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_1_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
-        FeatureLevel.LEVEL_2_0,
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_5_1,
-        FeatureLevel.LEVEL_6_4,
+    SUPPORT = tables(
+        {
+            "1.0": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16),
+                "WeightTensor": Support(RANK_4, FLOAT_32_16),
+                "RecurrenceTensor": Support(RANK_4, FLOAT_32_16),
+                "BiasTensor": Support(RANK_4, FLOAT_32_16),
+                "HiddenInitTensor": Support(RANK_4, FLOAT_32_16),
+                "SequenceLengthsTensor": Support(RANK_4, UINT_32),
+                "OutputSequenceTensor": Support(RANK_4, FLOAT_32_16),
+                "OutputSingleTensor": Support(RANK_4, FLOAT_32_16),
+            },
+        }
     )
     FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
         "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
@@ -193,673 +160,335 @@ class Rnn(Description):
     Direction: enums.RecurrentNetworkDirection
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        WeightTensor: TensorDesc,
-        RecurrenceTensor: TensorDesc,
-        BiasTensor: TensorDesc | None = None,
-        HiddenInitTensor: TensorDesc | None = None,
-        SequenceLengthsTensor: TensorDesc | None = None,
-        OutputSequenceTensor: TensorDesc | None = None,
-        OutputSingleTensor: TensorDesc | None = None,
-        ActivationDescCount: SupportsIndex | None = None,
-        ActivationDescs: Iterable[Description],
-        Direction: enums.RecurrentNetworkDirection | str,
+        cls, *, InputTensor: TensorDesc, WeightTensor: TensorDesc, RecurrenceTensor: TensorDesc,
+        BiasTensor: TensorDesc | None = None, HiddenInitTensor: TensorDesc | None = None,
+        SequenceLengthsTensor: TensorDesc | None = None, OutputSequenceTensor: TensorDesc | None = None,
+        OutputSingleTensor: TensorDesc | None = None, ActivationDescCount: SupportsIndex | None = None,
+        ActivationDescs: Iterable[Description], Direction: enums.RecurrentNetworkDirection | str,
     ) -> Rnn:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.WeightTensor = WeightTensor
-        new.RecurrenceTensor = RecurrenceTensor
-        new.BiasTensor = BiasTensor
-        new.HiddenInitTensor = HiddenInitTensor
-        new.SequenceLengthsTensor = SequenceLengthsTensor
-        new.OutputSequenceTensor = OutputSequenceTensor
-        new.OutputSingleTensor = OutputSingleTensor
-        new.ActivationDescCount = ActivationDescCount
-        new.ActivationDescs = ActivationDescs
-        new.Direction = Direction
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and type(WeightTensor) is TensorDesc and WeightTensor._state != WRONG_TYPE
-            and type(RecurrenceTensor) is TensorDesc and RecurrenceTensor._state != WRONG_TYPE
-            and (BiasTensor is None or (type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE))
-            and (
-                HiddenInitTensor is None
-                or (type(HiddenInitTensor) is TensorDesc and HiddenInitTensor._state != WRONG_TYPE)
-            )
-            and (
-                SequenceLengthsTensor is None
-                or (type(SequenceLengthsTensor) is TensorDesc and SequenceLengthsTensor._state != WRONG_TYPE)
-            )
-            and (
-                OutputSequenceTensor is None
-                or (type(OutputSequenceTensor) is TensorDesc and OutputSequenceTensor._state != WRONG_TYPE)
-            )
-            and (
-                OutputSingleTensor is None
-                or (type(OutputSingleTensor) is TensorDesc and OutputSingleTensor._state != WRONG_TYPE)
-            )
-            and type(ActivationDescCount) is int
-            and type(ActivationDescs) is tuple and not ActivationDescs
-            and type(Direction) is enums.RecurrentNetworkDirection
-        ):
-            settle(new, Rnn)
-        new.__class__ = Rnn
-        made: Rnn = new
-        return made
-
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
-        input_tensor = self.InputTensor
-        weight_tensor = self.WeightTensor
-        recurrence_tensor = self.RecurrenceTensor
-        bias_tensor = self.BiasTensor
-        hidden_init_tensor = self.HiddenInitTensor
-        sequence_lengths_tensor = self.SequenceLengthsTensor
-        output_sequence_tensor = self.OutputSequenceTensor
-        output_single_tensor = self.OutputSingleTensor
-        activation_desc_count = self.ActivationDescCount
-        activation_descs = self.ActivationDescs
-        direction = self.Direction
-        if (
-            self._state
-            or input_tensor is None
-            or weight_tensor is None
-            or recurrence_tensor is None
-            or activation_descs is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (weight_tensor._state & SOUND_INPUT or is_sound(weight_tensor, True))
-            and (recurrence_tensor._state & SOUND_INPUT or is_sound(recurrence_tensor, True))
-            and (bias_tensor is None or bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (
-                hidden_init_tensor is None
-                or hidden_init_tensor._state & SOUND_INPUT
-                or is_sound(hidden_init_tensor, True)
-            )
-            and (
-                sequence_lengths_tensor is None
-                or sequence_lengths_tensor._state & SOUND_INPUT
-                or is_sound(sequence_lengths_tensor, True)
-            )
-            and (
-                output_sequence_tensor is None
-                or output_sequence_tensor._state & SOUND_OUTPUT
-                or is_sound(output_sequence_tensor, False)
-            )
-            and (
-                output_single_tensor is None
-                or output_single_tensor._state & SOUND_OUTPUT
-                or is_sound(output_single_tensor, False)
-            )
-            and 0 <= activation_desc_count <= 4294967295
-            and len(activation_descs) == self.ActivationDescCount
-            and not activation_descs
-            and type(direction) is enums.RecurrentNetworkDirection
+        return created(
+            cls, InputTensor, WeightTensor, RecurrenceTensor, BiasTensor, HiddenInitTensor,
+            SequenceLengthsTensor, OutputSequenceTensor, OutputSingleTensor, ActivationDescCount,
+            ActivationDescs, Direction,
         )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
 
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        weight_tensor_sizes = weight_tensor.Sizes
-        weight_tensor_rank = len(weight_tensor_sizes)
-        recurrence_tensor_sizes = recurrence_tensor.Sizes
-        recurrence_tensor_rank = len(recurrence_tensor_sizes)
-        bias_tensor_sizes = (bias_tensor or ABSENT).Sizes
-        bias_tensor_rank = len(bias_tensor_sizes)
-        hidden_init_tensor_sizes = (hidden_init_tensor or ABSENT).Sizes
-        hidden_init_tensor_rank = len(hidden_init_tensor_sizes)
-        sequence_lengths_tensor_sizes = (sequence_lengths_tensor or ABSENT).Sizes
-        sequence_lengths_tensor_rank = len(sequence_lengths_tensor_sizes)
-        output_sequence_tensor_sizes = (output_sequence_tensor or ABSENT).Sizes
-        output_sequence_tensor_rank = len(output_sequence_tensor_sizes)
-        output_single_tensor_sizes = (output_single_tensor or ABSENT).Sizes
-        output_single_tensor_rank = len(output_single_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            weight_tensor_ranks,
-            weight_tensor_types,
-            recurrence_tensor_ranks,
-            recurrence_tensor_types,
-            bias_tensor_ranks,
-            bias_tensor_types,
-            hidden_init_tensor_ranks,
-            hidden_init_tensor_types,
-            sequence_lengths_tensor_ranks,
-            sequence_lengths_tensor_types,
-            output_sequence_tensor_ranks,
-            output_sequence_tensor_types,
-            output_single_tensor_ranks,
-            output_single_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or weight_tensor_rank not in weight_tensor_ranks
-            or recurrence_tensor_rank not in recurrence_tensor_ranks
-            or (bias_tensor and bias_tensor_rank not in bias_tensor_ranks)
-            or (hidden_init_tensor and hidden_init_tensor_rank not in hidden_init_tensor_ranks)
-            or (sequence_lengths_tensor and sequence_lengths_tensor_rank not in sequence_lengths_tensor_ranks)
-            or (output_sequence_tensor and output_sequence_tensor_rank not in output_sequence_tensor_ranks)
-            or (output_single_tensor and output_single_tensor_rank not in output_single_tensor_ranks)
-        ):
-            judgement.dimension_counts(self, level, violations)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
+        activation_desc_count = self.ActivationDescCount
+        direction = self.Direction
         function_count = 1
         # DML-RNN-activation-desc-count
         if (
             direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL
             and activation_desc_count != function_count * 2
         ):
-            violations.append(
-                Violation(
-                    "DML-RNN-activation-desc-count",
-                    "ActivationDescCount",
-                    "ActivationDescCount is {}; with Direction {} it must equal 2 (each direction has its "
-                    "own activations)",
-                    (activation_desc_count, name_of(enums.RecurrentNetworkDirection, direction)),
-                    activation_desc_count,
-                    function_count * 2,
-                )
+            report(
+                violations, "DML-RNN-activation-desc-count", "ActivationDescCount",
+                "ActivationDescCount is {found}; with Direction {} it must equal 2 (each direction has its "
+                "own activations)",
+                name_of(enums.RecurrentNetworkDirection, direction), found=activation_desc_count,
+                expected=function_count * 2,
             )
         if direction != RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and activation_desc_count != function_count:
-            violations.append(
-                Violation(
-                    "DML-RNN-activation-desc-count",
-                    "ActivationDescCount",
-                    "ActivationDescCount is {}; with Direction {} it must equal 1 (each direction has its "
-                    "own activations)",
-                    (activation_desc_count, name_of(enums.RecurrentNetworkDirection, direction)),
-                    activation_desc_count,
-                    function_count,
-                )
+            report(
+                violations, "DML-RNN-activation-desc-count", "ActivationDescCount",
+                "ActivationDescCount is {found}; with Direction {} it must equal 1 (each direction has its "
+                "own activations)",
+                name_of(enums.RecurrentNetworkDirection, direction), found=activation_desc_count,
+                expected=function_count,
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        weight_tensor_data_type = weight_tensor.DataType
-        recurrence_tensor_data_type = recurrence_tensor.DataType
-        bias_tensor_data_type = (bias_tensor or ABSENT).DataType
-        hidden_init_tensor_data_type = (hidden_init_tensor or ABSENT).DataType
-        sequence_lengths_tensor_data_type = (sequence_lengths_tensor or ABSENT).DataType
-        output_sequence_tensor_data_type = (output_sequence_tensor or ABSENT).DataType
-        output_single_tensor_data_type = (output_single_tensor or ABSENT).DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or weight_tensor_data_type not in weight_tensor_types
-            or recurrence_tensor_data_type not in recurrence_tensor_types
-            or (bias_tensor and bias_tensor_data_type not in bias_tensor_types)
-            or (hidden_init_tensor and hidden_init_tensor_data_type not in hidden_init_tensor_types)
-            or (
-                sequence_lengths_tensor
-                and sequence_lengths_tensor_data_type not in sequence_lengths_tensor_types
-            )
-            or (
-                output_sequence_tensor
-                and output_sequence_tensor_data_type not in output_sequence_tensor_types
-            )
-            or (output_single_tensor and output_single_tensor_data_type not in output_single_tensor_types)
-        ):
-            judgement.values(self, level, violations)
-        input_tensor_flags = input_tensor.Flags
-        weight_tensor_flags = weight_tensor.Flags
-        recurrence_tensor_flags = recurrence_tensor.Flags
-        bias_tensor_flags = (bias_tensor or ABSENT).Flags
-        hidden_init_tensor_flags = (hidden_init_tensor or ABSENT).Flags
-        sequence_lengths_tensor_flags = (sequence_lengths_tensor or ABSENT).Flags
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        weight_tensor = self.WeightTensor
+        recurrence_tensor = self.RecurrenceTensor
+        bias_tensor = self.BiasTensor or ABSENT
+        hidden_init_tensor = self.HiddenInitTensor or ABSENT
+        sequence_lengths_tensor = self.SequenceLengthsTensor or ABSENT
+        output_sequence_tensor = self.OutputSequenceTensor or ABSENT
+        output_single_tensor = self.OutputSingleTensor or ABSENT
+        direction = self.Direction
         gate_count = 1
-        sequence_length = entry(input_tensor_sizes, 1)
-        batch_size = entry(input_tensor_sizes, 2)
-        input_size = entry(input_tensor_sizes, 3)
-        direction_count = entry(recurrence_tensor_sizes, 1)
-        hidden_size = entry(recurrence_tensor_sizes, 3)
+        sequence_length = entry(input_tensor.Sizes, 1)
+        batch_size = entry(input_tensor.Sizes, 2)
+        input_size = entry(input_tensor.Sizes, 3)
+        direction_count = entry(recurrence_tensor.Sizes, 1)
+        hidden_size = entry(recurrence_tensor.Sizes, 3)
         # DML-RNN-same-type
-        if weight_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-RNN-same-type",
-                    "WeightTensor.DataType",
-                    "WeightTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, weight_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, weight_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if weight_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-RNN-same-type", "WeightTensor.DataType",
+                "WeightTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, weight_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if recurrence_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-RNN-same-type",
-                    "RecurrenceTensor.DataType",
-                    "RecurrenceTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, recurrence_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, recurrence_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if recurrence_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-RNN-same-type", "RecurrenceTensor.DataType",
+                "RecurrenceTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, recurrence_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if bias_tensor is not None and bias_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-RNN-same-type",
-                    "BiasTensor.DataType",
-                    "BiasTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, bias_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, bias_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if bias_tensor is not ABSENT and bias_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-RNN-same-type", "BiasTensor.DataType",
+                "BiasTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, bias_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if hidden_init_tensor is not None and hidden_init_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-RNN-same-type",
-                    "HiddenInitTensor.DataType",
-                    "HiddenInitTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, hidden_init_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, hidden_init_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if hidden_init_tensor is not ABSENT and hidden_init_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-RNN-same-type", "HiddenInitTensor.DataType",
+                "HiddenInitTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, hidden_init_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if output_sequence_tensor is not None and output_sequence_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-RNN-same-type",
-                    "OutputSequenceTensor.DataType",
-                    "OutputSequenceTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_sequence_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_sequence_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_sequence_tensor is not ABSENT and output_sequence_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-RNN-same-type", "OutputSequenceTensor.DataType",
+                "OutputSequenceTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_sequence_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if output_single_tensor is not None and output_single_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-RNN-same-type",
-                    "OutputSingleTensor.DataType",
-                    "OutputSingleTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_single_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_single_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_single_tensor is not ABSENT and output_single_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-RNN-same-type", "OutputSingleTensor.DataType",
+                "OutputSingleTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_single_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-RNN-not-owned
-        if input_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
-            violations.append(
-                Violation(
-                    "DML-RNN-not-owned",
-                    "InputTensor.Flags",
-                    "InputTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned "
-                    "tensors)",
-                    (),
-                    name_of(enums.TensorFlags, input_tensor_flags),
-                )
+        if input_tensor.Flags == TENSOR_FLAGS_OWNED_BY_DML:
+            report(
+                violations, "DML-RNN-not-owned", "InputTensor.Flags",
+                "InputTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned "
+                "tensors)",
+                found=name_of(enums.TensorFlags, input_tensor.Flags),
             )
-        if weight_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
-            violations.append(
-                Violation(
-                    "DML-RNN-not-owned",
-                    "WeightTensor.Flags",
-                    "WeightTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned "
-                    "tensors)",
-                    (),
-                    name_of(enums.TensorFlags, weight_tensor_flags),
-                )
+        if weight_tensor.Flags == TENSOR_FLAGS_OWNED_BY_DML:
+            report(
+                violations, "DML-RNN-not-owned", "WeightTensor.Flags",
+                "WeightTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned "
+                "tensors)",
+                found=name_of(enums.TensorFlags, weight_tensor.Flags),
             )
-        if recurrence_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
-            violations.append(
-                Violation(
-                    "DML-RNN-not-owned",
-                    "RecurrenceTensor.Flags",
-                    "RecurrenceTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support "
-                    "owned tensors)",
-                    (),
-                    name_of(enums.TensorFlags, recurrence_tensor_flags),
-                )
+        if recurrence_tensor.Flags == TENSOR_FLAGS_OWNED_BY_DML:
+            report(
+                violations, "DML-RNN-not-owned", "RecurrenceTensor.Flags",
+                "RecurrenceTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned "
+                "tensors)",
+                found=name_of(enums.TensorFlags, recurrence_tensor.Flags),
             )
-        if bias_tensor is not None and bias_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
-            violations.append(
-                Violation(
-                    "DML-RNN-not-owned",
-                    "BiasTensor.Flags",
-                    "BiasTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned "
-                    "tensors)",
-                    (),
-                    name_of(enums.TensorFlags, bias_tensor_flags),
-                )
+        if bias_tensor is not ABSENT and bias_tensor.Flags == TENSOR_FLAGS_OWNED_BY_DML:
+            report(
+                violations, "DML-RNN-not-owned", "BiasTensor.Flags",
+                "BiasTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned "
+                "tensors)",
+                found=name_of(enums.TensorFlags, bias_tensor.Flags),
             )
-        if hidden_init_tensor is not None and hidden_init_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
-            violations.append(
-                Violation(
-                    "DML-RNN-not-owned",
-                    "HiddenInitTensor.Flags",
-                    "HiddenInitTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support "
-                    "owned tensors)",
-                    (),
-                    name_of(enums.TensorFlags, hidden_init_tensor_flags),
-                )
+        if hidden_init_tensor is not ABSENT and hidden_init_tensor.Flags == TENSOR_FLAGS_OWNED_BY_DML:
+            report(
+                violations, "DML-RNN-not-owned", "HiddenInitTensor.Flags",
+                "HiddenInitTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned "
+                "tensors)",
+                found=name_of(enums.TensorFlags, hidden_init_tensor.Flags),
             )
-        if sequence_lengths_tensor is not None and sequence_lengths_tensor_flags == TENSOR_FLAGS_OWNED_BY_DML:
-            violations.append(
-                Violation(
-                    "DML-RNN-not-owned",
-                    "SequenceLengthsTensor.Flags",
-                    "SequenceLengthsTensor.Flags must not be OWNED_BY_DML (recurrent operators do not "
-                    "support owned tensors)",
-                    (),
-                    name_of(enums.TensorFlags, sequence_lengths_tensor_flags),
-                )
+        if (
+            sequence_lengths_tensor is not ABSENT
+            and sequence_lengths_tensor.Flags == TENSOR_FLAGS_OWNED_BY_DML
+        ):
+            report(
+                violations, "DML-RNN-not-owned", "SequenceLengthsTensor.Flags",
+                "SequenceLengthsTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support "
+                "owned tensors)",
+                found=name_of(enums.TensorFlags, sequence_lengths_tensor.Flags),
             )
         # DML-RNN-input-shape
-        if input_tensor_sizes != (1, sequence_length, batch_size, input_size):
+        if input_tensor.Sizes != (1, sequence_length, batch_size, input_size):
             numbers1 = (1, sequence_length, batch_size, input_size)
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
                 "dimension that repeats"
-                if input_tensor_rank == len(numbers1)
+                if len(input_tensor.Sizes) == len(numbers1)
                 and all(
-                    input_tensor_sizes[d] == entry(numbers1, d) or input_tensor_sizes[d] == 1
-                    for d in range(input_tensor_rank)
+                    input_tensor.Sizes[d] == entry(numbers1, d) or input_tensor.Sizes[d] == 1
+                    for d in range(len(input_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-RNN-input-shape",
-                    "InputTensor.Sizes",
-                    "InputTensor.Sizes is {}; it must be [1, sequence length, batch size, input size], that "
-                    "is {}{}",
-                    (input_tensor_sizes, numbers1, hint),
-                    input_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-RNN-input-shape", "InputTensor.Sizes",
+                "InputTensor.Sizes is {found}; it must be [1, sequence length, batch size, input size], "
+                "that is {expected}{}",
+                hint, found=input_tensor.Sizes, expected=numbers1,
             )
         # DML-RNN-recurrence-shape
-        if recurrence_tensor_sizes != (1, direction_count, gate_count * hidden_size, hidden_size):
+        if recurrence_tensor.Sizes != (1, direction_count, gate_count * hidden_size, hidden_size):
             numbers1 = (1, direction_count, gate_count * hidden_size, hidden_size)
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
                 "dimension that repeats"
-                if recurrence_tensor_rank == len(numbers1)
+                if len(recurrence_tensor.Sizes) == len(numbers1)
                 and all(
-                    recurrence_tensor_sizes[d] == entry(numbers1, d) or recurrence_tensor_sizes[d] == 1
-                    for d in range(recurrence_tensor_rank)
+                    recurrence_tensor.Sizes[d] == entry(numbers1, d) or recurrence_tensor.Sizes[d] == 1
+                    for d in range(len(recurrence_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-RNN-recurrence-shape",
-                    "RecurrenceTensor.Sizes",
-                    "RecurrenceTensor.Sizes is {}; it must be [1, direction count, hidden size, hidden "
-                    "size], that is {}{}",
-                    (recurrence_tensor_sizes, numbers1, hint),
-                    recurrence_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-RNN-recurrence-shape", "RecurrenceTensor.Sizes",
+                "RecurrenceTensor.Sizes is {found}; it must be [1, direction count, hidden size, hidden "
+                "size], that is {expected}{}",
+                hint, found=recurrence_tensor.Sizes, expected=numbers1,
             )
         # DML-RNN-direction-count
         if direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and direction_count != 2:
-            violations.append(
-                Violation(
-                    "DML-RNN-direction-count",
-                    "RecurrenceTensor.Sizes[1]",
-                    "RecurrenceTensor.Sizes[1] is {}; with Direction {} it must equal 2",
-                    (direction_count, name_of(enums.RecurrentNetworkDirection, direction)),
-                    direction_count,
-                    2,
-                )
+            report(
+                violations, "DML-RNN-direction-count", "RecurrenceTensor.Sizes[1]",
+                "RecurrenceTensor.Sizes[1] is {found}; with Direction {} it must equal 2",
+                name_of(enums.RecurrentNetworkDirection, direction), found=direction_count, expected=2,
             )
         if direction != RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and direction_count != 1:
-            violations.append(
-                Violation(
-                    "DML-RNN-direction-count",
-                    "RecurrenceTensor.Sizes[1]",
-                    "RecurrenceTensor.Sizes[1] is {}; with Direction {} it must equal 1",
-                    (direction_count, name_of(enums.RecurrentNetworkDirection, direction)),
-                    direction_count,
-                    1,
-                )
+            report(
+                violations, "DML-RNN-direction-count", "RecurrenceTensor.Sizes[1]",
+                "RecurrenceTensor.Sizes[1] is {found}; with Direction {} it must equal 1",
+                name_of(enums.RecurrentNetworkDirection, direction), found=direction_count, expected=1,
             )
         # DML-RNN-weight-shape
-        if weight_tensor_sizes != (1, direction_count, gate_count * hidden_size, input_size):
+        if weight_tensor.Sizes != (1, direction_count, gate_count * hidden_size, input_size):
             numbers1 = (1, direction_count, gate_count * hidden_size, input_size)
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
                 "dimension that repeats"
-                if weight_tensor_rank == len(numbers1)
+                if len(weight_tensor.Sizes) == len(numbers1)
                 and all(
-                    weight_tensor_sizes[d] == entry(numbers1, d) or weight_tensor_sizes[d] == 1
-                    for d in range(weight_tensor_rank)
+                    weight_tensor.Sizes[d] == entry(numbers1, d) or weight_tensor.Sizes[d] == 1
+                    for d in range(len(weight_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-RNN-weight-shape",
-                    "WeightTensor.Sizes",
-                    "WeightTensor.Sizes is {}; it must be [1, direction count, hidden size, input size], "
-                    "that is {}{}",
-                    (weight_tensor_sizes, numbers1, hint),
-                    weight_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-RNN-weight-shape", "WeightTensor.Sizes",
+                "WeightTensor.Sizes is {found}; it must be [1, direction count, hidden size, input size], "
+                "that is {expected}{}",
+                hint, found=weight_tensor.Sizes, expected=numbers1,
             )
         # DML-RNN-bias-shape
         if (
-            bias_tensor is not None
-            and bias_tensor_sizes != (1, 1, direction_count, gate_count * 2 * hidden_size)
+            bias_tensor is not ABSENT
+            and bias_tensor.Sizes != (1, 1, direction_count, gate_count * 2 * hidden_size)
         ):
             numbers1 = (1, 1, direction_count, gate_count * 2 * hidden_size)
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
                 "dimension that repeats"
-                if bias_tensor_rank == len(numbers1)
+                if len(bias_tensor.Sizes) == len(numbers1)
                 and all(
-                    bias_tensor_sizes[d] == entry(numbers1, d) or bias_tensor_sizes[d] == 1
-                    for d in range(bias_tensor_rank)
+                    bias_tensor.Sizes[d] == entry(numbers1, d) or bias_tensor.Sizes[d] == 1
+                    for d in range(len(bias_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-RNN-bias-shape",
-                    "BiasTensor.Sizes",
-                    "BiasTensor.Sizes is {}; it must be [1, 1, direction count, 2 x hidden size], that is "
-                    "{}{}",
-                    (bias_tensor_sizes, numbers1, hint),
-                    bias_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-RNN-bias-shape", "BiasTensor.Sizes",
+                "BiasTensor.Sizes is {found}; it must be [1, 1, direction count, 2 x hidden size], that is "
+                "{expected}{}",
+                hint, found=bias_tensor.Sizes, expected=numbers1,
             )
         # DML-RNN-hidden-init-shape
         if (
-            hidden_init_tensor is not None
-            and hidden_init_tensor_sizes != (1, direction_count, batch_size, hidden_size)
+            hidden_init_tensor is not ABSENT
+            and hidden_init_tensor.Sizes != (1, direction_count, batch_size, hidden_size)
         ):
             numbers1 = (1, direction_count, batch_size, hidden_size)
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
                 "dimension that repeats"
-                if hidden_init_tensor_rank == len(numbers1)
+                if len(hidden_init_tensor.Sizes) == len(numbers1)
                 and all(
-                    hidden_init_tensor_sizes[d] == entry(numbers1, d) or hidden_init_tensor_sizes[d] == 1
-                    for d in range(hidden_init_tensor_rank)
+                    hidden_init_tensor.Sizes[d] == entry(numbers1, d) or hidden_init_tensor.Sizes[d] == 1
+                    for d in range(len(hidden_init_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-RNN-hidden-init-shape",
-                    "HiddenInitTensor.Sizes",
-                    "HiddenInitTensor.Sizes is {}; it must be [1, direction count, batch size, hidden "
-                    "size], that is {}{}",
-                    (hidden_init_tensor_sizes, numbers1, hint),
-                    hidden_init_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-RNN-hidden-init-shape", "HiddenInitTensor.Sizes",
+                "HiddenInitTensor.Sizes is {found}; it must be [1, direction count, batch size, hidden "
+                "size], that is {expected}{}",
+                hint, found=hidden_init_tensor.Sizes, expected=numbers1,
             )
         # DML-RNN-sequence-lengths-shape
-        if sequence_lengths_tensor is not None and sequence_lengths_tensor_sizes != (1, 1, 1, batch_size):
+        if sequence_lengths_tensor is not ABSENT and sequence_lengths_tensor.Sizes != (1, 1, 1, batch_size):
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {[1, 1, 1, batch_size]}, with a stride of 0 in "
                 "each dimension that repeats"
-                if sequence_lengths_tensor_rank == len((1, 1, 1, batch_size))
+                if len(sequence_lengths_tensor.Sizes) == len((1, 1, 1, batch_size))
                 and all(
-                    sequence_lengths_tensor_sizes[d] == entry((1, 1, 1, batch_size), d)
-                    or sequence_lengths_tensor_sizes[d] == 1
-                    for d in range(sequence_lengths_tensor_rank)
+                    sequence_lengths_tensor.Sizes[d] == entry((1, 1, 1, batch_size), d)
+                    or sequence_lengths_tensor.Sizes[d] == 1
+                    for d in range(len(sequence_lengths_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-RNN-sequence-lengths-shape",
-                    "SequenceLengthsTensor.Sizes",
-                    "SequenceLengthsTensor.Sizes is {}; it must be [1, 1, 1, batch size], that is {}{}",
-                    (sequence_lengths_tensor_sizes, (1, 1, 1, batch_size), hint),
-                    sequence_lengths_tensor_sizes,
-                    (1, 1, 1, batch_size),
-                )
+            report(
+                violations, "DML-RNN-sequence-lengths-shape", "SequenceLengthsTensor.Sizes",
+                "SequenceLengthsTensor.Sizes is {found}; it must be [1, 1, 1, batch size], that is "
+                "{expected}{}",
+                hint, found=sequence_lengths_tensor.Sizes, expected=(1, 1, 1, batch_size),
             )
         # DML-RNN-output-sequence-shape
         if (
-            output_sequence_tensor is not None
-            and output_sequence_tensor_sizes != (sequence_length, direction_count, batch_size, hidden_size)
+            output_sequence_tensor is not ABSENT
+            and output_sequence_tensor.Sizes != (sequence_length, direction_count, batch_size, hidden_size)
         ):
             numbers1 = (sequence_length, direction_count, batch_size, hidden_size)
-            violations.append(
-                Violation(
-                    "DML-RNN-output-sequence-shape",
-                    "OutputSequenceTensor.Sizes",
-                    "OutputSequenceTensor.Sizes is {}; it must be [sequence length, direction count, batch "
-                    "size, hidden size], that is {}",
-                    (output_sequence_tensor_sizes, numbers1),
-                    output_sequence_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-RNN-output-sequence-shape", "OutputSequenceTensor.Sizes",
+                "OutputSequenceTensor.Sizes is {found}; it must be [sequence length, direction count, batch "
+                "size, hidden size], that is {expected}",
+                found=output_sequence_tensor.Sizes, expected=numbers1,
             )
         # DML-RNN-output-single-shape
         if (
-            output_single_tensor is not None
-            and output_single_tensor_sizes != (1, direction_count, batch_size, hidden_size)
+            output_single_tensor is not ABSENT
+            and output_single_tensor.Sizes != (1, direction_count, batch_size, hidden_size)
         ):
             numbers1 = (1, direction_count, batch_size, hidden_size)
-            violations.append(
-                Violation(
-                    "DML-RNN-output-single-shape",
-                    "OutputSingleTensor.Sizes",
-                    "OutputSingleTensor.Sizes is {}; it must be [1, direction count, batch size, hidden "
-                    "size], that is {}",
-                    (output_single_tensor_sizes, numbers1),
-                    output_single_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-RNN-output-single-shape", "OutputSingleTensor.Sizes",
+                "OutputSingleTensor.Sizes is {found}; it must be [1, direction count, batch size, hidden "
+                "size], that is {expected}",
+                found=output_single_tensor.Sizes, expected=numbers1,
             )
-        if violations:
-            return judgement.reliable(self, violations)
-        return judgement.fused(self, level)
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
-        output_sequence_tensor = self.OutputSequenceTensor
-        output_single_tensor = self.OutputSingleTensor
-        violations: list[Violation] = []
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
+        output_sequence_tensor = self.OutputSequenceTensor or ABSENT
+        output_single_tensor = self.OutputSingleTensor or ABSENT
         # DML-RNN-output-given
-        if not (output_sequence_tensor is not None or output_single_tensor is not None):
-            violations.append(
-                Violation(
-                    "DML-RNN-output-given",
-                    "OutputSequenceTensor",
-                    "OutputSequenceTensor and OutputSingleTensor are absent; at least one of them should be "
-                    "given (without an output there is nothing to compute)",
-                )
+        if not (output_sequence_tensor is not ABSENT or output_single_tensor is not ABSENT):
+            report(
+                violations, "DML-RNN-output-given", "OutputSequenceTensor",
+                "OutputSequenceTensor and OutputSingleTensor are absent; at least one of them should be "
+                "given (without an output there is nothing to compute)",
             )
-        return violations
 
-    def infer(self) -> Rnn:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         recurrence_tensor = given(self, "RecurrenceTensor")
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
-        recurrence_tensor_sizes = recurrence_tensor.Sizes
-        sequence_length = entry(input_tensor_sizes, 1)
-        batch_size = entry(input_tensor_sizes, 2)
-        direction_count = entry(recurrence_tensor_sizes, 1)
-        hidden_size = entry(recurrence_tensor_sizes, 3)
-        output_sequence_tensor_sizes = (sequence_length, direction_count, batch_size, hidden_size)
-        output_single_tensor_sizes = (1, direction_count, batch_size, hidden_size)
-        completed = Rnn(
-            InputTensor=self.InputTensor,
-            WeightTensor=self.WeightTensor,
-            RecurrenceTensor=self.RecurrenceTensor,
-            BiasTensor=self.BiasTensor,
-            HiddenInitTensor=self.HiddenInitTensor,
-            SequenceLengthsTensor=self.SequenceLengthsTensor,
-            OutputSequenceTensor=inferred_if_given(
-                "OutputSequenceTensor",
-                self.OutputSequenceTensor,
-                DataType=input_tensor_data_type,
-                Sizes=output_sequence_tensor_sizes,
+        sequence_length = entry(input_tensor.Sizes, 1)
+        batch_size = entry(input_tensor.Sizes, 2)
+        direction_count = entry(recurrence_tensor.Sizes, 1)
+        hidden_size = entry(recurrence_tensor.Sizes, 3)
+        return {
+            "OutputSequenceTensor": inferred_if_given(
+                "OutputSequenceTensor", self.OutputSequenceTensor, DataType=input_tensor.DataType,
+                Sizes=(sequence_length, direction_count, batch_size, hidden_size),
             ),
-            OutputSingleTensor=inferred_if_given(
-                "OutputSingleTensor",
-                self.OutputSingleTensor,
-                DataType=input_tensor_data_type,
-                Sizes=output_single_tensor_sizes,
+            "OutputSingleTensor": inferred_if_given(
+                "OutputSingleTensor", self.OutputSingleTensor, DataType=input_tensor.DataType,
+                Sizes=(1, direction_count, batch_size, hidden_size),
             ),
-            ActivationDescCount=self.ActivationDescCount,
-            ActivationDescs=self.ActivationDescs,
-            Direction=self.Direction,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(Rnn)
-_ACCEPTED = judgement.accepted_by_level(Rnn.SUPPORT)
+        }

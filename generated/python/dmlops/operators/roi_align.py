@@ -7,58 +7,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
+from ..supported import (
+    FLOAT_32_16, RANKS_1_TO_4, RANKS_2_TO_4, RANK_4, UINT_32, UINT_64_32,
+)
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 REDUCE_FUNCTION_AVERAGE = enums.ReduceFunction.AVERAGE
 REDUCE_FUNCTION_MAX = enums.ReduceFunction.MAX
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_ROW_2 = Support(
-    (2, 3, 4),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_ROW_3 = Support(
-    (1, 2, 3, 4),
-    (TensorDataType.UINT32,),
-)
-_ROW_4 = Support(
-    (1, 2, 3, 4),
-    (
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-    ),
-)
-_SINCE_3_0 = {
-    "InputTensor": _ROW_1,
-    "ROITensor": _ROW_2,
-    "BatchIndicesTensor": _ROW_3,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_5_0 = {
-    "InputTensor": _ROW_1,
-    "ROITensor": _ROW_2,
-    "BatchIndicesTensor": _ROW_4,
-    "OutputTensor": _ROW_1,
-}
 
 
 @final
@@ -78,18 +44,14 @@ class RoiAlign(Description):
     MinimumSamplesPerOutput (UINT): The fewest samples of an output element, along x and along y.
     MaximumSamplesPerOutput (UINT): The most samples of an output element, along x and along y.
 
-    Rules: DML-ROI_ALIGN-reduction-function, DML-ROI_ALIGN-maximum-samples-range, DML-ROI_ALIGN-same-type,
-    DML-ROI_ALIGN-roi-sizes, DML-ROI_ALIGN-batch-indices-sizes, DML-ROI_ALIGN-output-shape.
-
-    Advice: DML-ROI_ALIGN-sample-range.
-
     A value is the number of a batch, below InputTensor's first size. What any other value does is not
     defined.
     """
 
-    OPERATOR: ClassVar[str] = "ROI_ALIGN"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "ROI_ALIGN"
+    SINCE = FeatureLevel.LEVEL_3_0
+    LEVELS = (FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_5_0)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("ROITensor", "tensor", role="input", pointer=True),
         Member("BatchIndicesTensor", "tensor", role="input", pointer=True),
@@ -102,46 +64,42 @@ class RoiAlign(Description):
         Member("MinimumSamplesPerOutput", "UINT"),
         Member("MaximumSamplesPerOutput", "UINT"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ROI_ALIGN-reduction-function", "docs"),
-        Rule("DML-ROI_ALIGN-sample-range", "ours", advice=True),
-        Rule("DML-ROI_ALIGN-maximum-samples-range", "docs"),
-        Rule("DML-ROI_ALIGN-same-type", "docs"),
-        Rule("DML-ROI_ALIGN-roi-sizes", "docs"),
-        Rule("DML-ROI_ALIGN-batch-indices-sizes", "docs"),
-        Rule("DML-ROI_ALIGN-output-shape", "docs"),
+    RULES = (
+        Rule("DML-ROI_ALIGN-reduction-function", "docs", reads="ReductionFunction"),
+        Rule(
+            "DML-ROI_ALIGN-sample-range", "ours", advice=True,
+            reads="MaximumSamplesPerOutput MinimumSamplesPerOutput",
+        ),
+        Rule("DML-ROI_ALIGN-maximum-samples-range", "docs", reads="MaximumSamplesPerOutput"),
+        Rule(
+            "DML-ROI_ALIGN-same-type", "docs",
+            reads="InputTensor.DataType OutputTensor.DataType ROITensor.DataType",
+        ),
+        Rule("DML-ROI_ALIGN-roi-sizes", "docs", reads="ROITensor.DimensionCount ROITensor.Sizes"),
+        Rule(
+            "DML-ROI_ALIGN-batch-indices-sizes", "docs",
+            reads=(
+                "BatchIndicesTensor.DimensionCount BatchIndicesTensor.Sizes ROITensor.DimensionCount "
+                "ROITensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-ROI_ALIGN-output-shape", "docs",
+            reads="InputTensor.Sizes OutputTensor.Sizes ROITensor.DimensionCount ROITensor.Sizes",
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-ROI_ALIGN-reduction-function": "ReductionFunction",
-        "DML-ROI_ALIGN-sample-range": "MaximumSamplesPerOutput MinimumSamplesPerOutput",
-        "DML-ROI_ALIGN-maximum-samples-range": "MaximumSamplesPerOutput",
-        "DML-ROI_ALIGN-same-type": "InputTensor.DataType OutputTensor.DataType ROITensor.DataType",
-        "DML-ROI_ALIGN-roi-sizes": "ROITensor.DimensionCount ROITensor.Sizes",
-        "DML-ROI_ALIGN-batch-indices-sizes": (
-            "BatchIndicesTensor.DimensionCount BatchIndicesTensor.Sizes ROITensor.DimensionCount "
-            "ROITensor.Sizes"
-        ),
-        "DML-ROI_ALIGN-output-shape": (
-            "InputTensor.Sizes OutputTensor.Sizes ROITensor.DimensionCount ROITensor.Sizes"
-        ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_5_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_5_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_5_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_5_0,
+    SUPPORT = tables(
+        {
+            "3.0": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16),
+                "ROITensor": Support(RANKS_2_TO_4, FLOAT_32_16),
+                "BatchIndicesTensor": Support(RANKS_1_TO_4, UINT_32),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16),
+            },
+            "5.0": {
+                "BatchIndicesTensor": Support(RANKS_1_TO_4, UINT_64_32),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -157,309 +115,124 @@ class RoiAlign(Description):
     MaximumSamplesPerOutput: int
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        ROITensor: TensorDesc,
-        BatchIndicesTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        ReductionFunction: enums.ReduceFunction | str,
-        InterpolationMode: enums.InterpolationMode | str,
-        SpatialScaleX: SupportsFloat,
-        SpatialScaleY: SupportsFloat,
-        OutOfBoundsInputValue: SupportsFloat,
-        MinimumSamplesPerOutput: SupportsIndex,
-        MaximumSamplesPerOutput: SupportsIndex,
+        cls, *, InputTensor: TensorDesc, ROITensor: TensorDesc, BatchIndicesTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None, ReductionFunction: enums.ReduceFunction | str,
+        InterpolationMode: enums.InterpolationMode | str, SpatialScaleX: SupportsFloat,
+        SpatialScaleY: SupportsFloat, OutOfBoundsInputValue: SupportsFloat,
+        MinimumSamplesPerOutput: SupportsIndex, MaximumSamplesPerOutput: SupportsIndex,
     ) -> RoiAlign:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.ROITensor = ROITensor
-        new.BatchIndicesTensor = BatchIndicesTensor
-        new.OutputTensor = OutputTensor
-        new.ReductionFunction = ReductionFunction
-        new.InterpolationMode = InterpolationMode
-        new.SpatialScaleX = SpatialScaleX
-        new.SpatialScaleY = SpatialScaleY
-        new.OutOfBoundsInputValue = OutOfBoundsInputValue
-        new.MinimumSamplesPerOutput = MinimumSamplesPerOutput
-        new.MaximumSamplesPerOutput = MaximumSamplesPerOutput
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and type(ROITensor) is TensorDesc and ROITensor._state != WRONG_TYPE
-            and type(BatchIndicesTensor) is TensorDesc and BatchIndicesTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+        return created(
+            cls, InputTensor, ROITensor, BatchIndicesTensor, OutputTensor, ReductionFunction,
+            InterpolationMode, SpatialScaleX, SpatialScaleY, OutOfBoundsInputValue, MinimumSamplesPerOutput,
+            MaximumSamplesPerOutput,
+        )
+
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
+        reduction_function = self.ReductionFunction
+        maximum_samples_per_output = self.MaximumSamplesPerOutput
+        # DML-ROI_ALIGN-reduction-function
+        if reduction_function not in (REDUCE_FUNCTION_AVERAGE, REDUCE_FUNCTION_MAX):
+            report(
+                violations, "DML-ROI_ALIGN-reduction-function", "ReductionFunction",
+                "ReductionFunction is {}; it must be AVERAGE or MAX",
+                name_of(enums.ReduceFunction, reduction_function),
             )
-            and type(ReductionFunction) is enums.ReduceFunction
-            and type(InterpolationMode) is enums.InterpolationMode
-            and type(SpatialScaleX) is float
-            and type(SpatialScaleY) is float
-            and type(OutOfBoundsInputValue) is float
-            and type(MinimumSamplesPerOutput) is int
-            and type(MaximumSamplesPerOutput) is int
-        ):
-            settle(new, RoiAlign)
-        new.__class__ = RoiAlign
-        made: RoiAlign = new
-        return made
+        # DML-ROI_ALIGN-maximum-samples-range
+        if maximum_samples_per_output < 1:
+            report(
+                violations, "DML-ROI_ALIGN-maximum-samples-range", "MaximumSamplesPerOutput",
+                "MaximumSamplesPerOutput is {found}; it must be at least 1 (nothing can be reduced from no "
+                "sample)",
+                found=maximum_samples_per_output, expected=1,
+            )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
         input_tensor = self.InputTensor
         roi_tensor = self.ROITensor
         batch_indices_tensor = self.BatchIndicesTensor
         output_tensor = self.OutputTensor
-        reduction_function = self.ReductionFunction
-        interpolation_mode = self.InterpolationMode
-        minimum_samples_per_output = self.MinimumSamplesPerOutput
-        maximum_samples_per_output = self.MaximumSamplesPerOutput
-        if (
-            self._state
-            or input_tensor is None
-            or roi_tensor is None
-            or batch_indices_tensor is None
-            or output_tensor is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (roi_tensor._state & SOUND_INPUT or is_sound(roi_tensor, True))
-            and (batch_indices_tensor._state & SOUND_INPUT or is_sound(batch_indices_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and type(reduction_function) is enums.ReduceFunction
-            and type(interpolation_mode) is enums.InterpolationMode
-            and 0 <= minimum_samples_per_output <= 4294967295
-            and 0 <= maximum_samples_per_output <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        roi_tensor_sizes = roi_tensor.Sizes
-        roi_tensor_rank = len(roi_tensor_sizes)
-        batch_indices_tensor_sizes = batch_indices_tensor.Sizes
-        batch_indices_tensor_rank = len(batch_indices_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            roi_tensor_ranks,
-            roi_tensor_types,
-            batch_indices_tensor_ranks,
-            batch_indices_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or roi_tensor_rank not in roi_tensor_ranks
-            or batch_indices_tensor_rank not in batch_indices_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
-        # DML-ROI_ALIGN-reduction-function
-        if reduction_function not in (REDUCE_FUNCTION_AVERAGE, REDUCE_FUNCTION_MAX):
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN-reduction-function",
-                    "ReductionFunction",
-                    "ReductionFunction is {}; it must be AVERAGE or MAX",
-                    (name_of(enums.ReduceFunction, reduction_function),),
-                )
-            )
-        # DML-ROI_ALIGN-maximum-samples-range
-        if maximum_samples_per_output < 1:
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN-maximum-samples-range",
-                    "MaximumSamplesPerOutput",
-                    "MaximumSamplesPerOutput is {}; it must be at least 1 (nothing can be reduced from no "
-                    "sample)",
-                    (maximum_samples_per_output,),
-                    maximum_samples_per_output,
-                    1,
-                )
-            )
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        roi_tensor_data_type = roi_tensor.DataType
-        batch_indices_tensor_data_type = batch_indices_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or roi_tensor_data_type not in roi_tensor_types
-            or batch_indices_tensor_data_type not in batch_indices_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
-        roi_count = entry(roi_tensor_sizes, roi_tensor_rank - 2)
-        height = entry(output_tensor_sizes, 2)
-        width = entry(output_tensor_sizes, 3)
+        roi_count = entry(roi_tensor.Sizes, len(roi_tensor.Sizes) - 2)
+        height = entry(output_tensor.Sizes, 2)
+        width = entry(output_tensor.Sizes, 3)
         # DML-ROI_ALIGN-same-type
-        if roi_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN-same-type",
-                    "ROITensor.DataType",
-                    "ROITensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, roi_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, roi_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if roi_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-ROI_ALIGN-same-type", "ROITensor.DataType",
+                "ROITensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, roi_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-ROI_ALIGN-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-ROI_ALIGN-roi-sizes
-        if roi_tensor_sizes != align((roi_count, 4), roi_tensor_rank, 1):
-            numbers1 = align((roi_count, 4), roi_tensor_rank, 1)
+        if roi_tensor.Sizes != align((roi_count, 4), len(roi_tensor.Sizes), 1):
+            numbers1 = align((roi_count, 4), len(roi_tensor.Sizes), 1)
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
                 "dimension that repeats"
-                if roi_tensor_rank == len(numbers1)
+                if len(roi_tensor.Sizes) == len(numbers1)
                 and all(
-                    roi_tensor_sizes[d] == entry(numbers1, d) or roi_tensor_sizes[d] == 1
-                    for d in range(roi_tensor_rank)
+                    roi_tensor.Sizes[d] == entry(numbers1, d) or roi_tensor.Sizes[d] == 1
+                    for d in range(len(roi_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN-roi-sizes",
-                    "ROITensor.Sizes",
-                    "ROITensor.Sizes is {}; it must be {} (four coordinates for each region){}",
-                    (roi_tensor_sizes, numbers1, hint),
-                    roi_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-ROI_ALIGN-roi-sizes", "ROITensor.Sizes",
+                "ROITensor.Sizes is {found}; it must be {expected} (four coordinates for each region){}",
+                hint, found=roi_tensor.Sizes, expected=numbers1,
             )
         # DML-ROI_ALIGN-batch-indices-sizes
-        if batch_indices_tensor_sizes != align((roi_count,), batch_indices_tensor_rank, 1):
-            numbers1 = align((roi_count,), batch_indices_tensor_rank, 1)
+        if batch_indices_tensor.Sizes != align((roi_count,), len(batch_indices_tensor.Sizes), 1):
+            numbers1 = align((roi_count,), len(batch_indices_tensor.Sizes), 1)
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
                 "dimension that repeats"
-                if batch_indices_tensor_rank == len(numbers1)
+                if len(batch_indices_tensor.Sizes) == len(numbers1)
                 and all(
-                    batch_indices_tensor_sizes[d] == entry(numbers1, d) or batch_indices_tensor_sizes[d] == 1
-                    for d in range(batch_indices_tensor_rank)
+                    batch_indices_tensor.Sizes[d] == entry(numbers1, d) or batch_indices_tensor.Sizes[d] == 1
+                    for d in range(len(batch_indices_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN-batch-indices-sizes",
-                    "BatchIndicesTensor.Sizes",
-                    "BatchIndicesTensor.Sizes is {}; it must be {} (one batch for each region){}",
-                    (batch_indices_tensor_sizes, numbers1, hint),
-                    batch_indices_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-ROI_ALIGN-batch-indices-sizes", "BatchIndicesTensor.Sizes",
+                "BatchIndicesTensor.Sizes is {found}; it must be {expected} (one batch for each region){}",
+                hint, found=batch_indices_tensor.Sizes, expected=numbers1,
             )
         # DML-ROI_ALIGN-output-shape
-        if output_tensor_sizes != (roi_count, entry(input_tensor_sizes, 1), height, width):
-            numbers1 = (roi_count, entry(input_tensor_sizes, 1), height, width)
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN-output-shape",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must be [roi count, InputTensor.Sizes[1], height, width], "
-                    "that is {}",
-                    (output_tensor_sizes, numbers1),
-                    output_tensor_sizes,
-                    numbers1,
-                )
+        if output_tensor.Sizes != (roi_count, entry(input_tensor.Sizes, 1), height, width):
+            numbers1 = (roi_count, entry(input_tensor.Sizes, 1), height, width)
+            report(
+                violations, "DML-ROI_ALIGN-output-shape", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must be [roi count, InputTensor.Sizes[1], height, "
+                "width], that is {expected}",
+                found=output_tensor.Sizes, expected=numbers1,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         minimum_samples_per_output = self.MinimumSamplesPerOutput
         maximum_samples_per_output = self.MaximumSamplesPerOutput
-        violations: list[Violation] = []
         # DML-ROI_ALIGN-sample-range
         if minimum_samples_per_output > maximum_samples_per_output:
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN-sample-range",
-                    "MinimumSamplesPerOutput",
-                    "MinimumSamplesPerOutput is {}; it should be at most MaximumSamplesPerOutput, {} (the "
-                    "number of samples is clamped between the two)",
-                    (minimum_samples_per_output, maximum_samples_per_output),
-                    minimum_samples_per_output,
-                    maximum_samples_per_output,
-                )
+            report(
+                violations, "DML-ROI_ALIGN-sample-range", "MinimumSamplesPerOutput",
+                "MinimumSamplesPerOutput is {found}; it should be at most MaximumSamplesPerOutput, "
+                "{expected} (the number of samples is clamped between the two)",
+                found=minimum_samples_per_output, expected=maximum_samples_per_output,
             )
-        return violations
 
-    def infer(self) -> RoiAlign:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
-        input_tensor_data_type = input_tensor.DataType
-        completed = RoiAlign(
-            InputTensor=self.InputTensor,
-            ROITensor=self.ROITensor,
-            BatchIndicesTensor=self.BatchIndicesTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-            ),
-            ReductionFunction=self.ReductionFunction,
-            InterpolationMode=self.InterpolationMode,
-            SpatialScaleX=self.SpatialScaleX,
-            SpatialScaleY=self.SpatialScaleY,
-            OutOfBoundsInputValue=self.OutOfBoundsInputValue,
-            MinimumSamplesPerOutput=self.MinimumSamplesPerOutput,
-            MaximumSamplesPerOutput=self.MaximumSamplesPerOutput,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(RoiAlign)
-_ACCEPTED = judgement.accepted_by_level(RoiAlign.SUPPORT)
+        return {
+            "OutputTensor": inferred("OutputTensor", self.OutputTensor, DataType=input_tensor.DataType),
+        }

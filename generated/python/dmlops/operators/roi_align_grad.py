@@ -7,47 +7,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
+from ..supported import (
+    FLOAT_32_16, RANKS_1_TO_4, RANKS_2_TO_4, RANK_4, UINT_32,
+)
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 REDUCE_FUNCTION_AVERAGE = enums.ReduceFunction.AVERAGE
 REDUCE_FUNCTION_MAX = enums.ReduceFunction.MAX
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_ROW_2 = Support(
-    (2, 3, 4),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
-)
-_ROW_3 = Support(
-    (1, 2, 3, 4),
-    (TensorDataType.UINT32,),
-)
-_SINCE_4_1 = {
-    "InputTensor": _ROW_1,
-    "InputGradientTensor": _ROW_1,
-    "ROITensor": _ROW_2,
-    "BatchIndicesTensor": _ROW_3,
-    "OutputGradientTensor": _ROW_1,
-    "OutputROIGradientTensor": _ROW_2,
-}
 
 
 @final
@@ -74,22 +51,13 @@ class RoiAlignGrad(Description):
     AlignRegionsToCorners (BOOL): Whether samples reached into a region's corners rather than lying evenly
         within.
 
-    Rules: DML-ROI_ALIGN_GRAD-some-output, DML-ROI_ALIGN_GRAD-reduction-function,
-    DML-ROI_ALIGN_GRAD-input-for-roi-gradient, DML-ROI_ALIGN_GRAD-input-for-max,
-    DML-ROI_ALIGN_GRAD-maximum-samples-range, DML-ROI_ALIGN_GRAD-same-type,
-    DML-ROI_ALIGN_GRAD-roi-sizes, DML-ROI_ALIGN_GRAD-batch-indices-sizes,
-    DML-ROI_ALIGN_GRAD-input-gradient-regions, DML-ROI_ALIGN_GRAD-input-channels,
-    DML-ROI_ALIGN_GRAD-output-channels, DML-ROI_ALIGN_GRAD-output-sizes,
-    DML-ROI_ALIGN_GRAD-output-roi-sizes.
-
-    Advice: DML-ROI_ALIGN_GRAD-sample-range.
-
     A batch index is below the batch size of the image; the result of any other is undefined.
     """
 
-    OPERATOR: ClassVar[str] = "ROI_ALIGN_GRAD"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_4_1
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "ROI_ALIGN_GRAD"
+    SINCE = FeatureLevel.LEVEL_4_1
+    LEVELS = (FeatureLevel.LEVEL_4_1,)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True, optional=True),
         Member("InputGradientTensor", "tensor", role="input", pointer=True),
         Member("ROITensor", "tensor", role="input", pointer=True),
@@ -106,66 +74,66 @@ class RoiAlignGrad(Description):
         Member("MaximumSamplesPerOutput", "UINT"),
         Member("AlignRegionsToCorners", "BOOL"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ROI_ALIGN_GRAD-some-output", "docs"),
-        Rule("DML-ROI_ALIGN_GRAD-reduction-function", "docs"),
-        Rule("DML-ROI_ALIGN_GRAD-input-for-roi-gradient", "docs"),
-        Rule("DML-ROI_ALIGN_GRAD-input-for-max", "docs"),
-        Rule("DML-ROI_ALIGN_GRAD-sample-range", "ours", advice=True),
-        Rule("DML-ROI_ALIGN_GRAD-maximum-samples-range", "docs"),
-        Rule("DML-ROI_ALIGN_GRAD-same-type", "docs"),
-        Rule("DML-ROI_ALIGN_GRAD-roi-sizes", "docs"),
-        Rule("DML-ROI_ALIGN_GRAD-batch-indices-sizes", "docs"),
-        Rule("DML-ROI_ALIGN_GRAD-input-gradient-regions", "docs"),
-        Rule("DML-ROI_ALIGN_GRAD-input-channels", "docs"),
-        Rule("DML-ROI_ALIGN_GRAD-output-channels", "docs"),
-        Rule("DML-ROI_ALIGN_GRAD-output-sizes", "docs"),
-        Rule("DML-ROI_ALIGN_GRAD-output-roi-sizes", "docs"),
+    RULES = (
+        Rule("DML-ROI_ALIGN_GRAD-some-output", "docs", reads="OutputGradientTensor OutputROIGradientTensor"),
+        Rule("DML-ROI_ALIGN_GRAD-reduction-function", "docs", reads="ReductionFunction"),
+        Rule(
+            "DML-ROI_ALIGN_GRAD-input-for-roi-gradient", "docs", reads="InputTensor OutputROIGradientTensor"
+        ),
+        Rule("DML-ROI_ALIGN_GRAD-input-for-max", "docs", reads="InputTensor ReductionFunction"),
+        Rule(
+            "DML-ROI_ALIGN_GRAD-sample-range", "ours", advice=True,
+            reads="MaximumSamplesPerOutput MinimumSamplesPerOutput",
+        ),
+        Rule("DML-ROI_ALIGN_GRAD-maximum-samples-range", "docs", reads="MaximumSamplesPerOutput"),
+        Rule(
+            "DML-ROI_ALIGN_GRAD-same-type", "docs",
+            reads=(
+                "InputGradientTensor.DataType InputTensor InputTensor.DataType OutputGradientTensor "
+                "OutputGradientTensor.DataType OutputROIGradientTensor OutputROIGradientTensor.DataType "
+                "ROITensor.DataType"
+            ),
+        ),
+        Rule("DML-ROI_ALIGN_GRAD-roi-sizes", "docs", reads="ROITensor.DimensionCount ROITensor.Sizes"),
+        Rule(
+            "DML-ROI_ALIGN_GRAD-batch-indices-sizes", "docs",
+            reads=(
+                "BatchIndicesTensor.DimensionCount BatchIndicesTensor.Sizes ROITensor.DimensionCount "
+                "ROITensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-ROI_ALIGN_GRAD-input-gradient-regions", "docs",
+            reads="InputGradientTensor.Sizes ROITensor.DimensionCount ROITensor.Sizes",
+        ),
+        Rule(
+            "DML-ROI_ALIGN_GRAD-input-channels", "docs",
+            reads="InputGradientTensor.Sizes InputTensor InputTensor.Sizes",
+        ),
+        Rule(
+            "DML-ROI_ALIGN_GRAD-output-channels", "docs",
+            reads="InputGradientTensor.Sizes InputTensor OutputGradientTensor OutputGradientTensor.Sizes",
+        ),
+        Rule(
+            "DML-ROI_ALIGN_GRAD-output-sizes", "docs",
+            reads="InputTensor InputTensor.Sizes OutputGradientTensor OutputGradientTensor.Sizes",
+        ),
+        Rule(
+            "DML-ROI_ALIGN_GRAD-output-roi-sizes", "docs",
+            reads="OutputROIGradientTensor OutputROIGradientTensor.Sizes ROITensor.Sizes",
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-ROI_ALIGN_GRAD-some-output": "OutputGradientTensor OutputROIGradientTensor",
-        "DML-ROI_ALIGN_GRAD-reduction-function": "ReductionFunction",
-        "DML-ROI_ALIGN_GRAD-input-for-roi-gradient": "InputTensor OutputROIGradientTensor",
-        "DML-ROI_ALIGN_GRAD-input-for-max": "InputTensor ReductionFunction",
-        "DML-ROI_ALIGN_GRAD-sample-range": "MaximumSamplesPerOutput MinimumSamplesPerOutput",
-        "DML-ROI_ALIGN_GRAD-maximum-samples-range": "MaximumSamplesPerOutput",
-        "DML-ROI_ALIGN_GRAD-same-type": (
-            "InputGradientTensor.DataType InputTensor InputTensor.DataType OutputGradientTensor "
-            "OutputGradientTensor.DataType OutputROIGradientTensor OutputROIGradientTensor.DataType "
-            "ROITensor.DataType"
-        ),
-        "DML-ROI_ALIGN_GRAD-roi-sizes": "ROITensor.DimensionCount ROITensor.Sizes",
-        "DML-ROI_ALIGN_GRAD-batch-indices-sizes": (
-            "BatchIndicesTensor.DimensionCount BatchIndicesTensor.Sizes ROITensor.DimensionCount "
-            "ROITensor.Sizes"
-        ),
-        "DML-ROI_ALIGN_GRAD-input-gradient-regions": (
-            "InputGradientTensor.Sizes ROITensor.DimensionCount ROITensor.Sizes"
-        ),
-        "DML-ROI_ALIGN_GRAD-input-channels": "InputGradientTensor.Sizes InputTensor InputTensor.Sizes",
-        "DML-ROI_ALIGN_GRAD-output-channels": (
-            "InputGradientTensor.Sizes InputTensor OutputGradientTensor OutputGradientTensor.Sizes"
-        ),
-        "DML-ROI_ALIGN_GRAD-output-sizes": (
-            "InputTensor InputTensor.Sizes OutputGradientTensor OutputGradientTensor.Sizes"
-        ),
-        "DML-ROI_ALIGN_GRAD-output-roi-sizes": (
-            "OutputROIGradientTensor OutputROIGradientTensor.Sizes ROITensor.Sizes"
-        ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_4_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_4_1,
+    SUPPORT = tables(
+        {
+            "4.1": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16),
+                "InputGradientTensor": Support(RANK_4, FLOAT_32_16),
+                "ROITensor": Support(RANKS_2_TO_4, FLOAT_32_16),
+                "BatchIndicesTensor": Support(RANKS_1_TO_4, UINT_32),
+                "OutputGradientTensor": Support(RANK_4, FLOAT_32_16),
+                "OutputROIGradientTensor": Support(RANKS_2_TO_4, FLOAT_32_16),
+            },
+        }
     )
 
     InputTensor: TensorDesc | None
@@ -185,488 +153,218 @@ class RoiAlignGrad(Description):
     AlignRegionsToCorners: bool
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc | None = None,
-        InputGradientTensor: TensorDesc,
-        ROITensor: TensorDesc,
-        BatchIndicesTensor: TensorDesc,
-        OutputGradientTensor: TensorDesc | None = None,
-        OutputROIGradientTensor: TensorDesc | None = None,
-        ReductionFunction: enums.ReduceFunction | str,
-        InterpolationMode: enums.InterpolationMode | str,
-        SpatialScaleX: SupportsFloat,
-        SpatialScaleY: SupportsFloat,
-        InputPixelOffset: SupportsFloat,
-        OutputPixelOffset: SupportsFloat,
-        MinimumSamplesPerOutput: SupportsIndex,
-        MaximumSamplesPerOutput: SupportsIndex,
-        AlignRegionsToCorners: bool,
+        cls, *, InputTensor: TensorDesc | None = None, InputGradientTensor: TensorDesc,
+        ROITensor: TensorDesc, BatchIndicesTensor: TensorDesc,
+        OutputGradientTensor: TensorDesc | None = None, OutputROIGradientTensor: TensorDesc | None = None,
+        ReductionFunction: enums.ReduceFunction | str, InterpolationMode: enums.InterpolationMode | str,
+        SpatialScaleX: SupportsFloat, SpatialScaleY: SupportsFloat, InputPixelOffset: SupportsFloat,
+        OutputPixelOffset: SupportsFloat, MinimumSamplesPerOutput: SupportsIndex,
+        MaximumSamplesPerOutput: SupportsIndex, AlignRegionsToCorners: bool,
     ) -> RoiAlignGrad:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.InputGradientTensor = InputGradientTensor
-        new.ROITensor = ROITensor
-        new.BatchIndicesTensor = BatchIndicesTensor
-        new.OutputGradientTensor = OutputGradientTensor
-        new.OutputROIGradientTensor = OutputROIGradientTensor
-        new.ReductionFunction = ReductionFunction
-        new.InterpolationMode = InterpolationMode
-        new.SpatialScaleX = SpatialScaleX
-        new.SpatialScaleY = SpatialScaleY
-        new.InputPixelOffset = InputPixelOffset
-        new.OutputPixelOffset = OutputPixelOffset
-        new.MinimumSamplesPerOutput = MinimumSamplesPerOutput
-        new.MaximumSamplesPerOutput = MaximumSamplesPerOutput
-        new.AlignRegionsToCorners = AlignRegionsToCorners
-        new._state = 0
-        if not (
-            (InputTensor is None or (type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE))
-            and type(InputGradientTensor) is TensorDesc and InputGradientTensor._state != WRONG_TYPE
-            and type(ROITensor) is TensorDesc and ROITensor._state != WRONG_TYPE
-            and type(BatchIndicesTensor) is TensorDesc and BatchIndicesTensor._state != WRONG_TYPE
-            and (
-                OutputGradientTensor is None
-                or (type(OutputGradientTensor) is TensorDesc and OutputGradientTensor._state != WRONG_TYPE)
-            )
-            and (
-                OutputROIGradientTensor is None
-                or (
-                    type(OutputROIGradientTensor) is TensorDesc
-                    and OutputROIGradientTensor._state != WRONG_TYPE
-                )
-            )
-            and type(ReductionFunction) is enums.ReduceFunction
-            and type(InterpolationMode) is enums.InterpolationMode
-            and type(SpatialScaleX) is float
-            and type(SpatialScaleY) is float
-            and type(InputPixelOffset) is float
-            and type(OutputPixelOffset) is float
-            and type(MinimumSamplesPerOutput) is int
-            and type(MaximumSamplesPerOutput) is int
-            and type(AlignRegionsToCorners) in (bool, int)
-        ):
-            settle(new, RoiAlignGrad)
-        new.__class__ = RoiAlignGrad
-        made: RoiAlignGrad = new
-        return made
-
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
-        input_tensor = self.InputTensor
-        input_gradient_tensor = self.InputGradientTensor
-        roi_tensor = self.ROITensor
-        batch_indices_tensor = self.BatchIndicesTensor
-        output_gradient_tensor = self.OutputGradientTensor
-        output_roi_gradient_tensor = self.OutputROIGradientTensor
-        reduction_function = self.ReductionFunction
-        interpolation_mode = self.InterpolationMode
-        minimum_samples_per_output = self.MinimumSamplesPerOutput
-        maximum_samples_per_output = self.MaximumSamplesPerOutput
-        align_regions_to_corners = self.AlignRegionsToCorners
-        if self._state or input_gradient_tensor is None or roi_tensor is None or batch_indices_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor is None or input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (input_gradient_tensor._state & SOUND_INPUT or is_sound(input_gradient_tensor, True))
-            and (roi_tensor._state & SOUND_INPUT or is_sound(roi_tensor, True))
-            and (batch_indices_tensor._state & SOUND_INPUT or is_sound(batch_indices_tensor, True))
-            and (
-                output_gradient_tensor is None
-                or output_gradient_tensor._state & SOUND_OUTPUT
-                or is_sound(output_gradient_tensor, False)
-            )
-            and (
-                output_roi_gradient_tensor is None
-                or output_roi_gradient_tensor._state & SOUND_OUTPUT
-                or is_sound(output_roi_gradient_tensor, False)
-            )
-            and type(reduction_function) is enums.ReduceFunction
-            and type(interpolation_mode) is enums.InterpolationMode
-            and 0 <= minimum_samples_per_output <= 4294967295
-            and 0 <= maximum_samples_per_output <= 4294967295
-            and -2147483648 <= align_regions_to_corners <= 2147483647
+        return created(
+            cls, InputTensor, InputGradientTensor, ROITensor, BatchIndicesTensor, OutputGradientTensor,
+            OutputROIGradientTensor, ReductionFunction, InterpolationMode, SpatialScaleX, SpatialScaleY,
+            InputPixelOffset, OutputPixelOffset, MinimumSamplesPerOutput, MaximumSamplesPerOutput,
+            AlignRegionsToCorners,
         )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
 
-        # Counts.
-        input_tensor_sizes = (input_tensor or ABSENT).Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        input_gradient_tensor_sizes = input_gradient_tensor.Sizes
-        input_gradient_tensor_rank = len(input_gradient_tensor_sizes)
-        roi_tensor_sizes = roi_tensor.Sizes
-        roi_tensor_rank = len(roi_tensor_sizes)
-        batch_indices_tensor_sizes = batch_indices_tensor.Sizes
-        batch_indices_tensor_rank = len(batch_indices_tensor_sizes)
-        output_gradient_tensor_sizes = (output_gradient_tensor or ABSENT).Sizes
-        output_gradient_tensor_rank = len(output_gradient_tensor_sizes)
-        output_roi_gradient_tensor_sizes = (output_roi_gradient_tensor or ABSENT).Sizes
-        output_roi_gradient_tensor_rank = len(output_roi_gradient_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            input_gradient_tensor_ranks,
-            input_gradient_tensor_types,
-            roi_tensor_ranks,
-            roi_tensor_types,
-            batch_indices_tensor_ranks,
-            batch_indices_tensor_types,
-            output_gradient_tensor_ranks,
-            output_gradient_tensor_types,
-            output_roi_gradient_tensor_ranks,
-            output_roi_gradient_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            (input_tensor and input_tensor_rank not in input_tensor_ranks)
-            or input_gradient_tensor_rank not in input_gradient_tensor_ranks
-            or roi_tensor_rank not in roi_tensor_ranks
-            or batch_indices_tensor_rank not in batch_indices_tensor_ranks
-            or (output_gradient_tensor and output_gradient_tensor_rank not in output_gradient_tensor_ranks)
-            or (
-                output_roi_gradient_tensor
-                and output_roi_gradient_tensor_rank not in output_roi_gradient_tensor_ranks
-            )
-        ):
-            judgement.dimension_counts(self, level, violations)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
+        input_tensor = self.InputTensor or ABSENT
+        output_gradient_tensor = self.OutputGradientTensor or ABSENT
+        output_roi_gradient_tensor = self.OutputROIGradientTensor or ABSENT
+        reduction_function = self.ReductionFunction
+        maximum_samples_per_output = self.MaximumSamplesPerOutput
         # DML-ROI_ALIGN_GRAD-some-output
-        if not (output_gradient_tensor is not None or output_roi_gradient_tensor is not None):
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN_GRAD-some-output",
-                    "OutputGradientTensor",
-                    "OutputGradientTensor and OutputROIGradientTensor are absent; at least one of them must "
-                    "be given",
-                )
+        if not (output_gradient_tensor is not ABSENT or output_roi_gradient_tensor is not ABSENT):
+            report(
+                violations, "DML-ROI_ALIGN_GRAD-some-output", "OutputGradientTensor",
+                "OutputGradientTensor and OutputROIGradientTensor are absent; at least one of them must be "
+                "given",
             )
         # DML-ROI_ALIGN_GRAD-reduction-function
         if reduction_function not in (REDUCE_FUNCTION_AVERAGE, REDUCE_FUNCTION_MAX):
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN_GRAD-reduction-function",
-                    "ReductionFunction",
-                    "ReductionFunction is {}; it must be AVERAGE or MAX",
-                    (name_of(enums.ReduceFunction, reduction_function),),
-                )
+            report(
+                violations, "DML-ROI_ALIGN_GRAD-reduction-function", "ReductionFunction",
+                "ReductionFunction is {}; it must be AVERAGE or MAX",
+                name_of(enums.ReduceFunction, reduction_function),
             )
         # DML-ROI_ALIGN_GRAD-input-for-roi-gradient
-        if output_roi_gradient_tensor is not None and input_tensor is None:
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN_GRAD-input-for-roi-gradient",
-                    "InputTensor",
-                    "InputTensor is absent; it must be given (the gradient with respect to the regions "
-                    "depends on the image)",
-                )
+        if output_roi_gradient_tensor is not ABSENT and input_tensor is ABSENT:
+            report(
+                violations, "DML-ROI_ALIGN_GRAD-input-for-roi-gradient", "InputTensor",
+                "InputTensor is absent; it must be given (the gradient with respect to the regions depends "
+                "on the image)",
             )
         # DML-ROI_ALIGN_GRAD-input-for-max
-        if reduction_function == REDUCE_FUNCTION_MAX and input_tensor is None:
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN_GRAD-input-for-max",
-                    "InputTensor",
-                    "InputTensor is absent; it must be given (the image determines which sample was the "
-                    "largest)",
-                )
+        if reduction_function == REDUCE_FUNCTION_MAX and input_tensor is ABSENT:
+            report(
+                violations, "DML-ROI_ALIGN_GRAD-input-for-max", "InputTensor",
+                "InputTensor is absent; it must be given (the image determines which sample was the largest)",
             )
         # DML-ROI_ALIGN_GRAD-maximum-samples-range
         if maximum_samples_per_output < 1:
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN_GRAD-maximum-samples-range",
-                    "MaximumSamplesPerOutput",
-                    "MaximumSamplesPerOutput is {}; it must be at least 1 (nothing can be reduced from no "
-                    "sample)",
-                    (maximum_samples_per_output,),
-                    maximum_samples_per_output,
-                    1,
-                )
+            report(
+                violations, "DML-ROI_ALIGN_GRAD-maximum-samples-range", "MaximumSamplesPerOutput",
+                "MaximumSamplesPerOutput is {found}; it must be at least 1 (nothing can be reduced from no "
+                "sample)",
+                found=maximum_samples_per_output, expected=1,
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = (input_tensor or ABSENT).DataType
-        input_gradient_tensor_data_type = input_gradient_tensor.DataType
-        roi_tensor_data_type = roi_tensor.DataType
-        batch_indices_tensor_data_type = batch_indices_tensor.DataType
-        output_gradient_tensor_data_type = (output_gradient_tensor or ABSENT).DataType
-        output_roi_gradient_tensor_data_type = (output_roi_gradient_tensor or ABSENT).DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or (input_tensor and input_tensor_data_type not in input_tensor_types)
-            or input_gradient_tensor_data_type not in input_gradient_tensor_types
-            or roi_tensor_data_type not in roi_tensor_types
-            or batch_indices_tensor_data_type not in batch_indices_tensor_types
-            or (
-                output_gradient_tensor
-                and output_gradient_tensor_data_type not in output_gradient_tensor_types
-            )
-            or (
-                output_roi_gradient_tensor
-                and output_roi_gradient_tensor_data_type not in output_roi_gradient_tensor_types
-            )
-        ):
-            judgement.values(self, level, violations)
-        roi_count = entry(roi_tensor_sizes, roi_tensor_rank - 2)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor or ABSENT
+        input_gradient_tensor = self.InputGradientTensor
+        roi_tensor = self.ROITensor
+        batch_indices_tensor = self.BatchIndicesTensor
+        output_gradient_tensor = self.OutputGradientTensor or ABSENT
+        output_roi_gradient_tensor = self.OutputROIGradientTensor or ABSENT
+        roi_count = entry(roi_tensor.Sizes, len(roi_tensor.Sizes) - 2)
         # DML-ROI_ALIGN_GRAD-same-type
-        if roi_tensor_data_type != input_gradient_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN_GRAD-same-type",
-                    "ROITensor.DataType",
-                    "ROITensor.DataType is {}; it must equal InputGradientTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, roi_tensor_data_type),
-                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, roi_tensor_data_type),
-                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                )
+        if roi_tensor.DataType != input_gradient_tensor.DataType:
+            report(
+                violations, "DML-ROI_ALIGN_GRAD-same-type", "ROITensor.DataType",
+                "ROITensor.DataType is {found}; it must equal InputGradientTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, roi_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
             )
-        if input_tensor is not None and input_tensor_data_type != input_gradient_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN_GRAD-same-type",
-                    "InputTensor.DataType",
-                    "InputTensor.DataType is {}; it must equal InputGradientTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                )
+        if input_tensor is not ABSENT and input_tensor.DataType != input_gradient_tensor.DataType:
+            report(
+                violations, "DML-ROI_ALIGN_GRAD-same-type", "InputTensor.DataType",
+                "InputTensor.DataType is {found}; it must equal InputGradientTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, input_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
             )
         if (
-            output_gradient_tensor is not None
-            and output_gradient_tensor_data_type != input_gradient_tensor_data_type
+            output_gradient_tensor is not ABSENT
+            and output_gradient_tensor.DataType != input_gradient_tensor.DataType
         ):
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN_GRAD-same-type",
-                    "OutputGradientTensor.DataType",
-                    "OutputGradientTensor.DataType is {}; it must equal InputGradientTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_gradient_tensor_data_type),
-                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_gradient_tensor_data_type),
-                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                )
+            report(
+                violations, "DML-ROI_ALIGN_GRAD-same-type", "OutputGradientTensor.DataType",
+                "OutputGradientTensor.DataType is {found}; it must equal InputGradientTensor.DataType, "
+                "{expected}",
+                found=name_of(enums.TensorDataType, output_gradient_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
             )
         if (
-            output_roi_gradient_tensor is not None
-            and output_roi_gradient_tensor_data_type != input_gradient_tensor_data_type
+            output_roi_gradient_tensor is not ABSENT
+            and output_roi_gradient_tensor.DataType != input_gradient_tensor.DataType
         ):
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN_GRAD-same-type",
-                    "OutputROIGradientTensor.DataType",
-                    "OutputROIGradientTensor.DataType is {}; it must equal InputGradientTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_roi_gradient_tensor_data_type),
-                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_roi_gradient_tensor_data_type),
-                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                )
+            report(
+                violations, "DML-ROI_ALIGN_GRAD-same-type", "OutputROIGradientTensor.DataType",
+                "OutputROIGradientTensor.DataType is {found}; it must equal InputGradientTensor.DataType, "
+                "{expected}",
+                found=name_of(enums.TensorDataType, output_roi_gradient_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
             )
         # DML-ROI_ALIGN_GRAD-roi-sizes
-        if roi_tensor_sizes != align((roi_count, 4), roi_tensor_rank, 1):
-            numbers1 = align((roi_count, 4), roi_tensor_rank, 1)
+        if roi_tensor.Sizes != align((roi_count, 4), len(roi_tensor.Sizes), 1):
+            numbers1 = align((roi_count, 4), len(roi_tensor.Sizes), 1)
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
                 "dimension that repeats"
-                if roi_tensor_rank == len(numbers1)
+                if len(roi_tensor.Sizes) == len(numbers1)
                 and all(
-                    roi_tensor_sizes[d] == entry(numbers1, d) or roi_tensor_sizes[d] == 1
-                    for d in range(roi_tensor_rank)
+                    roi_tensor.Sizes[d] == entry(numbers1, d) or roi_tensor.Sizes[d] == 1
+                    for d in range(len(roi_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN_GRAD-roi-sizes",
-                    "ROITensor.Sizes",
-                    "ROITensor.Sizes is {}; it must be {} (four coordinates for each region){}",
-                    (roi_tensor_sizes, numbers1, hint),
-                    roi_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-ROI_ALIGN_GRAD-roi-sizes", "ROITensor.Sizes",
+                "ROITensor.Sizes is {found}; it must be {expected} (four coordinates for each region){}",
+                hint, found=roi_tensor.Sizes, expected=numbers1,
             )
         # DML-ROI_ALIGN_GRAD-batch-indices-sizes
-        if batch_indices_tensor_sizes != align((roi_count,), batch_indices_tensor_rank, 1):
-            numbers1 = align((roi_count,), batch_indices_tensor_rank, 1)
+        if batch_indices_tensor.Sizes != align((roi_count,), len(batch_indices_tensor.Sizes), 1):
+            numbers1 = align((roi_count,), len(batch_indices_tensor.Sizes), 1)
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {list(numbers1)}, with a stride of 0 in each "
                 "dimension that repeats"
-                if batch_indices_tensor_rank == len(numbers1)
+                if len(batch_indices_tensor.Sizes) == len(numbers1)
                 and all(
-                    batch_indices_tensor_sizes[d] == entry(numbers1, d) or batch_indices_tensor_sizes[d] == 1
-                    for d in range(batch_indices_tensor_rank)
+                    batch_indices_tensor.Sizes[d] == entry(numbers1, d) or batch_indices_tensor.Sizes[d] == 1
+                    for d in range(len(batch_indices_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN_GRAD-batch-indices-sizes",
-                    "BatchIndicesTensor.Sizes",
-                    "BatchIndicesTensor.Sizes is {}; it must be {} (one batch for each region){}",
-                    (batch_indices_tensor_sizes, numbers1, hint),
-                    batch_indices_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-ROI_ALIGN_GRAD-batch-indices-sizes", "BatchIndicesTensor.Sizes",
+                "BatchIndicesTensor.Sizes is {found}; it must be {expected} (one batch for each region){}",
+                hint, found=batch_indices_tensor.Sizes, expected=numbers1,
             )
         # DML-ROI_ALIGN_GRAD-input-gradient-regions
-        if input_gradient_tensor_sizes[0] != roi_count:
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN_GRAD-input-gradient-regions",
-                    "InputGradientTensor.Sizes[0]",
-                    "InputGradientTensor.Sizes[0] is {}; it must equal ROITensor.Sizes[{}], {} (one block "
-                    "of gradients for each region)",
-                    (input_gradient_tensor_sizes[0], roi_tensor_rank - 2, roi_count),
-                    input_gradient_tensor_sizes[0],
-                    roi_count,
-                )
+        if input_gradient_tensor.Sizes[0] != roi_count:
+            report(
+                violations, "DML-ROI_ALIGN_GRAD-input-gradient-regions", "InputGradientTensor.Sizes[0]",
+                "InputGradientTensor.Sizes[0] is {found}; it must equal ROITensor.Sizes[{}], {expected} "
+                "(one block of gradients for each region)",
+                len(roi_tensor.Sizes) - 2, found=input_gradient_tensor.Sizes[0], expected=roi_count,
             )
         # DML-ROI_ALIGN_GRAD-input-channels
-        if input_tensor is not None and entry(input_tensor_sizes, 1) != entry(input_gradient_tensor_sizes, 1):
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN_GRAD-input-channels",
-                    "InputTensor.Sizes[1]",
-                    "InputTensor.Sizes[1] is {}; it must equal InputGradientTensor.Sizes[1], {}",
-                    (entry(input_tensor_sizes, 1), entry(input_gradient_tensor_sizes, 1)),
-                    entry(input_tensor_sizes, 1),
-                    entry(input_gradient_tensor_sizes, 1),
-                )
+        if (
+            input_tensor is not ABSENT
+            and entry(input_tensor.Sizes, 1) != entry(input_gradient_tensor.Sizes, 1)
+        ):
+            report(
+                violations, "DML-ROI_ALIGN_GRAD-input-channels", "InputTensor.Sizes[1]",
+                "InputTensor.Sizes[1] is {found}; it must equal InputGradientTensor.Sizes[1], {expected}",
+                found=entry(input_tensor.Sizes, 1), expected=entry(input_gradient_tensor.Sizes, 1),
             )
         # DML-ROI_ALIGN_GRAD-output-channels
         if (
-            (output_gradient_tensor is not None and input_tensor is None)
-            and entry(output_gradient_tensor_sizes, 1) != entry(input_gradient_tensor_sizes, 1)
+            (output_gradient_tensor is not ABSENT and input_tensor is ABSENT)
+            and entry(output_gradient_tensor.Sizes, 1) != entry(input_gradient_tensor.Sizes, 1)
         ):
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN_GRAD-output-channels",
-                    "OutputGradientTensor.Sizes[1]",
-                    "OutputGradientTensor.Sizes[1] is {}; it must equal InputGradientTensor.Sizes[1], {}",
-                    (entry(output_gradient_tensor_sizes, 1), entry(input_gradient_tensor_sizes, 1)),
-                    entry(output_gradient_tensor_sizes, 1),
-                    entry(input_gradient_tensor_sizes, 1),
-                )
+            report(
+                violations, "DML-ROI_ALIGN_GRAD-output-channels", "OutputGradientTensor.Sizes[1]",
+                "OutputGradientTensor.Sizes[1] is {found}; it must equal InputGradientTensor.Sizes[1], "
+                "{expected}",
+                found=entry(output_gradient_tensor.Sizes, 1), expected=entry(input_gradient_tensor.Sizes, 1),
             )
         # DML-ROI_ALIGN_GRAD-output-sizes
         if (
-            (input_tensor is not None and output_gradient_tensor is not None)
-            and output_gradient_tensor_sizes != input_tensor_sizes
+            (input_tensor is not ABSENT and output_gradient_tensor is not ABSENT)
+            and output_gradient_tensor.Sizes != input_tensor.Sizes
         ):
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN_GRAD-output-sizes",
-                    "OutputGradientTensor.Sizes",
-                    "OutputGradientTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
-                    (output_gradient_tensor_sizes, input_tensor_sizes),
-                    output_gradient_tensor_sizes,
-                    input_tensor_sizes,
-                )
+            report(
+                violations, "DML-ROI_ALIGN_GRAD-output-sizes", "OutputGradientTensor.Sizes",
+                "OutputGradientTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
+                found=output_gradient_tensor.Sizes, expected=input_tensor.Sizes,
             )
         # DML-ROI_ALIGN_GRAD-output-roi-sizes
-        if output_roi_gradient_tensor is not None and output_roi_gradient_tensor_sizes != roi_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN_GRAD-output-roi-sizes",
-                    "OutputROIGradientTensor.Sizes",
-                    "OutputROIGradientTensor.Sizes is {}; it must equal ROITensor.Sizes, {}",
-                    (output_roi_gradient_tensor_sizes, roi_tensor_sizes),
-                    output_roi_gradient_tensor_sizes,
-                    roi_tensor_sizes,
-                )
+        if output_roi_gradient_tensor is not ABSENT and output_roi_gradient_tensor.Sizes != roi_tensor.Sizes:
+            report(
+                violations, "DML-ROI_ALIGN_GRAD-output-roi-sizes", "OutputROIGradientTensor.Sizes",
+                "OutputROIGradientTensor.Sizes is {found}; it must equal ROITensor.Sizes, {expected}",
+                found=output_roi_gradient_tensor.Sizes, expected=roi_tensor.Sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         minimum_samples_per_output = self.MinimumSamplesPerOutput
         maximum_samples_per_output = self.MaximumSamplesPerOutput
-        violations: list[Violation] = []
         # DML-ROI_ALIGN_GRAD-sample-range
         if minimum_samples_per_output > maximum_samples_per_output:
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN_GRAD-sample-range",
-                    "MinimumSamplesPerOutput",
-                    "MinimumSamplesPerOutput is {}; it should be at most MaximumSamplesPerOutput, {} (the "
-                    "number of samples is clamped between the two)",
-                    (minimum_samples_per_output, maximum_samples_per_output),
-                    minimum_samples_per_output,
-                    maximum_samples_per_output,
-                )
+            report(
+                violations, "DML-ROI_ALIGN_GRAD-sample-range", "MinimumSamplesPerOutput",
+                "MinimumSamplesPerOutput is {found}; it should be at most MaximumSamplesPerOutput, "
+                "{expected} (the number of samples is clamped between the two)",
+                found=minimum_samples_per_output, expected=maximum_samples_per_output,
             )
-        return violations
 
-    def infer(self) -> RoiAlignGrad:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
+        input_tensor = self.InputTensor or ABSENT
         input_gradient_tensor = given(self, "InputGradientTensor")
         roi_tensor = given(self, "ROITensor")
-        input_tensor = self.InputTensor
-        input_gradient_tensor_data_type = input_gradient_tensor.DataType
-        input_tensor_sizes = (input_tensor or ABSENT).Sizes
-        roi_tensor_sizes = roi_tensor.Sizes
-        output_gradient_tensor_sizes = input_tensor_sizes if input_tensor is not None else None
-        completed = RoiAlignGrad(
-            InputTensor=self.InputTensor,
-            InputGradientTensor=self.InputGradientTensor,
-            ROITensor=self.ROITensor,
-            BatchIndicesTensor=self.BatchIndicesTensor,
-            OutputGradientTensor=inferred_if_given(
-                "OutputGradientTensor",
-                self.OutputGradientTensor,
-                DataType=input_gradient_tensor_data_type,
-                Sizes=output_gradient_tensor_sizes,
+        return {
+            "OutputGradientTensor": inferred_if_given(
+                "OutputGradientTensor", self.OutputGradientTensor, DataType=input_gradient_tensor.DataType,
+                Sizes=input_tensor.Sizes if input_tensor is not ABSENT else None,
             ),
-            OutputROIGradientTensor=inferred_if_given(
-                "OutputROIGradientTensor",
-                self.OutputROIGradientTensor,
-                DataType=input_gradient_tensor_data_type,
-                Sizes=roi_tensor_sizes,
+            "OutputROIGradientTensor": inferred_if_given(
+                "OutputROIGradientTensor", self.OutputROIGradientTensor,
+                DataType=input_gradient_tensor.DataType, Sizes=roi_tensor.Sizes,
             ),
-            ReductionFunction=self.ReductionFunction,
-            InterpolationMode=self.InterpolationMode,
-            SpatialScaleX=self.SpatialScaleX,
-            SpatialScaleY=self.SpatialScaleY,
-            InputPixelOffset=self.InputPixelOffset,
-            OutputPixelOffset=self.OutputPixelOffset,
-            MinimumSamplesPerOutput=self.MinimumSamplesPerOutput,
-            MaximumSamplesPerOutput=self.MaximumSamplesPerOutput,
-            AlignRegionsToCorners=self.AlignRegionsToCorners,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(RoiAlignGrad)
-_ACCEPTED = judgement.accepted_by_level(RoiAlignGrad.SUPPORT)
+        }

@@ -7,31 +7,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, RANK_4,
 )
-_SINCE_1_0 = {
-    "InputTensor": _ROW_1,
-    "ROITensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -46,51 +36,40 @@ class RoiPooling(Description):
     SpatialScale (FLOAT): What a region's coordinates are multiplied by, to become those of the input.
     PooledSize (SIZE_2D): Height and width of the grid.
 
-    Rules: DML-ROI_POOLING-same-type, DML-ROI_POOLING-roi-shape, DML-ROI_POOLING-output-shape.
-
     In every region x2 is at least x1, and y2 at least y1.
 
     A region's first value is the number of a batch, below InputTensor's first size.
     """
 
-    OPERATOR: ClassVar[str] = "ROI_POOLING"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "ROI_POOLING"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (FeatureLevel.LEVEL_1_0,)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("ROITensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("SpatialScale", "FLOAT"),
         Member("PooledSize", "SIZE_2D"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ROI_POOLING-same-type", "docs"),
-        Rule("DML-ROI_POOLING-roi-shape", "docs"),
-        Rule("DML-ROI_POOLING-output-shape", "docs"),
+    RULES = (
+        Rule(
+            "DML-ROI_POOLING-same-type", "docs",
+            reads="InputTensor.DataType OutputTensor.DataType ROITensor.DataType",
+        ),
+        Rule("DML-ROI_POOLING-roi-shape", "docs", reads="ROITensor.Sizes"),
+        Rule(
+            "DML-ROI_POOLING-output-shape", "docs",
+            reads="InputTensor.Sizes OutputTensor.Sizes PooledSize ROITensor.Sizes",
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-ROI_POOLING-same-type": "InputTensor.DataType OutputTensor.DataType ROITensor.DataType",
-        "DML-ROI_POOLING-roi-shape": "ROITensor.Sizes",
-        "DML-ROI_POOLING-output-shape": "InputTensor.Sizes OutputTensor.Sizes PooledSize ROITensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_3_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_1_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
+    SUPPORT = tables(
+        {
+            "1.0": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16),
+                "ROITensor": Support(RANK_4, FLOAT_32_16),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -100,206 +79,72 @@ class RoiPooling(Description):
     PooledSize: structs.Size2d
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        ROITensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        SpatialScale: SupportsFloat,
-        PooledSize: structs.Size2d,
+        cls, *, InputTensor: TensorDesc, ROITensor: TensorDesc, OutputTensor: TensorDesc | None = None,
+        SpatialScale: SupportsFloat, PooledSize: structs.Size2d,
     ) -> RoiPooling:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.ROITensor = ROITensor
-        new.OutputTensor = OutputTensor
-        new.SpatialScale = SpatialScale
-        new.PooledSize = PooledSize
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and type(ROITensor) is TensorDesc and ROITensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(SpatialScale) is float
-            and type(PooledSize) is structs.Size2d and PooledSize._state != WRONG_TYPE
-        ):
-            settle(new, RoiPooling)
-        new.__class__ = RoiPooling
-        made: RoiPooling = new
-        return made
+        return created(cls, InputTensor, ROITensor, OutputTensor, SpatialScale, PooledSize)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
         input_tensor = self.InputTensor
         roi_tensor = self.ROITensor
         output_tensor = self.OutputTensor
         pooled_size = self.PooledSize
-        if self._state or input_tensor is None or roi_tensor is None or output_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (roi_tensor._state & SOUND_INPUT or is_sound(roi_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= pooled_size.Width <= 4294967295
-            and 0 <= pooled_size.Height <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        roi_tensor_sizes = roi_tensor.Sizes
-        roi_tensor_rank = len(roi_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            roi_tensor_ranks,
-            roi_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or roi_tensor_rank not in roi_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        roi_tensor_data_type = roi_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or roi_tensor_data_type not in roi_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
-        roi_count = entry(roi_tensor_sizes, 2)
+        roi_count = entry(roi_tensor.Sizes, 2)
         # DML-ROI_POOLING-same-type
-        if roi_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ROI_POOLING-same-type",
-                    "ROITensor.DataType",
-                    "ROITensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, roi_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, roi_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if roi_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-ROI_POOLING-same-type", "ROITensor.DataType",
+                "ROITensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, roi_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-ROI_POOLING-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-ROI_POOLING-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-ROI_POOLING-roi-shape
-        if roi_tensor_sizes != (1, 1, roi_count, 5):
+        if roi_tensor.Sizes != (1, 1, roi_count, 5):
             hint = (
                 f"; DirectML broadcasts by strides: Sizes {[1, 1, roi_count, 5]}, with a stride of 0 in "
                 "each dimension that repeats"
-                if roi_tensor_rank == len((1, 1, roi_count, 5))
+                if len(roi_tensor.Sizes) == len((1, 1, roi_count, 5))
                 and all(
-                    roi_tensor_sizes[d] == entry((1, 1, roi_count, 5), d) or roi_tensor_sizes[d] == 1
-                    for d in range(roi_tensor_rank)
+                    roi_tensor.Sizes[d] == entry((1, 1, roi_count, 5), d) or roi_tensor.Sizes[d] == 1
+                    for d in range(len(roi_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-ROI_POOLING-roi-shape",
-                    "ROITensor.Sizes",
-                    "ROITensor.Sizes is {}; it must be [1, 1, roi count, 5], that is {}{}",
-                    (roi_tensor_sizes, (1, 1, roi_count, 5), hint),
-                    roi_tensor_sizes,
-                    (1, 1, roi_count, 5),
-                )
+            report(
+                violations, "DML-ROI_POOLING-roi-shape", "ROITensor.Sizes",
+                "ROITensor.Sizes is {found}; it must be [1, 1, roi count, 5], that is {expected}{}", hint,
+                found=roi_tensor.Sizes, expected=(1, 1, roi_count, 5),
             )
         # DML-ROI_POOLING-output-shape
         if (
-            output_tensor_sizes
-            != (roi_count, entry(input_tensor_sizes, 1), pooled_size.Height, pooled_size.Width)
+            output_tensor.Sizes
+            != (roi_count, entry(input_tensor.Sizes, 1), pooled_size.Height, pooled_size.Width)
         ):
-            numbers1 = (roi_count, entry(input_tensor_sizes, 1), pooled_size.Height, pooled_size.Width)
-            violations.append(
-                Violation(
-                    "DML-ROI_POOLING-output-shape",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must be [roi count, InputTensor.Sizes[1], "
-                    "PooledSize.Height, PooledSize.Width], that is {}",
-                    (output_tensor_sizes, numbers1),
-                    output_tensor_sizes,
-                    numbers1,
-                )
+            numbers1 = (roi_count, entry(input_tensor.Sizes, 1), pooled_size.Height, pooled_size.Width)
+            report(
+                violations, "DML-ROI_POOLING-output-shape", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must be [roi count, InputTensor.Sizes[1], "
+                "PooledSize.Height, PooledSize.Width], that is {expected}",
+                found=output_tensor.Sizes, expected=numbers1,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> RoiPooling:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         roi_tensor = given(self, "ROITensor")
         pooled_size = self.PooledSize
-        input_tensor_data_type = input_tensor.DataType
-        roi_tensor_sizes = roi_tensor.Sizes
-        input_tensor_sizes = input_tensor.Sizes
-        roi_count = entry(roi_tensor_sizes, 2)
-        output_tensor_sizes = (roi_count, entry(input_tensor_sizes, 1), pooled_size.Height, pooled_size.Width)
-        completed = RoiPooling(
-            InputTensor=self.InputTensor,
-            ROITensor=self.ROITensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=output_tensor_sizes,
+        roi_count = entry(roi_tensor.Sizes, 2)
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType,
+                Sizes=(roi_count, entry(input_tensor.Sizes, 1), pooled_size.Height, pooled_size.Width),
             ),
-            SpatialScale=self.SpatialScale,
-            PooledSize=self.PooledSize,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(RoiPooling)
-_ACCEPTED = judgement.accepted_by_level(RoiPooling.SUPPORT)
+        }

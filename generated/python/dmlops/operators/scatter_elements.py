@@ -7,105 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
+    INT_64_32_UINT_64_32, RANKS_1_TO_8, RANK_4, UINT_32,
 )
-_ROW_2 = Support(
-    (4,),
-    (TensorDataType.UINT32,),
-)
-_ROW_3 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_4 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_5 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-    ),
-)
-_ROW_6 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT64,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_SINCE_2_0 = {
-    "InputTensor": _ROW_1,
-    "IndicesTensor": _ROW_2,
-    "UpdatesTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_2_1 = {
-    "InputTensor": _ROW_3,
-    "IndicesTensor": _ROW_2,
-    "UpdatesTensor": _ROW_3,
-    "OutputTensor": _ROW_3,
-}
-_SINCE_3_0 = {
-    "InputTensor": _ROW_4,
-    "IndicesTensor": _ROW_5,
-    "UpdatesTensor": _ROW_4,
-    "OutputTensor": _ROW_4,
-}
-_SINCE_4_1 = {
-    "InputTensor": _ROW_6,
-    "IndicesTensor": _ROW_5,
-    "UpdatesTensor": _ROW_6,
-    "OutputTensor": _ROW_6,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -119,74 +36,72 @@ class ScatterElements(Description):
     OutputTensor (output tensor): The input with the updates written over it.
     Axis (UINT): The output dimension that the indices replace.
 
-    Rules: DML-SCATTER_ELEMENTS-same-rank, DML-SCATTER_ELEMENTS-axis-range, DML-SCATTER_ELEMENTS-same-type,
-    DML-SCATTER_ELEMENTS-indices-within, DML-SCATTER_ELEMENTS-updates-sizes,
-    DML-SCATTER_ELEMENTS-output-sizes.
-
-    Advice: DML-SCATTER_ELEMENTS-indices-sizes.
-
     An index is below the output's size along the axis. From feature level 3.0 on, indices of a signed
     type may also be negative and then count from the end of the axis.
 
     No two indices name the same output element; which of its updates would stay is not defined.
     """
 
-    OPERATOR: ClassVar[str] = "SCATTER_ELEMENTS"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_0
-    AXES: ClassVar[tuple[str, ...]] = ("Axis",)
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "SCATTER_ELEMENTS"
+    SINCE = FeatureLevel.LEVEL_2_0
+    LEVELS = (FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
+    AXES = ("Axis",)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("IndicesTensor", "tensor", role="input", pointer=True),
         Member("UpdatesTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("Axis", "UINT"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SCATTER_ELEMENTS-same-rank", "docs"),
-        Rule("DML-SCATTER_ELEMENTS-axis-range", "docs"),
-        Rule("DML-SCATTER_ELEMENTS-same-type", "docs"),
-        Rule("DML-SCATTER_ELEMENTS-indices-within", "docs"),
-        Rule("DML-SCATTER_ELEMENTS-indices-sizes", "docs", advice=True),
-        Rule("DML-SCATTER_ELEMENTS-updates-sizes", "docs"),
-        Rule("DML-SCATTER_ELEMENTS-output-sizes", "docs"),
+    RULES = (
+        Rule(
+            "DML-SCATTER_ELEMENTS-same-rank", "docs",
+            reads=(
+                "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount "
+                "UpdatesTensor.DimensionCount"
+            ),
+        ),
+        Rule("DML-SCATTER_ELEMENTS-axis-range", "docs", reads="Axis InputTensor.DimensionCount"),
+        Rule(
+            "DML-SCATTER_ELEMENTS-same-type", "docs",
+            reads="InputTensor.DataType OutputTensor.DataType UpdatesTensor.DataType",
+        ),
+        Rule(
+            "DML-SCATTER_ELEMENTS-indices-within", "docs",
+            reads="Axis IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes",
+        ),
+        Rule(
+            "DML-SCATTER_ELEMENTS-indices-sizes", "docs", advice=True,
+            reads="Axis IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes",
+        ),
+        Rule("DML-SCATTER_ELEMENTS-updates-sizes", "docs", reads="IndicesTensor.Sizes UpdatesTensor.Sizes"),
+        Rule("DML-SCATTER_ELEMENTS-output-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-SCATTER_ELEMENTS-same-rank": (
-            "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount "
-            "UpdatesTensor.DimensionCount"
-        ),
-        "DML-SCATTER_ELEMENTS-axis-range": "Axis InputTensor.DimensionCount",
-        "DML-SCATTER_ELEMENTS-same-type": "InputTensor.DataType OutputTensor.DataType UpdatesTensor.DataType",
-        "DML-SCATTER_ELEMENTS-indices-within": (
-            "Axis IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes"
-        ),
-        "DML-SCATTER_ELEMENTS-indices-sizes": (
-            "Axis IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes"
-        ),
-        "DML-SCATTER_ELEMENTS-updates-sizes": "IndicesTensor.Sizes UpdatesTensor.Sizes",
-        "DML-SCATTER_ELEMENTS-output-sizes": "InputTensor.Sizes OutputTensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_2_0: _SINCE_2_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_2_0,
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_4_1,
+    SUPPORT = tables(
+        {
+            "2.0": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16),
+                "IndicesTensor": Support(RANK_4, UINT_32),
+                "UpdatesTensor": Support(RANK_4, FLOAT_32_16),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16),
+            },
+            "2.1": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "UpdatesTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "3.0": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "IndicesTensor": Support(RANKS_1_TO_8, INT_64_32_UINT_64_32),
+                "UpdatesTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "4.1": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "UpdatesTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -196,303 +111,131 @@ class ScatterElements(Description):
     Axis: int
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        IndicesTensor: TensorDesc,
-        UpdatesTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        Axis: SupportsIndex,
+        cls, *, InputTensor: TensorDesc, IndicesTensor: TensorDesc, UpdatesTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None, Axis: SupportsIndex,
     ) -> ScatterElements:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.IndicesTensor = IndicesTensor
-        new.UpdatesTensor = UpdatesTensor
-        new.OutputTensor = OutputTensor
-        new.Axis = Axis
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and type(IndicesTensor) is TensorDesc and IndicesTensor._state != WRONG_TYPE
-            and type(UpdatesTensor) is TensorDesc and UpdatesTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(Axis) is int
-        ):
-            settle(new, ScatterElements)
-        new.__class__ = ScatterElements
-        made: ScatterElements = new
-        return made
+        return created(cls, InputTensor, IndicesTensor, UpdatesTensor, OutputTensor, Axis)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         indices_tensor = self.IndicesTensor
         updates_tensor = self.UpdatesTensor
         output_tensor = self.OutputTensor
         axis = self.Axis
-        if (
-            self._state
-            or input_tensor is None
-            or indices_tensor is None
-            or updates_tensor is None
-            or output_tensor is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (indices_tensor._state & SOUND_INPUT or is_sound(indices_tensor, True))
-            and (updates_tensor._state & SOUND_INPUT or is_sound(updates_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= axis <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        indices_tensor_sizes = indices_tensor.Sizes
-        indices_tensor_rank = len(indices_tensor_sizes)
-        updates_tensor_sizes = updates_tensor.Sizes
-        updates_tensor_rank = len(updates_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            indices_tensor_ranks,
-            indices_tensor_types,
-            updates_tensor_ranks,
-            updates_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or indices_tensor_rank not in indices_tensor_ranks
-            or updates_tensor_rank not in updates_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-SCATTER_ELEMENTS-same-rank
-        if indices_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-SCATTER_ELEMENTS-same-rank",
-                    "IndicesTensor.DimensionCount",
-                    "IndicesTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (indices_tensor_rank, input_tensor_rank),
-                    indices_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(indices_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-SCATTER_ELEMENTS-same-rank", "IndicesTensor.DimensionCount",
+                "IndicesTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(indices_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if updates_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-SCATTER_ELEMENTS-same-rank",
-                    "UpdatesTensor.DimensionCount",
-                    "UpdatesTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (updates_tensor_rank, input_tensor_rank),
-                    updates_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(updates_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-SCATTER_ELEMENTS-same-rank", "UpdatesTensor.DimensionCount",
+                "UpdatesTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(updates_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-SCATTER_ELEMENTS-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-SCATTER_ELEMENTS-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
         # DML-SCATTER_ELEMENTS-axis-range
-        if axis >= input_tensor_rank:
+        if axis >= len(input_tensor.Sizes):
             hint = (
                 f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number"
                 if axis >= 2147483648
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-SCATTER_ELEMENTS-axis-range",
-                    "Axis",
-                    "Axis is {}; it must be less than InputTensor.DimensionCount, {}{}",
-                    (axis, input_tensor_rank, hint),
-                    axis,
-                    input_tensor_rank,
-                )
+            report(
+                violations, "DML-SCATTER_ELEMENTS-axis-range", "Axis",
+                "Axis is {found}; it must be less than InputTensor.DimensionCount, {expected}{}", hint,
+                found=axis, expected=len(input_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        indices_tensor_data_type = indices_tensor.DataType
-        updates_tensor_data_type = updates_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or indices_tensor_data_type not in indices_tensor_types
-            or updates_tensor_data_type not in updates_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        indices_tensor = self.IndicesTensor
+        updates_tensor = self.UpdatesTensor
+        output_tensor = self.OutputTensor
+        axis = self.Axis
         # DML-SCATTER_ELEMENTS-same-type
-        if updates_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-SCATTER_ELEMENTS-same-type",
-                    "UpdatesTensor.DataType",
-                    "UpdatesTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, updates_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, updates_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if updates_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-SCATTER_ELEMENTS-same-type", "UpdatesTensor.DataType",
+                "UpdatesTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, updates_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-SCATTER_ELEMENTS-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-SCATTER_ELEMENTS-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-SCATTER_ELEMENTS-indices-within
-        for d in range(input_tensor_rank):
-            if d != axis and indices_tensor_sizes[d] > input_tensor_sizes[d]:
-                violations.append(
-                    Violation(
-                        "DML-SCATTER_ELEMENTS-indices-within",
-                        f"IndicesTensor.Sizes[{d}]",
-                        "IndicesTensor.Sizes[{}] is {}; it must be at most InputTensor.Sizes[{}], {} (off "
-                        "the axis, an update goes to the output element at its own coordinates)",
-                        (d, indices_tensor_sizes[d], d, input_tensor_sizes[d]),
-                        indices_tensor_sizes[d],
-                        input_tensor_sizes[d],
-                    )
+        for d in range(len(input_tensor.Sizes)):
+            if d != axis and indices_tensor.Sizes[d] > input_tensor.Sizes[d]:
+                report(
+                    violations, "DML-SCATTER_ELEMENTS-indices-within", f"IndicesTensor.Sizes[{d}]",
+                    "IndicesTensor.Sizes[{}] is {found}; it must be at most InputTensor.Sizes[{}], "
+                    "{expected} (off the axis, an update goes to the output element at its own coordinates)",
+                    d, d, found=indices_tensor.Sizes[d], expected=input_tensor.Sizes[d],
                 )
                 break
         # DML-SCATTER_ELEMENTS-updates-sizes
-        if updates_tensor_sizes != indices_tensor_sizes:
+        if updates_tensor.Sizes != indices_tensor.Sizes:
             hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(indices_tensor_sizes)}, with a stride of 0 "
+                f"; DirectML broadcasts by strides: Sizes {list(indices_tensor.Sizes)}, with a stride of 0 "
                 "in each dimension that repeats"
-                if updates_tensor_rank == len(indices_tensor_sizes)
+                if len(updates_tensor.Sizes) == len(indices_tensor.Sizes)
                 and all(
-                    updates_tensor_sizes[d] == indices_tensor_sizes[d] or updates_tensor_sizes[d] == 1
-                    for d in range(updates_tensor_rank)
+                    updates_tensor.Sizes[d] == indices_tensor.Sizes[d] or updates_tensor.Sizes[d] == 1
+                    for d in range(len(updates_tensor.Sizes))
                 )
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-SCATTER_ELEMENTS-updates-sizes",
-                    "UpdatesTensor.Sizes",
-                    "UpdatesTensor.Sizes is {}; it must equal IndicesTensor.Sizes, {}{}",
-                    (updates_tensor_sizes, indices_tensor_sizes, hint),
-                    updates_tensor_sizes,
-                    indices_tensor_sizes,
-                )
+            report(
+                violations, "DML-SCATTER_ELEMENTS-updates-sizes", "UpdatesTensor.Sizes",
+                "UpdatesTensor.Sizes is {found}; it must equal IndicesTensor.Sizes, {expected}{}", hint,
+                found=updates_tensor.Sizes, expected=indices_tensor.Sizes,
             )
         # DML-SCATTER_ELEMENTS-output-sizes
-        if output_tensor_sizes != input_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-SCATTER_ELEMENTS-output-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
-                    (output_tensor_sizes, input_tensor_sizes),
-                    output_tensor_sizes,
-                    input_tensor_sizes,
-                )
+        if output_tensor.Sizes != input_tensor.Sizes:
+            report(
+                violations, "DML-SCATTER_ELEMENTS-output-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
+                found=output_tensor.Sizes, expected=input_tensor.Sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         input_tensor = self.InputTensor
         indices_tensor = self.IndicesTensor
         axis = self.Axis
-        if self._state or input_tensor is None or indices_tensor is None:
-            return []
-        violations: list[Violation] = []
-        indices_tensor_sizes = indices_tensor.Sizes
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = input_tensor.DimensionCount
         # DML-SCATTER_ELEMENTS-indices-sizes
-        for d in range(input_tensor_rank):
-            if d != axis and indices_tensor_sizes[d] != input_tensor_sizes[d]:
-                violations.append(
-                    Violation(
-                        "DML-SCATTER_ELEMENTS-indices-sizes",
-                        f"IndicesTensor.Sizes[{d}]",
-                        "IndicesTensor.Sizes[{}] is {}; it should equal InputTensor.Sizes[{}], {} (only the "
-                        "axis may differ)",
-                        (d, indices_tensor_sizes[d], d, input_tensor_sizes[d]),
-                        indices_tensor_sizes[d],
-                        input_tensor_sizes[d],
-                    )
+        for d in range(len(input_tensor.Sizes)):
+            if d != axis and indices_tensor.Sizes[d] != input_tensor.Sizes[d]:
+                report(
+                    violations, "DML-SCATTER_ELEMENTS-indices-sizes", f"IndicesTensor.Sizes[{d}]",
+                    "IndicesTensor.Sizes[{}] is {found}; it should equal InputTensor.Sizes[{}], {expected} "
+                    "(only the axis may differ)",
+                    d, d, found=indices_tensor.Sizes[d], expected=input_tensor.Sizes[d],
                 )
                 break
-        return violations
 
-    def infer(self) -> ScatterElements:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
-        completed = ScatterElements(
-            InputTensor=self.InputTensor,
-            IndicesTensor=self.IndicesTensor,
-            UpdatesTensor=self.UpdatesTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=input_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType, Sizes=input_tensor.Sizes,
             ),
-            Axis=self.Axis,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(ScatterElements)
-_ACCEPTED = judgement.accepted_by_level(ScatterElements.SUPPORT)
+        }

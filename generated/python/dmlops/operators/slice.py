@@ -7,88 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-    ),
+from ..supported import (
+    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_32_16_UINT_32_16,
+    FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8, RANKS_4_5,
 )
-_ROW_2 = Support(
-    (4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_3 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_4 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT64,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_SINCE_1_0 = {
-    "InputTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_2_1 = {
-    "InputTensor": _ROW_2,
-    "OutputTensor": _ROW_2,
-}
-_SINCE_3_0 = {
-    "InputTensor": _ROW_3,
-    "OutputTensor": _ROW_3,
-}
-_SINCE_4_1 = {
-    "InputTensor": _ROW_4,
-    "OutputTensor": _ROW_4,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -102,14 +36,12 @@ class Slice(Description):
     Offsets (UINT array): For each dimension, the position of the first element.
     Sizes (UINT array): For each dimension, how many elements to copy.
     Strides (UINT array): For each dimension, the distance from one element to the next.
-
-    Rules: DML-SLICE-same-rank, DML-SLICE-same-type, DML-SLICE-dimension-count, DML-SLICE-slice-bounds,
-    DML-SLICE-output-sizes.
     """
 
-    OPERATOR: ClassVar[str] = "SLICE"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "SLICE"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("DimensionCount", "UINT"),
@@ -117,42 +49,35 @@ class Slice(Description):
         Member("Sizes", "UINT", count="DimensionCount", pointer=True),
         Member("Strides", "UINT", count="DimensionCount", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SLICE-same-rank", "docs"),
-        Rule("DML-SLICE-same-type", "docs"),
-        Rule("DML-SLICE-dimension-count", "docs"),
-        Rule("DML-SLICE-slice-bounds", "docs"),
-        Rule("DML-SLICE-output-sizes", "docs"),
+    RULES = (
+        Rule("DML-SLICE-same-rank", "docs", reads="InputTensor.DimensionCount OutputTensor.DimensionCount"),
+        Rule("DML-SLICE-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
+        Rule("DML-SLICE-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"),
+        Rule(
+            "DML-SLICE-slice-bounds", "docs",
+            reads="InputTensor.DimensionCount InputTensor.Sizes Offsets Sizes Strides",
+        ),
+        Rule("DML-SLICE-output-sizes", "docs", reads="OutputTensor.Sizes Sizes"),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-SLICE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-SLICE-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-SLICE-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-SLICE-slice-bounds": "InputTensor.DimensionCount InputTensor.Sizes Offsets Sizes Strides",
-        "DML-SLICE-output-sizes": "OutputTensor.Sizes Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_4_1,
+    SUPPORT = tables(
+        {
+            "1.0": {
+                "InputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_UINT_32_16),
+                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_UINT_32_16),
+            },
+            "2.1": {
+                "InputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "3.0": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "4.1": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -163,222 +88,77 @@ class Slice(Description):
     Strides: tuple[int, ...]
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        DimensionCount: SupportsIndex | None = None,
-        Offsets: Iterable[SupportsIndex],
-        Sizes: Iterable[SupportsIndex],
-        Strides: Iterable[SupportsIndex],
+        cls, *, InputTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
+        DimensionCount: SupportsIndex | None = None, Offsets: Iterable[SupportsIndex],
+        Sizes: Iterable[SupportsIndex], Strides: Iterable[SupportsIndex],
     ) -> Slice:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputTensor = OutputTensor
-        new.DimensionCount = DimensionCount
-        new.Offsets = Offsets
-        new.Sizes = Sizes
-        new.Strides = Strides
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(DimensionCount) is int
-            and type(Offsets) is tuple and INTEGERS(map(type, Offsets))
-            and type(Sizes) is tuple and INTEGERS(map(type, Sizes))
-            and type(Strides) is tuple and INTEGERS(map(type, Strides))
-        ):
-            settle(new, Slice)
-        new.__class__ = Slice
-        made: Slice = new
-        return made
+        return created(cls, InputTensor, OutputTensor, DimensionCount, Offsets, Sizes, Strides)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         dimension_count = self.DimensionCount
+        # DML-SLICE-same-rank
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-SLICE-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
+            )
+        # DML-SLICE-dimension-count
+        if dimension_count != len(input_tensor.Sizes):
+            report(
+                violations, "DML-SLICE-dimension-count", "DimensionCount",
+                "DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
+                found=dimension_count, expected=len(input_tensor.Sizes),
+            )
+
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
         offsets = self.Offsets
         sizes = self.Sizes
         strides = self.Strides
-        if (
-            self._state
-            or input_tensor is None
-            or output_tensor is None
-            or offsets is None
-            or sizes is None
-            or strides is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= dimension_count <= 4294967295
-            and len(offsets) == self.DimensionCount
-            and 0 <= min(offsets, default=0) <= max(offsets, default=0) <= 4294967295
-            and len(sizes) == self.DimensionCount
-            and 0 <= min(sizes, default=0) <= max(sizes, default=0) <= 4294967295
-            and len(strides) == self.DimensionCount
-            and 0 <= min(strides, default=0) <= max(strides, default=0) <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
-        # DML-SLICE-same-rank
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-SLICE-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
-            )
-        # DML-SLICE-dimension-count
-        if dimension_count != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-SLICE-dimension-count",
-                    "DimensionCount",
-                    "DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (dimension_count, input_tensor_rank),
-                    dimension_count,
-                    input_tensor_rank,
-                )
-            )
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
         # DML-SLICE-same-type
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-SLICE-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-SLICE-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-SLICE-slice-bounds
-        for i in range(input_tensor_rank):
+        for i in range(len(input_tensor.Sizes)):
             if (
                 entry(offsets, i) + saturate((entry(sizes, i) - 1) * entry(strides, i))
-                >= input_tensor_sizes[i]
+                >= input_tensor.Sizes[i]
             ):
                 number1 = saturate(entry(offsets, i) + saturate((entry(sizes, i) - 1) * entry(strides, i)))
-                violations.append(
-                    Violation(
-                        "DML-SLICE-slice-bounds",
-                        f"Offsets[{i}]",
-                        "Offsets[{}] ({}) + (Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {}; it must be less "
-                        "than InputTensor.Sizes[{}], {} (the last element lies within the input)",
-                        (
-                            i,
-                            entry(offsets, i),
-                            i,
-                            entry(sizes, i),
-                            i,
-                            entry(strides, i),
-                            number1,
-                            i,
-                            input_tensor_sizes[i],
-                        ),
-                        number1,
-                        input_tensor_sizes[i],
-                    )
+                report(
+                    violations, "DML-SLICE-slice-bounds", f"Offsets[{i}]",
+                    "Offsets[{}] ({}) + (Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {found}; it must be less "
+                    "than InputTensor.Sizes[{}], {expected} (the last element lies within the input)",
+                    i, entry(offsets, i), i, entry(sizes, i), i, entry(strides, i), i, found=number1,
+                    expected=input_tensor.Sizes[i],
                 )
                 break
         # DML-SLICE-output-sizes
-        if output_tensor_sizes != sizes:
-            violations.append(
-                Violation(
-                    "DML-SLICE-output-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must equal Sizes, {}",
-                    (output_tensor_sizes, sizes),
-                    output_tensor_sizes,
-                    sizes,
-                )
+        if output_tensor.Sizes != sizes:
+            report(
+                violations, "DML-SLICE-output-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must equal Sizes, {expected}", found=output_tensor.Sizes,
+                expected=sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> Slice:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         sizes = given(self, "Sizes")
-        input_tensor_data_type = input_tensor.DataType
-        completed = Slice(
-            InputTensor=self.InputTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType, Sizes=sizes
             ),
-            DimensionCount=self.DimensionCount,
-            Offsets=self.Offsets,
-            Sizes=self.Sizes,
-            Strides=self.Strides,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(Slice)
-_ACCEPTED = judgement.accepted_by_level(Slice.SUPPORT)
+        }

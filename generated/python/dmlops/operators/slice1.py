@@ -7,73 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
+from ..supported import (
+    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8,
+    RANKS_4_5,
 )
-_ROW_2 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_3 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT64,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_SINCE_2_1 = {
-    "InputTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_3_0 = {
-    "InputTensor": _ROW_2,
-    "OutputTensor": _ROW_2,
-}
-_SINCE_4_1 = {
-    "InputTensor": _ROW_3,
-    "OutputTensor": _ROW_3,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -88,14 +37,12 @@ class Slice1(Description):
     InputWindowSizes (UINT array): For each dimension, the extent of the window.
     InputWindowStrides (INT array): For each dimension, the distance from one element to the next; negative
         from the window's end backwards.
-
-    Rules: DML-SLICE1-same-rank, DML-SLICE1-dimension-count, DML-SLICE1-window-sizes-range,
-    DML-SLICE1-strides-range, DML-SLICE1-same-type, DML-SLICE1-window-bounds, DML-SLICE1-output-sizes.
     """
 
-    OPERATOR: ClassVar[str] = "SLICE1"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "SLICE1"
+    SINCE = FeatureLevel.LEVEL_2_1
+    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("DimensionCount", "UINT"),
@@ -103,47 +50,36 @@ class Slice1(Description):
         Member("InputWindowSizes", "UINT", count="DimensionCount", pointer=True),
         Member("InputWindowStrides", "INT", count="DimensionCount", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SLICE1-same-rank", "docs"),
-        Rule("DML-SLICE1-dimension-count", "docs"),
-        Rule("DML-SLICE1-window-sizes-range", "docs"),
-        Rule("DML-SLICE1-strides-range", "docs"),
-        Rule("DML-SLICE1-same-type", "docs"),
-        Rule("DML-SLICE1-window-bounds", "docs"),
-        Rule("DML-SLICE1-output-sizes", "docs"),
+    RULES = (
+        Rule("DML-SLICE1-same-rank", "docs", reads="InputTensor.DimensionCount OutputTensor.DimensionCount"),
+        Rule("DML-SLICE1-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"),
+        Rule("DML-SLICE1-window-sizes-range", "docs", reads="InputWindowSizes"),
+        Rule("DML-SLICE1-strides-range", "docs", reads="InputWindowStrides"),
+        Rule("DML-SLICE1-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
+        Rule(
+            "DML-SLICE1-window-bounds", "docs",
+            reads="InputTensor.DimensionCount InputTensor.Sizes InputWindowOffsets InputWindowSizes",
+        ),
+        Rule(
+            "DML-SLICE1-output-sizes", "docs",
+            reads="InputWindowSizes InputWindowStrides OutputTensor.DimensionCount OutputTensor.Sizes",
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-SLICE1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-SLICE1-dimension-count": "DimensionCount InputTensor.DimensionCount",
-        "DML-SLICE1-window-sizes-range": "InputWindowSizes",
-        "DML-SLICE1-strides-range": "InputWindowStrides",
-        "DML-SLICE1-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-SLICE1-window-bounds": (
-            "InputTensor.DimensionCount InputTensor.Sizes InputWindowOffsets InputWindowSizes"
-        ),
-        "DML-SLICE1-output-sizes": (
-            "InputWindowSizes InputWindowStrides OutputTensor.DimensionCount OutputTensor.Sizes"
-        ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_4_1,
+    SUPPORT = tables(
+        {
+            "2.1": {
+                "InputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "3.0": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "4.1": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -154,259 +90,102 @@ class Slice1(Description):
     InputWindowStrides: tuple[int, ...]
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        DimensionCount: SupportsIndex | None = None,
-        InputWindowOffsets: Iterable[SupportsIndex],
-        InputWindowSizes: Iterable[SupportsIndex],
-        InputWindowStrides: Iterable[SupportsIndex],
+        cls, *, InputTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
+        DimensionCount: SupportsIndex | None = None, InputWindowOffsets: Iterable[SupportsIndex],
+        InputWindowSizes: Iterable[SupportsIndex], InputWindowStrides: Iterable[SupportsIndex],
     ) -> Slice1:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputTensor = OutputTensor
-        new.DimensionCount = DimensionCount
-        new.InputWindowOffsets = InputWindowOffsets
-        new.InputWindowSizes = InputWindowSizes
-        new.InputWindowStrides = InputWindowStrides
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(DimensionCount) is int
-            and type(InputWindowOffsets) is tuple and INTEGERS(map(type, InputWindowOffsets))
-            and type(InputWindowSizes) is tuple and INTEGERS(map(type, InputWindowSizes))
-            and type(InputWindowStrides) is tuple and INTEGERS(map(type, InputWindowStrides))
-        ):
-            settle(new, Slice1)
-        new.__class__ = Slice1
-        made: Slice1 = new
-        return made
+        return created(
+            cls, InputTensor, OutputTensor, DimensionCount, InputWindowOffsets, InputWindowSizes,
+            InputWindowStrides,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         dimension_count = self.DimensionCount
-        input_window_offsets = self.InputWindowOffsets
-        input_window_sizes = self.InputWindowSizes
-        input_window_strides = self.InputWindowStrides
-        if (
-            self._state
-            or input_tensor is None
-            or output_tensor is None
-            or input_window_offsets is None
-            or input_window_sizes is None
-            or input_window_strides is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= dimension_count <= 4294967295
-            and len(input_window_offsets) == self.DimensionCount
-            and 0
-            <= min(input_window_offsets, default=0)
-            <= max(input_window_offsets, default=0)
-            <= 4294967295
-            and len(input_window_sizes) == self.DimensionCount
-            and 0 <= min(input_window_sizes, default=0) <= max(input_window_sizes, default=0) <= 4294967295
-            and len(input_window_strides) == self.DimensionCount
-            and -2147483648
-            <= min(input_window_strides, default=0)
-            <= max(input_window_strides, default=0)
-            <= 2147483647
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-SLICE1-same-rank
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-SLICE1-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-SLICE1-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
         # DML-SLICE1-dimension-count
-        if dimension_count != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-SLICE1-dimension-count",
-                    "DimensionCount",
-                    "DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (dimension_count, input_tensor_rank),
-                    dimension_count,
-                    input_tensor_rank,
-                )
+        if dimension_count != len(input_tensor.Sizes):
+            report(
+                violations, "DML-SLICE1-dimension-count", "DimensionCount",
+                "DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
+                found=dimension_count, expected=len(input_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Arrays.
+    def check_arrays(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on arrays."""
+        input_window_sizes = self.InputWindowSizes
         # DML-SLICE1-window-sizes-range
         for i in range(len(input_window_sizes)):
             if input_window_sizes[i] < 1:
-                violations.append(
-                    Violation(
-                        "DML-SLICE1-window-sizes-range",
-                        f"InputWindowSizes[{i}]",
-                        "InputWindowSizes[{}] is {}; it must be at least 1",
-                        (i, input_window_sizes[i]),
-                        input_window_sizes[i],
-                        1,
-                    )
+                report(
+                    violations, "DML-SLICE1-window-sizes-range", f"InputWindowSizes[{i}]",
+                    "InputWindowSizes[{}] is {found}; it must be at least 1", i, found=input_window_sizes[i],
+                    expected=1,
                 )
                 break
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        input_window_offsets = self.InputWindowOffsets
+        input_window_sizes = self.InputWindowSizes
+        input_window_strides = self.InputWindowStrides
         # DML-SLICE1-strides-range
         for i in range(len(input_window_strides)):
             if input_window_strides[i] == 0:
-                violations.append(
-                    Violation(
-                        "DML-SLICE1-strides-range",
-                        f"InputWindowStrides[{i}]",
-                        "InputWindowStrides[{}] must not be 0",
-                        (i,),
-                        input_window_strides[i],
-                    )
+                report(
+                    violations, "DML-SLICE1-strides-range", f"InputWindowStrides[{i}]",
+                    "InputWindowStrides[{}] must not be 0", i, found=input_window_strides[i],
                 )
                 break
         # DML-SLICE1-same-type
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-SLICE1-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-SLICE1-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-SLICE1-window-bounds
-        for i in range(input_tensor_rank):
-            if entry(input_window_offsets, i) + entry(input_window_sizes, i) > input_tensor_sizes[i]:
+        for i in range(len(input_tensor.Sizes)):
+            if entry(input_window_offsets, i) + entry(input_window_sizes, i) > input_tensor.Sizes[i]:
                 number1 = entry(input_window_offsets, i) + entry(input_window_sizes, i)
-                violations.append(
-                    Violation(
-                        "DML-SLICE1-window-bounds",
-                        f"InputWindowOffsets[{i}]",
-                        "InputWindowOffsets[{}] ({}) + InputWindowSizes[{}] ({}) is {}; it must be at most "
-                        "InputTensor.Sizes[{}], {} (the window lies within the input)",
-                        (
-                            i,
-                            entry(input_window_offsets, i),
-                            i,
-                            entry(input_window_sizes, i),
-                            number1,
-                            i,
-                            input_tensor_sizes[i],
-                        ),
-                        number1,
-                        input_tensor_sizes[i],
-                    )
+                report(
+                    violations, "DML-SLICE1-window-bounds", f"InputWindowOffsets[{i}]",
+                    "InputWindowOffsets[{}] ({}) + InputWindowSizes[{}] ({}) is {found}; it must be at most "
+                    "InputTensor.Sizes[{}], {expected} (the window lies within the input)",
+                    i, entry(input_window_offsets, i), i, entry(input_window_sizes, i), i, found=number1,
+                    expected=input_tensor.Sizes[i],
                 )
                 break
         # DML-SLICE1-output-sizes
-        for i in range(output_tensor_rank):
+        for i in range(len(output_tensor.Sizes)):
             if (
-                output_tensor_sizes[i]
+                output_tensor.Sizes[i]
                 > 1 + quotient(entry(input_window_sizes, i) - 1, abs(entry(input_window_strides, i)))
             ):
                 number1 = 1 + quotient(entry(input_window_sizes, i) - 1, abs(entry(input_window_strides, i)))
-                violations.append(
-                    Violation(
-                        "DML-SLICE1-output-sizes",
-                        f"OutputTensor.Sizes[{i}]",
-                        "OutputTensor.Sizes[{}] is {}; it must be at most {} (the window holds no more "
-                        "elements at this stride)",
-                        (i, output_tensor_sizes[i], number1),
-                        output_tensor_sizes[i],
-                        number1,
-                    )
+                report(
+                    violations, "DML-SLICE1-output-sizes", f"OutputTensor.Sizes[{i}]",
+                    "OutputTensor.Sizes[{}] is {found}; it must be at most {expected} (the window holds no "
+                    "more elements at this stride)",
+                    i, found=output_tensor.Sizes[i], expected=number1,
                 )
                 break
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> Slice1:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
-        input_tensor_data_type = input_tensor.DataType
-        completed = Slice1(
-            InputTensor=self.InputTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-            ),
-            DimensionCount=self.DimensionCount,
-            InputWindowOffsets=self.InputWindowOffsets,
-            InputWindowSizes=self.InputWindowSizes,
-            InputWindowStrides=self.InputWindowStrides,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(Slice1)
-_ACCEPTED = judgement.accepted_by_level(Slice1.SUPPORT)
+        return {
+            "OutputTensor": inferred("OutputTensor", self.OutputTensor, DataType=input_tensor.DataType),
+        }

@@ -8,73 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
+from ..supported import (
+    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8,
+    RANKS_4_5,
 )
-_ROW_2 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_3 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT64,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_SINCE_3_0 = {
-    "InputGradientTensor": _ROW_1,
-    "OutputGradientTensor": _ROW_1,
-}
-_SINCE_3_1 = {
-    "InputGradientTensor": _ROW_2,
-    "OutputGradientTensor": _ROW_2,
-}
-_SINCE_4_1 = {
-    "InputGradientTensor": _ROW_3,
-    "OutputGradientTensor": _ROW_3,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -89,15 +38,12 @@ class SliceGrad(Description):
     InputWindowSizes (UINT array): Elements of the window in each dimension, skipped ones included.
     InputWindowStrides (INT array): Distance between elements taken in each dimension; a negative one goes
         from the window's end to its start.
-
-    Rules: DML-SLICE_GRAD-same-rank, DML-SLICE_GRAD-dimension-count, DML-SLICE_GRAD-window-sizes-range,
-    DML-SLICE_GRAD-strides-range, DML-SLICE_GRAD-same-type, DML-SLICE_GRAD-window-bounds,
-    DML-SLICE_GRAD-input-gradient-sizes.
     """
 
-    OPERATOR: ClassVar[str] = "SLICE_GRAD"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "SLICE_GRAD"
+    SINCE = FeatureLevel.LEVEL_3_0
+    LEVELS = (FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_3_1, FeatureLevel.LEVEL_4_1)
+    MEMBERS = (
         Member("InputGradientTensor", "tensor", role="input", pointer=True),
         Member("OutputGradientTensor", "tensor", role="output", pointer=True),
         Member("DimensionCount", "UINT"),
@@ -105,47 +51,51 @@ class SliceGrad(Description):
         Member("InputWindowSizes", "UINT", count="DimensionCount", pointer=True),
         Member("InputWindowStrides", "INT", count="DimensionCount", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SLICE_GRAD-same-rank", "docs"),
-        Rule("DML-SLICE_GRAD-dimension-count", "docs"),
-        Rule("DML-SLICE_GRAD-window-sizes-range", "docs"),
-        Rule("DML-SLICE_GRAD-strides-range", "docs"),
-        Rule("DML-SLICE_GRAD-same-type", "docs"),
-        Rule("DML-SLICE_GRAD-window-bounds", "docs"),
-        Rule("DML-SLICE_GRAD-input-gradient-sizes", "docs"),
+    RULES = (
+        Rule(
+            "DML-SLICE_GRAD-same-rank", "docs",
+            reads="InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
+        ),
+        Rule(
+            "DML-SLICE_GRAD-dimension-count", "docs",
+            reads="DimensionCount InputGradientTensor.DimensionCount",
+        ),
+        Rule("DML-SLICE_GRAD-window-sizes-range", "docs", reads="InputWindowSizes"),
+        Rule("DML-SLICE_GRAD-strides-range", "docs", reads="InputWindowStrides"),
+        Rule(
+            "DML-SLICE_GRAD-same-type", "docs",
+            reads="InputGradientTensor.DataType OutputGradientTensor.DataType",
+        ),
+        Rule(
+            "DML-SLICE_GRAD-window-bounds", "docs",
+            reads=(
+                "InputWindowOffsets InputWindowSizes OutputGradientTensor.DimensionCount "
+                "OutputGradientTensor.Sizes"
+            ),
+        ),
+        Rule(
+            "DML-SLICE_GRAD-input-gradient-sizes", "docs",
+            reads=(
+                "InputGradientTensor.DimensionCount InputGradientTensor.Sizes InputWindowSizes "
+                "InputWindowStrides"
+            ),
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-SLICE_GRAD-same-rank": "InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
-        "DML-SLICE_GRAD-dimension-count": "DimensionCount InputGradientTensor.DimensionCount",
-        "DML-SLICE_GRAD-window-sizes-range": "InputWindowSizes",
-        "DML-SLICE_GRAD-strides-range": "InputWindowStrides",
-        "DML-SLICE_GRAD-same-type": "InputGradientTensor.DataType OutputGradientTensor.DataType",
-        "DML-SLICE_GRAD-window-bounds": (
-            "InputWindowOffsets InputWindowSizes OutputGradientTensor.DimensionCount "
-            "OutputGradientTensor.Sizes"
-        ),
-        "DML-SLICE_GRAD-input-gradient-sizes": (
-            "InputGradientTensor.DimensionCount InputGradientTensor.Sizes InputWindowSizes InputWindowStrides"
-        ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_1,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_1,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_3_1,
-        FeatureLevel.LEVEL_4_1,
+    SUPPORT = tables(
+        {
+            "3.0": {
+                "InputGradientTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputGradientTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "3.1": {
+                "InputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "4.1": {
+                "InputGradientTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputGradientTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     InputGradientTensor: TensorDesc
@@ -156,262 +106,108 @@ class SliceGrad(Description):
     InputWindowStrides: tuple[int, ...]
 
     def __new__(
-        cls,
-        *,
-        InputGradientTensor: TensorDesc,
-        OutputGradientTensor: TensorDesc | None = None,
-        DimensionCount: SupportsIndex | None = None,
-        InputWindowOffsets: Iterable[SupportsIndex],
-        InputWindowSizes: Iterable[SupportsIndex],
-        InputWindowStrides: Iterable[SupportsIndex],
+        cls, *, InputGradientTensor: TensorDesc, OutputGradientTensor: TensorDesc | None = None,
+        DimensionCount: SupportsIndex | None = None, InputWindowOffsets: Iterable[SupportsIndex],
+        InputWindowSizes: Iterable[SupportsIndex], InputWindowStrides: Iterable[SupportsIndex],
     ) -> SliceGrad:
-        new: Any = _OPEN()
-        new.InputGradientTensor = InputGradientTensor
-        new.OutputGradientTensor = OutputGradientTensor
-        new.DimensionCount = DimensionCount
-        new.InputWindowOffsets = InputWindowOffsets
-        new.InputWindowSizes = InputWindowSizes
-        new.InputWindowStrides = InputWindowStrides
-        new._state = 0
-        if not (
-            type(InputGradientTensor) is TensorDesc and InputGradientTensor._state != WRONG_TYPE
-            and (
-                OutputGradientTensor is None
-                or (type(OutputGradientTensor) is TensorDesc and OutputGradientTensor._state != WRONG_TYPE)
-            )
-            and type(DimensionCount) is int
-            and type(InputWindowOffsets) is tuple and INTEGERS(map(type, InputWindowOffsets))
-            and type(InputWindowSizes) is tuple and INTEGERS(map(type, InputWindowSizes))
-            and type(InputWindowStrides) is tuple and INTEGERS(map(type, InputWindowStrides))
-        ):
-            settle(new, SliceGrad)
-        new.__class__ = SliceGrad
-        made: SliceGrad = new
-        return made
+        return created(
+            cls, InputGradientTensor, OutputGradientTensor, DimensionCount, InputWindowOffsets,
+            InputWindowSizes, InputWindowStrides,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_gradient_tensor = self.InputGradientTensor
         output_gradient_tensor = self.OutputGradientTensor
         dimension_count = self.DimensionCount
+        # DML-SLICE_GRAD-same-rank
+        if len(output_gradient_tensor.Sizes) != len(input_gradient_tensor.Sizes):
+            report(
+                violations, "DML-SLICE_GRAD-same-rank", "OutputGradientTensor.DimensionCount",
+                "OutputGradientTensor.DimensionCount is {found}; it must equal "
+                "InputGradientTensor.DimensionCount, {expected}",
+                found=len(output_gradient_tensor.Sizes), expected=len(input_gradient_tensor.Sizes),
+            )
+        # DML-SLICE_GRAD-dimension-count
+        if dimension_count != len(input_gradient_tensor.Sizes):
+            report(
+                violations, "DML-SLICE_GRAD-dimension-count", "DimensionCount",
+                "DimensionCount is {found}; it must equal InputGradientTensor.DimensionCount, {expected}",
+                found=dimension_count, expected=len(input_gradient_tensor.Sizes),
+            )
+
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_gradient_tensor = self.InputGradientTensor
+        output_gradient_tensor = self.OutputGradientTensor
         input_window_offsets = self.InputWindowOffsets
         input_window_sizes = self.InputWindowSizes
         input_window_strides = self.InputWindowStrides
-        if (
-            self._state
-            or input_gradient_tensor is None
-            or output_gradient_tensor is None
-            or input_window_offsets is None
-            or input_window_sizes is None
-            or input_window_strides is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_gradient_tensor._state & SOUND_INPUT or is_sound(input_gradient_tensor, True))
-            and (output_gradient_tensor._state & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
-            and 0 <= dimension_count <= 4294967295
-            and len(input_window_offsets) == self.DimensionCount
-            and 0
-            <= min(input_window_offsets, default=0)
-            <= max(input_window_offsets, default=0)
-            <= 4294967295
-            and len(input_window_sizes) == self.DimensionCount
-            and 0 <= min(input_window_sizes, default=0) <= max(input_window_sizes, default=0) <= 4294967295
-            and len(input_window_strides) == self.DimensionCount
-            and -2147483648
-            <= min(input_window_strides, default=0)
-            <= max(input_window_strides, default=0)
-            <= 2147483647
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_gradient_tensor_sizes = input_gradient_tensor.Sizes
-        input_gradient_tensor_rank = len(input_gradient_tensor_sizes)
-        output_gradient_tensor_sizes = output_gradient_tensor.Sizes
-        output_gradient_tensor_rank = len(output_gradient_tensor_sizes)
-        (
-            input_gradient_tensor_ranks,
-            input_gradient_tensor_types,
-            output_gradient_tensor_ranks,
-            output_gradient_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_gradient_tensor_rank not in input_gradient_tensor_ranks
-            or output_gradient_tensor_rank not in output_gradient_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
-        # DML-SLICE_GRAD-same-rank
-        if output_gradient_tensor_rank != input_gradient_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-SLICE_GRAD-same-rank",
-                    "OutputGradientTensor.DimensionCount",
-                    "OutputGradientTensor.DimensionCount is {}; it must equal "
-                    "InputGradientTensor.DimensionCount, {}",
-                    (output_gradient_tensor_rank, input_gradient_tensor_rank),
-                    output_gradient_tensor_rank,
-                    input_gradient_tensor_rank,
-                )
-            )
-        # DML-SLICE_GRAD-dimension-count
-        if dimension_count != input_gradient_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-SLICE_GRAD-dimension-count",
-                    "DimensionCount",
-                    "DimensionCount is {}; it must equal InputGradientTensor.DimensionCount, {}",
-                    (dimension_count, input_gradient_tensor_rank),
-                    dimension_count,
-                    input_gradient_tensor_rank,
-                )
-            )
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        input_gradient_tensor_data_type = input_gradient_tensor.DataType
-        output_gradient_tensor_data_type = output_gradient_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_gradient_tensor_data_type not in input_gradient_tensor_types
-            or output_gradient_tensor_data_type not in output_gradient_tensor_types
-        ):
-            judgement.values(self, level, violations)
         # DML-SLICE_GRAD-window-sizes-range
         for i in range(len(input_window_sizes)):
             if input_window_sizes[i] < 1:
-                violations.append(
-                    Violation(
-                        "DML-SLICE_GRAD-window-sizes-range",
-                        f"InputWindowSizes[{i}]",
-                        "InputWindowSizes[{}] is {}; it must be at least 1",
-                        (i, input_window_sizes[i]),
-                        input_window_sizes[i],
-                        1,
-                    )
+                report(
+                    violations, "DML-SLICE_GRAD-window-sizes-range", f"InputWindowSizes[{i}]",
+                    "InputWindowSizes[{}] is {found}; it must be at least 1", i, found=input_window_sizes[i],
+                    expected=1,
                 )
                 break
         # DML-SLICE_GRAD-strides-range
         for i in range(len(input_window_strides)):
             if input_window_strides[i] == 0:
-                violations.append(
-                    Violation(
-                        "DML-SLICE_GRAD-strides-range",
-                        f"InputWindowStrides[{i}]",
-                        "InputWindowStrides[{}] must not be 0 (with 0 one element would be written several "
-                        "times)",
-                        (i,),
-                        input_window_strides[i],
-                    )
+                report(
+                    violations, "DML-SLICE_GRAD-strides-range", f"InputWindowStrides[{i}]",
+                    "InputWindowStrides[{}] must not be 0 (with 0 one element would be written several "
+                    "times)",
+                    i, found=input_window_strides[i],
                 )
                 break
         # DML-SLICE_GRAD-same-type
-        if output_gradient_tensor_data_type != input_gradient_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-SLICE_GRAD-same-type",
-                    "OutputGradientTensor.DataType",
-                    "OutputGradientTensor.DataType is {}; it must equal InputGradientTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_gradient_tensor_data_type),
-                        name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_gradient_tensor_data_type),
-                    name_of(enums.TensorDataType, input_gradient_tensor_data_type),
-                )
+        if output_gradient_tensor.DataType != input_gradient_tensor.DataType:
+            report(
+                violations, "DML-SLICE_GRAD-same-type", "OutputGradientTensor.DataType",
+                "OutputGradientTensor.DataType is {found}; it must equal InputGradientTensor.DataType, "
+                "{expected}",
+                found=name_of(enums.TensorDataType, output_gradient_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
             )
         # DML-SLICE_GRAD-window-bounds
-        for i in range(output_gradient_tensor_rank):
+        for i in range(len(output_gradient_tensor.Sizes)):
             if (
                 entry(input_window_offsets, i) + entry(input_window_sizes, i)
-                > output_gradient_tensor_sizes[i]
+                > output_gradient_tensor.Sizes[i]
             ):
                 number1 = entry(input_window_offsets, i) + entry(input_window_sizes, i)
-                violations.append(
-                    Violation(
-                        "DML-SLICE_GRAD-window-bounds",
-                        f"InputWindowOffsets[{i}]",
-                        "InputWindowOffsets[{}] ({}) + InputWindowSizes[{}] ({}) is {}; it must be at most "
-                        "OutputGradientTensor.Sizes[{}], {} (the window lies within the tensor that was "
-                        "sliced)",
-                        (
-                            i,
-                            entry(input_window_offsets, i),
-                            i,
-                            entry(input_window_sizes, i),
-                            number1,
-                            i,
-                            output_gradient_tensor_sizes[i],
-                        ),
-                        number1,
-                        output_gradient_tensor_sizes[i],
-                    )
+                report(
+                    violations, "DML-SLICE_GRAD-window-bounds", f"InputWindowOffsets[{i}]",
+                    "InputWindowOffsets[{}] ({}) + InputWindowSizes[{}] ({}) is {found}; it must be at most "
+                    "OutputGradientTensor.Sizes[{}], {expected} (the window lies within the tensor that was "
+                    "sliced)",
+                    i, entry(input_window_offsets, i), i, entry(input_window_sizes, i), i, found=number1,
+                    expected=output_gradient_tensor.Sizes[i],
                 )
                 break
         # DML-SLICE_GRAD-input-gradient-sizes
-        for i in range(input_gradient_tensor_rank):
+        for i in range(len(input_gradient_tensor.Sizes)):
             if (
                 entry(input_window_sizes, i) != 0
-                and input_gradient_tensor_sizes[i]
+                and input_gradient_tensor.Sizes[i]
                 > 1 + quotient(entry(input_window_sizes, i) - 1, abs(entry(input_window_strides, i)))
             ):
                 number1 = 1 + quotient(entry(input_window_sizes, i) - 1, abs(entry(input_window_strides, i)))
-                violations.append(
-                    Violation(
-                        "DML-SLICE_GRAD-input-gradient-sizes",
-                        f"InputGradientTensor.Sizes[{i}]",
-                        "InputGradientTensor.Sizes[{}] is {}; it must be at most {} (the window holds no "
-                        "more elements at this stride)",
-                        (i, input_gradient_tensor_sizes[i], number1),
-                        input_gradient_tensor_sizes[i],
-                        number1,
-                    )
+                report(
+                    violations, "DML-SLICE_GRAD-input-gradient-sizes", f"InputGradientTensor.Sizes[{i}]",
+                    "InputGradientTensor.Sizes[{}] is {found}; it must be at most {expected} (the window "
+                    "holds no more elements at this stride)",
+                    i, found=input_gradient_tensor.Sizes[i], expected=number1,
                 )
                 break
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> SliceGrad:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_gradient_tensor = given(self, "InputGradientTensor")
-        input_gradient_tensor_data_type = input_gradient_tensor.DataType
-        completed = SliceGrad(
-            InputGradientTensor=self.InputGradientTensor,
-            OutputGradientTensor=inferred(
-                "OutputGradientTensor",
-                self.OutputGradientTensor,
-                DataType=input_gradient_tensor_data_type,
+        return {
+            "OutputGradientTensor": inferred(
+                "OutputGradientTensor", self.OutputGradientTensor, DataType=input_gradient_tensor.DataType,
             ),
-            DimensionCount=self.DimensionCount,
-            InputWindowOffsets=self.InputWindowOffsets,
-            InputWindowSizes=self.InputWindowSizes,
-            InputWindowStrides=self.InputWindowStrides,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(SliceGrad)
-_ACCEPTED = judgement.accepted_by_level(SliceGrad.SUPPORT)
+        }

@@ -7,88 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-    ),
+from ..supported import (
+    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_32_16_UINT_32_16,
+    FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8, RANK_4,
 )
-_ROW_2 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_3 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_4 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT64,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_SINCE_1_0 = {
-    "InputTensor": _ROW_1,
-    "OutputTensors": _ROW_1,
-}
-_SINCE_2_1 = {
-    "InputTensor": _ROW_2,
-    "OutputTensors": _ROW_2,
-}
-_SINCE_3_0 = {
-    "InputTensor": _ROW_3,
-    "OutputTensors": _ROW_3,
-}
-_SINCE_4_1 = {
-    "InputTensor": _ROW_4,
-    "OutputTensors": _ROW_4,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -100,60 +34,53 @@ class Split(Description):
     OutputCount (UINT): How many parts there are.
     OutputTensors (output tensors): The parts, in order along the axis.
     Axis (UINT): The dimension that is cut.
-
-    Rules: DML-SPLIT-same-rank, DML-SPLIT-same-type, DML-SPLIT-output-count-range, DML-SPLIT-axis-range,
-    DML-SPLIT-output-sizes-off-axis, DML-SPLIT-axis-size.
     """
 
-    OPERATOR: ClassVar[str] = "SPLIT"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    AXES: ClassVar[tuple[str, ...]] = ("Axis",)
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "SPLIT"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
+    AXES = ("Axis",)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputCount", "UINT"),
         Member("OutputTensors", "tensor", role="output", count="OutputCount", pointer=True),
         Member("Axis", "UINT"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SPLIT-same-rank", "docs"),
-        Rule("DML-SPLIT-same-type", "docs"),
-        Rule("DML-SPLIT-output-count-range", "docs"),
-        Rule("DML-SPLIT-axis-range", "docs"),
-        Rule("DML-SPLIT-output-sizes-off-axis", "docs"),
-        Rule("DML-SPLIT-axis-size", "docs"),
-    )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-SPLIT-same-rank": "InputTensor.DimensionCount OutputTensors OutputTensors.DimensionCount",
-        "DML-SPLIT-same-type": "InputTensor.DataType OutputTensors OutputTensors.DataType",
-        "DML-SPLIT-output-count-range": "OutputCount",
-        "DML-SPLIT-axis-range": "Axis InputTensor.DimensionCount",
-        "DML-SPLIT-output-sizes-off-axis": (
-            "Axis InputTensor.DimensionCount InputTensor.Sizes OutputTensors OutputTensors.Sizes"
+    RULES = (
+        Rule(
+            "DML-SPLIT-same-rank", "docs",
+            reads="InputTensor.DimensionCount OutputTensors OutputTensors.DimensionCount",
         ),
-        "DML-SPLIT-axis-size": "Axis InputTensor.Sizes OutputTensors OutputTensors.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_4_1,
+        Rule(
+            "DML-SPLIT-same-type", "docs", reads="InputTensor.DataType OutputTensors OutputTensors.DataType"
+        ),
+        Rule("DML-SPLIT-output-count-range", "docs", reads="OutputCount"),
+        Rule("DML-SPLIT-axis-range", "docs", reads="Axis InputTensor.DimensionCount"),
+        Rule(
+            "DML-SPLIT-output-sizes-off-axis", "docs",
+            reads="Axis InputTensor.DimensionCount InputTensor.Sizes OutputTensors OutputTensors.Sizes",
+        ),
+        Rule("DML-SPLIT-axis-size", "docs", reads="Axis InputTensor.Sizes OutputTensors OutputTensors.Sizes"),
+    )
+    SUPPORT = tables(
+        {
+            "1.0": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_UINT_32_16),
+                "OutputTensors": Support(RANK_4, FLOAT_32_16_INT_32_16_UINT_32_16),
+            },
+            "2.1": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensors": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "3.0": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensors": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "4.1": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputTensors": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -162,170 +89,70 @@ class Split(Description):
     Axis: int
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputCount: SupportsIndex | None = None,
-        OutputTensors: Iterable[TensorDesc] | None = None,
-        Axis: SupportsIndex,
+        cls, *, InputTensor: TensorDesc, OutputCount: SupportsIndex | None = None,
+        OutputTensors: Iterable[TensorDesc] | None = None, Axis: SupportsIndex,
     ) -> Split:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputCount = OutputCount
-        new.OutputTensors = OutputTensors
-        new.Axis = Axis
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and type(OutputCount) is int
-            and (
-                OutputTensors is None
-                or (
-                    type(OutputTensors) is tuple
-                    and all(type(one) is TensorDesc and one._state != WRONG_TYPE for one in OutputTensors)
-                )
-            )
-            and type(Axis) is int
-        ):
-            settle(new, Split)
-        new.__class__ = Split
-        made: Split = new
-        return made
+        return created(cls, InputTensor, OutputCount, OutputTensors, Axis)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         output_count = self.OutputCount
         output_tensors = self.OutputTensors
         axis = self.Axis
-        if self._state or input_tensor is None or output_tensors is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and 0 <= output_count <= 4294967295
-            and len(output_tensors) == self.OutputCount
-            and all((one._state & SOUND_OUTPUT or is_sound(one, False)) for one in output_tensors)
-            and 0 <= axis <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensors_ranks,
-            output_tensors_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or any(len(one.Sizes) not in output_tensors_ranks for one in output_tensors)
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-SPLIT-same-rank
         for i in range(len(output_tensors)):
-            if output_tensors[i].DimensionCount != input_tensor_rank:
-                violations.append(
-                    Violation(
-                        "DML-SPLIT-same-rank",
-                        f"OutputTensors[{i}].DimensionCount",
-                        "OutputTensors[{}].DimensionCount is {}; it must equal InputTensor.DimensionCount, "
-                        "{}",
-                        (i, output_tensors[i].DimensionCount, input_tensor_rank),
-                        output_tensors[i].DimensionCount,
-                        input_tensor_rank,
-                    )
+            if len(output_tensors[i].Sizes) != len(input_tensor.Sizes):
+                report(
+                    violations, "DML-SPLIT-same-rank", f"OutputTensors[{i}].DimensionCount",
+                    "OutputTensors[{}].DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                    "{expected}",
+                    i, found=len(output_tensors[i].Sizes), expected=len(input_tensor.Sizes),
                 )
                 break
         # DML-SPLIT-output-count-range
         if output_count < 1:
-            violations.append(
-                Violation(
-                    "DML-SPLIT-output-count-range",
-                    "OutputCount",
-                    "OutputCount is {}; it must be at least 1",
-                    (output_count,),
-                    output_count,
-                    1,
-                )
+            report(
+                violations, "DML-SPLIT-output-count-range", "OutputCount",
+                "OutputCount is {found}; it must be at least 1", found=output_count, expected=1,
             )
         # DML-SPLIT-axis-range
-        if axis >= input_tensor_rank:
+        if axis >= len(input_tensor.Sizes):
             hint = (
                 f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number"
                 if axis >= 2147483648
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-SPLIT-axis-range",
-                    "Axis",
-                    "Axis is {}; it must be less than InputTensor.DimensionCount, {}{}",
-                    (axis, input_tensor_rank, hint),
-                    axis,
-                    input_tensor_rank,
-                )
+            report(
+                violations, "DML-SPLIT-axis-range", "Axis",
+                "Axis is {found}; it must be less than InputTensor.DimensionCount, {expected}{}", hint,
+                found=axis, expected=len(input_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or any(one.DataType not in output_tensors_types for one in output_tensors)
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        output_tensors = self.OutputTensors
+        axis = self.Axis
         # DML-SPLIT-same-type
         for i in range(len(output_tensors)):
-            if output_tensors[i].DataType != input_tensor_data_type:
-                violations.append(
-                    Violation(
-                        "DML-SPLIT-same-type",
-                        f"OutputTensors[{i}].DataType",
-                        "OutputTensors[{}].DataType is {}; it must equal InputTensor.DataType, {}",
-                        (
-                            i,
-                            name_of(enums.TensorDataType, output_tensors[i].DataType),
-                            name_of(enums.TensorDataType, input_tensor_data_type),
-                        ),
-                        name_of(enums.TensorDataType, output_tensors[i].DataType),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    )
+            if output_tensors[i].DataType != input_tensor.DataType:
+                report(
+                    violations, "DML-SPLIT-same-type", f"OutputTensors[{i}].DataType",
+                    "OutputTensors[{}].DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                    i, found=name_of(enums.TensorDataType, output_tensors[i].DataType),
+                    expected=name_of(enums.TensorDataType, input_tensor.DataType),
                 )
                 break
         # DML-SPLIT-output-sizes-off-axis
         for i in range(len(output_tensors)):
-            for d in range(input_tensor_rank):
-                if d != axis and entry(output_tensors[i].Sizes, d) != input_tensor_sizes[d]:
-                    violations.append(
-                        Violation(
-                            "DML-SPLIT-output-sizes-off-axis",
-                            f"OutputTensors[{i}].Sizes[{d}]",
-                            "OutputTensors[{}].Sizes[{}] is {}; it must equal InputTensor.Sizes[{}], {} "
-                            "(only the axis may differ)",
-                            (i, d, entry(output_tensors[i].Sizes, d), d, input_tensor_sizes[d]),
-                            entry(output_tensors[i].Sizes, d),
-                            input_tensor_sizes[d],
-                        )
+            for d in range(len(input_tensor.Sizes)):
+                if d != axis and entry(output_tensors[i].Sizes, d) != input_tensor.Sizes[d]:
+                    report(
+                        violations, "DML-SPLIT-output-sizes-off-axis", f"OutputTensors[{i}].Sizes[{d}]",
+                        "OutputTensors[{}].Sizes[{}] is {found}; it must equal InputTensor.Sizes[{}], "
+                        "{expected} (only the axis may differ)",
+                        i, d, d, found=entry(output_tensors[i].Sizes, d), expected=input_tensor.Sizes[d],
                     )
                     break
             else:
@@ -333,40 +160,18 @@ class Split(Description):
             break
         # DML-SPLIT-axis-size
         if (
-            entry(input_tensor_sizes, axis)
+            entry(input_tensor.Sizes, axis)
             != sum(entry(output_tensors[i].Sizes, axis) for i in range(len(output_tensors)))
         ):
             number1 = sum(entry(output_tensors[i].Sizes, axis) for i in range(len(output_tensors)))
-            violations.append(
-                Violation(
-                    "DML-SPLIT-axis-size",
-                    f"InputTensor.Sizes[{axis}]",
-                    "InputTensor.Sizes[{}] is {}; it must be {} (along Axis, {}, the outputs add up to the "
-                    "input)",
-                    (axis, entry(input_tensor_sizes, axis), number1, axis),
-                    entry(input_tensor_sizes, axis),
-                    number1,
-                )
+            report(
+                violations, "DML-SPLIT-axis-size", f"InputTensor.Sizes[{axis}]",
+                "InputTensor.Sizes[{}] is {found}; it must be {expected} (along Axis, {}, the outputs add "
+                "up to the input)",
+                axis, axis, found=entry(input_tensor.Sizes, axis), expected=number1,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> Split:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
-        completed = Split(
-            InputTensor=self.InputTensor,
-            OutputCount=self.OutputCount,
-            OutputTensors=given(self, "OutputTensors"),
-            Axis=self.Axis,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(Split)
-_ACCEPTED = judgement.accepted_by_level(Split.SUPPORT)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
+        return {
+        }

@@ -7,83 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8,
+    RANKS_1_TO_8, RANK_4,
 )
-_ROW_2 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_3 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_4 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_SINCE_1_0 = {
-    "InputTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
-_SINCE_2_1 = {
-    "InputTensor": _ROW_2,
-    "OutputTensor": _ROW_2,
-}
-_SINCE_3_1 = {
-    "InputTensor": _ROW_3,
-    "OutputTensor": _ROW_3,
-}
-_SINCE_4_1 = {
-    "InputTensor": _ROW_4,
-    "OutputTensor": _ROW_4,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -95,55 +34,46 @@ class Tile(Description):
     OutputTensor (output tensor): The tiles side by side.
     RepeatsCount (UINT): Number of dimensions of the tensors.
     Repeats (UINT array): For each dimension, how often the input appears along it.
-
-    Rules: DML-TILE-same-rank, DML-TILE-same-type, DML-TILE-repeats-count, DML-TILE-repeats-range,
-    DML-TILE-output-sizes.
     """
 
-    OPERATOR: ClassVar[str] = "TILE"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "TILE"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_1, FeatureLevel.LEVEL_4_1)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("RepeatsCount", "UINT"),
         Member("Repeats", "UINT", count="RepeatsCount", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-TILE-same-rank", "docs"),
-        Rule("DML-TILE-same-type", "docs"),
-        Rule("DML-TILE-repeats-count", "docs"),
-        Rule("DML-TILE-repeats-range", "docs"),
-        Rule("DML-TILE-output-sizes", "docs"),
+    RULES = (
+        Rule("DML-TILE-same-rank", "docs", reads="InputTensor.DimensionCount OutputTensor.DimensionCount"),
+        Rule("DML-TILE-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
+        Rule("DML-TILE-repeats-count", "docs", reads="InputTensor.DimensionCount RepeatsCount"),
+        Rule("DML-TILE-repeats-range", "docs", reads="Repeats"),
+        Rule(
+            "DML-TILE-output-sizes", "docs",
+            reads="InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes Repeats",
+        ),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-TILE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-TILE-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-TILE-repeats-count": "InputTensor.DimensionCount RepeatsCount",
-        "DML-TILE-repeats-range": "Repeats",
-        "DML-TILE-output-sizes": "InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes Repeats",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_1,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_1,
-        FeatureLevel.LEVEL_4_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_5_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_0: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_1: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_2: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_3: _SINCE_4_1,
-        FeatureLevel.LEVEL_6_4: _SINCE_4_1,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_3_1,
-        FeatureLevel.LEVEL_4_1,
+    SUPPORT = tables(
+        {
+            "1.0": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16),
+            },
+            "2.1": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "3.1": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "4.1": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -152,202 +82,84 @@ class Tile(Description):
     Repeats: tuple[int, ...]
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        RepeatsCount: SupportsIndex | None = None,
-        Repeats: Iterable[SupportsIndex],
+        cls, *, InputTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
+        RepeatsCount: SupportsIndex | None = None, Repeats: Iterable[SupportsIndex],
     ) -> Tile:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputTensor = OutputTensor
-        new.RepeatsCount = RepeatsCount
-        new.Repeats = Repeats
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(RepeatsCount) is int
-            and type(Repeats) is tuple and INTEGERS(map(type, Repeats))
-        ):
-            settle(new, Tile)
-        new.__class__ = Tile
-        made: Tile = new
-        return made
+        return created(cls, InputTensor, OutputTensor, RepeatsCount, Repeats)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         repeats_count = self.RepeatsCount
-        repeats = self.Repeats
-        if self._state or input_tensor is None or output_tensor is None or repeats is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= repeats_count <= 4294967295
-            and len(repeats) == self.RepeatsCount
-            and 0 <= min(repeats, default=0) <= max(repeats, default=0) <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-TILE-same-rank
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-TILE-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-TILE-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
         # DML-TILE-repeats-count
-        if repeats_count != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-TILE-repeats-count",
-                    "RepeatsCount",
-                    "RepeatsCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (repeats_count, input_tensor_rank),
-                    repeats_count,
-                    input_tensor_rank,
-                )
+        if repeats_count != len(input_tensor.Sizes):
+            report(
+                violations, "DML-TILE-repeats-count", "RepeatsCount",
+                "RepeatsCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
+                found=repeats_count, expected=len(input_tensor.Sizes),
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Arrays.
+    def check_arrays(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on arrays."""
+        repeats = self.Repeats
         # DML-TILE-repeats-range
         for i in range(len(repeats)):
             if repeats[i] < 1:
-                violations.append(
-                    Violation(
-                        "DML-TILE-repeats-range",
-                        f"Repeats[{i}]",
-                        "Repeats[{}] is {}; it must be at least 1",
-                        (i, repeats[i]),
-                        repeats[i],
-                        1,
-                    )
+                report(
+                    violations, "DML-TILE-repeats-range", f"Repeats[{i}]",
+                    "Repeats[{}] is {found}; it must be at least 1", i, found=repeats[i], expected=1,
                 )
                 break
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        repeats = self.Repeats
         # DML-TILE-same-type
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-TILE-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-TILE-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-TILE-output-sizes
         if (
-            output_tensor_sizes
-            != tuple(saturate(input_tensor_sizes[i] * entry(repeats, i)) for i in range(input_tensor_rank))
+            output_tensor.Sizes
+            != tuple(
+                saturate(input_tensor.Sizes[i] * entry(repeats, i)) for i in range(len(input_tensor.Sizes))
+            )
         ):
             numbers1 = tuple(
-                saturate(input_tensor_sizes[i] * entry(repeats, i)) for i in range(input_tensor_rank)
+                saturate(input_tensor.Sizes[i] * entry(repeats, i)) for i in range(len(input_tensor.Sizes))
             )
-            violations.append(
-                Violation(
-                    "DML-TILE-output-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must be {} (each size is that of the input times its "
-                    "entry in Repeats)",
-                    (output_tensor_sizes, numbers1),
-                    output_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-TILE-output-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must be {expected} (each size is that of the input times "
+                "its entry in Repeats)",
+                found=output_tensor.Sizes, expected=numbers1,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> Tile:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         repeats = given(self, "Repeats")
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_rank = input_tensor.DimensionCount
-        input_tensor_sizes = input_tensor.Sizes
-        output_tensor_sizes = tuple(
-            saturate(entry(input_tensor_sizes, i) * entry(repeats, i)) for i in range(input_tensor_rank)
-        )
-        completed = Tile(
-            InputTensor=self.InputTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=output_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType,
+                Sizes=tuple(
+                    saturate(entry(input_tensor.Sizes, i) * entry(repeats, i))
+                    for i in range(len(input_tensor.Sizes))
+                ),
             ),
-            RepeatsCount=self.RepeatsCount,
-            Repeats=self.Repeats,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(Tile)
-_ACCEPTED = judgement.accepted_by_level(Tile.SUPPORT)
+        }

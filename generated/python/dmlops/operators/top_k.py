@@ -7,102 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8,
+    RANKS_1_TO_8, RANK_4, UINT_32, UINT_64_32,
 )
-_ROW_2 = Support(
-    (4,),
-    (TensorDataType.UINT32,),
-)
-_ROW_3 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_4 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_5 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (TensorDataType.UINT32,),
-)
-_ROW_6 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_ROW_7 = Support(
-    (1, 2, 3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-    ),
-)
-_SINCE_1_0 = {
-    "InputTensor": _ROW_1,
-    "OutputValueTensor": _ROW_1,
-    "OutputIndexTensor": _ROW_2,
-}
-_SINCE_2_1 = {
-    "InputTensor": _ROW_3,
-    "OutputValueTensor": _ROW_3,
-    "OutputIndexTensor": _ROW_2,
-}
-_SINCE_3_1 = {
-    "InputTensor": _ROW_4,
-    "OutputValueTensor": _ROW_4,
-    "OutputIndexTensor": _ROW_5,
-}
-_SINCE_5_0 = {
-    "InputTensor": _ROW_6,
-    "OutputValueTensor": _ROW_6,
-    "OutputIndexTensor": _ROW_7,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -115,67 +35,60 @@ class TopK(Description):
     OutputIndexTensor (output tensor): Their indices along Axis; of equal elements the first comes first.
     Axis (UINT): The axis to pick along.
     K (UINT): Number of elements to pick from each sequence.
-
-    Rules: DML-TOP_K-same-rank, DML-TOP_K-axis-range, DML-TOP_K-k-positive, DML-TOP_K-same-type,
-    DML-TOP_K-k-range, DML-TOP_K-output-value-sizes, DML-TOP_K-output-index-sizes.
-
-    Advice: DML-TOP_K-k-below-size.
     """
 
-    OPERATOR: ClassVar[str] = "TOP_K"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    AXES: ClassVar[tuple[str, ...]] = ("Axis",)
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "TOP_K"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_1, FeatureLevel.LEVEL_5_0)
+    AXES = ("Axis",)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputValueTensor", "tensor", role="output", pointer=True),
         Member("OutputIndexTensor", "tensor", role="output", pointer=True),
         Member("Axis", "UINT"),
         Member("K", "UINT"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-TOP_K-same-rank", "docs"),
-        Rule("DML-TOP_K-axis-range", "docs"),
-        Rule("DML-TOP_K-k-positive", "docs"),
-        Rule("DML-TOP_K-same-type", "docs"),
-        Rule("DML-TOP_K-k-range", "docs"),
-        Rule("DML-TOP_K-k-below-size", "docs", advice=True),
-        Rule("DML-TOP_K-output-value-sizes", "docs"),
-        Rule("DML-TOP_K-output-index-sizes", "docs"),
-    )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-TOP_K-same-rank": (
-            "InputTensor.DimensionCount OutputIndexTensor.DimensionCount OutputValueTensor.DimensionCount"
+    RULES = (
+        Rule(
+            "DML-TOP_K-same-rank", "docs",
+            reads=(
+                "InputTensor.DimensionCount OutputIndexTensor.DimensionCount OutputValueTensor.DimensionCount"
+            ),
         ),
-        "DML-TOP_K-axis-range": "Axis InputTensor.DimensionCount",
-        "DML-TOP_K-k-positive": "K",
-        "DML-TOP_K-same-type": "InputTensor.DataType OutputValueTensor.DataType",
-        "DML-TOP_K-k-range": "Axis InputTensor.Sizes K",
-        "DML-TOP_K-k-below-size": "Axis InputTensor.Sizes K",
-        "DML-TOP_K-output-value-sizes": "Axis InputTensor.Sizes K OutputValueTensor.Sizes",
-        "DML-TOP_K-output-index-sizes": "Axis InputTensor.Sizes K OutputIndexTensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_0: _SINCE_2_1,
-        FeatureLevel.LEVEL_3_1: _SINCE_3_1,
-        FeatureLevel.LEVEL_4_0: _SINCE_3_1,
-        FeatureLevel.LEVEL_4_1: _SINCE_3_1,
-        FeatureLevel.LEVEL_5_0: _SINCE_5_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_5_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_5_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_5_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
-        FeatureLevel.LEVEL_2_1,
-        FeatureLevel.LEVEL_3_1,
-        FeatureLevel.LEVEL_5_0,
+        Rule("DML-TOP_K-axis-range", "docs", reads="Axis InputTensor.DimensionCount"),
+        Rule("DML-TOP_K-k-positive", "docs", reads="K"),
+        Rule("DML-TOP_K-same-type", "docs", reads="InputTensor.DataType OutputValueTensor.DataType"),
+        Rule("DML-TOP_K-k-range", "docs", reads="Axis InputTensor.Sizes K"),
+        Rule("DML-TOP_K-k-below-size", "docs", advice=True, reads="Axis InputTensor.Sizes K"),
+        Rule(
+            "DML-TOP_K-output-value-sizes", "docs", reads="Axis InputTensor.Sizes K OutputValueTensor.Sizes"
+        ),
+        Rule(
+            "DML-TOP_K-output-index-sizes", "docs", reads="Axis InputTensor.Sizes K OutputIndexTensor.Sizes"
+        ),
+    )
+    SUPPORT = tables(
+        {
+            "1.0": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16),
+                "OutputValueTensor": Support(RANK_4, FLOAT_32_16),
+                "OutputIndexTensor": Support(RANK_4, UINT_32),
+            },
+            "2.1": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputValueTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+            },
+            "3.1": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputValueTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
+                "OutputIndexTensor": Support(RANKS_1_TO_8, UINT_32),
+            },
+            "5.0": {
+                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputValueTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputIndexTensor": Support(RANKS_1_TO_8, UINT_64_32),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -185,272 +98,116 @@ class TopK(Description):
     K: int
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputValueTensor: TensorDesc | None = None,
-        OutputIndexTensor: TensorDesc | None = None,
-        Axis: SupportsIndex,
-        K: SupportsIndex,
+        cls, *, InputTensor: TensorDesc, OutputValueTensor: TensorDesc | None = None,
+        OutputIndexTensor: TensorDesc | None = None, Axis: SupportsIndex, K: SupportsIndex,
     ) -> TopK:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputValueTensor = OutputValueTensor
-        new.OutputIndexTensor = OutputIndexTensor
-        new.Axis = Axis
-        new.K = K
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputValueTensor is None
-                or (type(OutputValueTensor) is TensorDesc and OutputValueTensor._state != WRONG_TYPE)
-            )
-            and (
-                OutputIndexTensor is None
-                or (type(OutputIndexTensor) is TensorDesc and OutputIndexTensor._state != WRONG_TYPE)
-            )
-            and type(Axis) is int
-            and type(K) is int
-        ):
-            settle(new, TopK)
-        new.__class__ = TopK
-        made: TopK = new
-        return made
+        return created(cls, InputTensor, OutputValueTensor, OutputIndexTensor, Axis, K)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         output_value_tensor = self.OutputValueTensor
         output_index_tensor = self.OutputIndexTensor
         axis = self.Axis
         k = self.K
-        if self._state or input_tensor is None or output_value_tensor is None or output_index_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_value_tensor._state & SOUND_OUTPUT or is_sound(output_value_tensor, False))
-            and (output_index_tensor._state & SOUND_OUTPUT or is_sound(output_index_tensor, False))
-            and 0 <= axis <= 4294967295
-            and 0 <= k <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_value_tensor_sizes = output_value_tensor.Sizes
-        output_value_tensor_rank = len(output_value_tensor_sizes)
-        output_index_tensor_sizes = output_index_tensor.Sizes
-        output_index_tensor_rank = len(output_index_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_value_tensor_ranks,
-            output_value_tensor_types,
-            output_index_tensor_ranks,
-            output_index_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_value_tensor_rank not in output_value_tensor_ranks
-            or output_index_tensor_rank not in output_index_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-TOP_K-same-rank
-        if output_value_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-TOP_K-same-rank",
-                    "OutputValueTensor.DimensionCount",
-                    "OutputValueTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_value_tensor_rank, input_tensor_rank),
-                    output_value_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_value_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-TOP_K-same-rank", "OutputValueTensor.DimensionCount",
+                "OutputValueTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_value_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
-        if output_index_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-TOP_K-same-rank",
-                    "OutputIndexTensor.DimensionCount",
-                    "OutputIndexTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_index_tensor_rank, input_tensor_rank),
-                    output_index_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_index_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-TOP_K-same-rank", "OutputIndexTensor.DimensionCount",
+                "OutputIndexTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_index_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
         # DML-TOP_K-axis-range
-        if axis >= input_tensor_rank:
+        if axis >= len(input_tensor.Sizes):
             hint = (
                 f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number"
                 if axis >= 2147483648
                 else ""
             )
-            violations.append(
-                Violation(
-                    "DML-TOP_K-axis-range",
-                    "Axis",
-                    "Axis is {}; it must be less than InputTensor.DimensionCount, {}{}",
-                    (axis, input_tensor_rank, hint),
-                    axis,
-                    input_tensor_rank,
-                )
+            report(
+                violations, "DML-TOP_K-axis-range", "Axis",
+                "Axis is {found}; it must be less than InputTensor.DimensionCount, {expected}{}", hint,
+                found=axis, expected=len(input_tensor.Sizes),
             )
         # DML-TOP_K-k-positive
         if k < 1:
-            violations.append(
-                Violation(
-                    "DML-TOP_K-k-positive",
-                    "K",
-                    "K is {}; it must be at least 1",
-                    (k,),
-                    k,
-                    1,
-                )
+            report(
+                violations, "DML-TOP_K-k-positive", "K", "K is {found}; it must be at least 1", found=k,
+                expected=1,
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_value_tensor_data_type = output_value_tensor.DataType
-        output_index_tensor_data_type = output_index_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_value_tensor_data_type not in output_value_tensor_types
-            or output_index_tensor_data_type not in output_index_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        output_value_tensor = self.OutputValueTensor
+        output_index_tensor = self.OutputIndexTensor
+        axis = self.Axis
+        k = self.K
         # DML-TOP_K-same-type
-        if output_value_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-TOP_K-same-type",
-                    "OutputValueTensor.DataType",
-                    "OutputValueTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_value_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_value_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_value_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-TOP_K-same-type", "OutputValueTensor.DataType",
+                "OutputValueTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_value_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-TOP_K-k-range
-        if k > entry(input_tensor_sizes, axis):
-            violations.append(
-                Violation(
-                    "DML-TOP_K-k-range",
-                    "K",
-                    "K is {}; it must be at most InputTensor.Sizes[{}], {} (a sequence has no more elements)",
-                    (k, axis, entry(input_tensor_sizes, axis)),
-                    k,
-                    entry(input_tensor_sizes, axis),
-                )
+        if k > entry(input_tensor.Sizes, axis):
+            report(
+                violations, "DML-TOP_K-k-range", "K",
+                "K is {found}; it must be at most InputTensor.Sizes[{}], {expected} (a sequence has no more "
+                "elements)",
+                axis, found=k, expected=entry(input_tensor.Sizes, axis),
             )
         # DML-TOP_K-output-value-sizes
-        if output_value_tensor_sizes != replaced(input_tensor_sizes, axis, k):
-            violations.append(
-                Violation(
-                    "DML-TOP_K-output-value-sizes",
-                    "OutputValueTensor.Sizes",
-                    "OutputValueTensor.Sizes is {}; it must be {} (the sizes of the input, but K along "
-                    "Axis, {})",
-                    (output_value_tensor_sizes, replaced(input_tensor_sizes, axis, k), axis),
-                    output_value_tensor_sizes,
-                    replaced(input_tensor_sizes, axis, k),
-                )
+        if output_value_tensor.Sizes != replaced(input_tensor.Sizes, axis, k):
+            report(
+                violations, "DML-TOP_K-output-value-sizes", "OutputValueTensor.Sizes",
+                "OutputValueTensor.Sizes is {found}; it must be {expected} (the sizes of the input, but K "
+                "along Axis, {})",
+                axis, found=output_value_tensor.Sizes, expected=replaced(input_tensor.Sizes, axis, k),
             )
         # DML-TOP_K-output-index-sizes
-        if output_index_tensor_sizes != replaced(input_tensor_sizes, axis, k):
-            violations.append(
-                Violation(
-                    "DML-TOP_K-output-index-sizes",
-                    "OutputIndexTensor.Sizes",
-                    "OutputIndexTensor.Sizes is {}; it must be {} (the sizes of the input, but K along "
-                    "Axis, {})",
-                    (output_index_tensor_sizes, replaced(input_tensor_sizes, axis, k), axis),
-                    output_index_tensor_sizes,
-                    replaced(input_tensor_sizes, axis, k),
-                )
+        if output_index_tensor.Sizes != replaced(input_tensor.Sizes, axis, k):
+            report(
+                violations, "DML-TOP_K-output-index-sizes", "OutputIndexTensor.Sizes",
+                "OutputIndexTensor.Sizes is {found}; it must be {expected} (the sizes of the input, but K "
+                "along Axis, {})",
+                axis, found=output_index_tensor.Sizes, expected=replaced(input_tensor.Sizes, axis, k),
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The advice that a valid description draws, without its fused activations."""
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
         input_tensor = self.InputTensor
         axis = self.Axis
         k = self.K
-        if self._state or input_tensor is None:
-            return []
-        violations: list[Violation] = []
-        input_tensor_sizes = input_tensor.Sizes
         # DML-TOP_K-k-below-size
-        if k >= entry(input_tensor_sizes, axis):
-            violations.append(
-                Violation(
-                    "DML-TOP_K-k-below-size",
-                    "K",
-                    "K is {}; it should be less than InputTensor.Sizes[{}], {}",
-                    (k, axis, entry(input_tensor_sizes, axis)),
-                    k,
-                    entry(input_tensor_sizes, axis),
-                )
+        if k >= entry(input_tensor.Sizes, axis):
+            report(
+                violations, "DML-TOP_K-k-below-size", "K",
+                "K is {found}; it should be less than InputTensor.Sizes[{}], {expected}", axis, found=k,
+                expected=entry(input_tensor.Sizes, axis),
             )
-        return violations
 
-    def infer(self) -> TopK:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         axis = self.Axis
         k = self.K
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
-        output_index_tensor_sizes = replaced(input_tensor_sizes, axis, k)
-        output_value_tensor_sizes = replaced(input_tensor_sizes, axis, k)
-        completed = TopK(
-            InputTensor=self.InputTensor,
-            OutputValueTensor=inferred(
-                "OutputValueTensor",
-                self.OutputValueTensor,
-                DataType=input_tensor_data_type,
-                Sizes=output_value_tensor_sizes,
+        return {
+            "OutputValueTensor": inferred(
+                "OutputValueTensor", self.OutputValueTensor, DataType=input_tensor.DataType,
+                Sizes=replaced(input_tensor.Sizes, axis, k),
             ),
-            OutputIndexTensor=inferred(
-                "OutputIndexTensor",
-                self.OutputIndexTensor,
-                Sizes=output_index_tensor_sizes,
+            "OutputIndexTensor": inferred(
+                "OutputIndexTensor", self.OutputIndexTensor, Sizes=replaced(input_tensor.Sizes, axis, k),
             ),
-            Axis=self.Axis,
-            K=self.K,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(TopK)
-_ACCEPTED = judgement.accepted_by_level(TopK.SUPPORT)
+        }

@@ -7,55 +7,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (3, 4, 5, 6, 7, 8),
-    (
-        TensorDataType.FLOAT64,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
+from ..supported import (
+    FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_3_TO_8, RANK_3,
 )
-_ROW_2 = Support(
-    (3,),
-    (
-        TensorDataType.FLOAT64,
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-        TensorDataType.INT64,
-        TensorDataType.INT32,
-        TensorDataType.INT16,
-        TensorDataType.INT8,
-        TensorDataType.UINT64,
-        TensorDataType.UINT32,
-        TensorDataType.UINT16,
-        TensorDataType.UINT8,
-    ),
-)
-_SINCE_6_4 = {
-    "InputTensor": _ROW_1,
-    "OutputTensor": _ROW_2,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -72,15 +38,12 @@ class Unfold(Description):
     Dilations (UINT array): For each spatial dimension, the distance between neighbors within a window.
     StartPadding (UINT array): For each spatial dimension, how many zeros come before the image.
     EndPadding (UINT array): For each spatial dimension, how many zeros come after the image.
-
-    Rules: DML-UNFOLD-spatial-dimensions, DML-UNFOLD-same-type, DML-UNFOLD-window-sizes-range,
-    DML-UNFOLD-strides-range, DML-UNFOLD-dilations-range, DML-UNFOLD-window-fits,
-    DML-UNFOLD-output-sizes.
     """
 
-    OPERATOR: ClassVar[str] = "UNFOLD"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_6_4
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "UNFOLD"
+    SINCE = FeatureLevel.LEVEL_6_4
+    LEVELS = (FeatureLevel.LEVEL_6_4,)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("DimensionCount", "UINT"),
@@ -90,31 +53,30 @@ class Unfold(Description):
         Member("StartPadding", "UINT", count="DimensionCount", pointer=True),
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-UNFOLD-spatial-dimensions", "docs"),
-        Rule("DML-UNFOLD-same-type", "docs"),
-        Rule("DML-UNFOLD-window-sizes-range", "docs"),
-        Rule("DML-UNFOLD-strides-range", "docs"),
-        Rule("DML-UNFOLD-dilations-range", "docs"),
-        Rule("DML-UNFOLD-window-fits", "docs"),
-        Rule("DML-UNFOLD-output-sizes", "docs"),
-    )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-UNFOLD-spatial-dimensions": "DimensionCount InputTensor.DimensionCount",
-        "DML-UNFOLD-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-UNFOLD-window-sizes-range": "WindowSizes",
-        "DML-UNFOLD-strides-range": "Strides",
-        "DML-UNFOLD-dilations-range": "Dilations",
-        "DML-UNFOLD-window-fits": "Dilations EndPadding InputTensor.Sizes StartPadding WindowSizes",
-        "DML-UNFOLD-output-sizes": (
-            "Dilations EndPadding InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSizes"
+    RULES = (
+        Rule("DML-UNFOLD-spatial-dimensions", "docs", reads="DimensionCount InputTensor.DimensionCount"),
+        Rule("DML-UNFOLD-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
+        Rule("DML-UNFOLD-window-sizes-range", "docs", reads="WindowSizes"),
+        Rule("DML-UNFOLD-strides-range", "docs", reads="Strides"),
+        Rule("DML-UNFOLD-dilations-range", "docs", reads="Dilations"),
+        Rule(
+            "DML-UNFOLD-window-fits", "docs",
+            reads="Dilations EndPadding InputTensor.Sizes StartPadding WindowSizes",
         ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_6_4: _SINCE_6_4,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_6_4,
+        Rule(
+            "DML-UNFOLD-output-sizes", "docs",
+            reads=(
+                "Dilations EndPadding InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSizes"
+            ),
+        ),
+    )
+    SUPPORT = tables(
+        {
+            "6.4": {
+                "InputTensor": Support(RANKS_3_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+                "OutputTensor": Support(RANK_3, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -127,321 +89,161 @@ class Unfold(Description):
     EndPadding: tuple[int, ...]
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        DimensionCount: SupportsIndex | None = None,
-        WindowSizes: Iterable[SupportsIndex],
-        Strides: Iterable[SupportsIndex],
-        Dilations: Iterable[SupportsIndex],
-        StartPadding: Iterable[SupportsIndex],
-        EndPadding: Iterable[SupportsIndex],
+        cls, *, InputTensor: TensorDesc, OutputTensor: TensorDesc | None = None,
+        DimensionCount: SupportsIndex | None = None, WindowSizes: Iterable[SupportsIndex],
+        Strides: Iterable[SupportsIndex], Dilations: Iterable[SupportsIndex],
+        StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex],
     ) -> Unfold:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputTensor = OutputTensor
-        new.DimensionCount = DimensionCount
-        new.WindowSizes = WindowSizes
-        new.Strides = Strides
-        new.Dilations = Dilations
-        new.StartPadding = StartPadding
-        new.EndPadding = EndPadding
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(DimensionCount) is int
-            and type(WindowSizes) is tuple and INTEGERS(map(type, WindowSizes))
-            and type(Strides) is tuple and INTEGERS(map(type, Strides))
-            and type(Dilations) is tuple and INTEGERS(map(type, Dilations))
-            and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
-            and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
-        ):
-            settle(new, Unfold)
-        new.__class__ = Unfold
-        made: Unfold = new
-        return made
+        return created(
+            cls, InputTensor, OutputTensor, DimensionCount, WindowSizes, Strides, Dilations, StartPadding,
+            EndPadding,
+        )
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
         dimension_count = self.DimensionCount
+        # DML-UNFOLD-spatial-dimensions
+        if len(input_tensor.Sizes) != dimension_count + 2:
+            report(
+                violations, "DML-UNFOLD-spatial-dimensions", "InputTensor.DimensionCount",
+                "InputTensor.DimensionCount is {found}; it must equal DimensionCount ({}) + 2, {expected} "
+                "(batch and channel come before the spatial dimensions)",
+                dimension_count, found=len(input_tensor.Sizes), expected=dimension_count + 2,
+            )
+
+    def check_arrays(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on arrays."""
+        input_tensor = self.InputTensor
         window_sizes = self.WindowSizes
-        strides = self.Strides
         dilations = self.Dilations
         start_padding = self.StartPadding
         end_padding = self.EndPadding
-        if (
-            self._state
-            or input_tensor is None
-            or output_tensor is None
-            or window_sizes is None
-            or strides is None
-            or dilations is None
-            or start_padding is None
-            or end_padding is None
-        ):
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= dimension_count <= 4294967295
-            and len(window_sizes) == self.DimensionCount
-            and 0 <= min(window_sizes, default=0) <= max(window_sizes, default=0) <= 4294967295
-            and len(strides) == self.DimensionCount
-            and 0 <= min(strides, default=0) <= max(strides, default=0) <= 4294967295
-            and len(dilations) == self.DimensionCount
-            and 0 <= min(dilations, default=0) <= max(dilations, default=0) <= 4294967295
-            and len(start_padding) == self.DimensionCount
-            and 0 <= min(start_padding, default=0) <= max(start_padding, default=0) <= 4294967295
-            and len(end_padding) == self.DimensionCount
-            and 0 <= min(end_padding, default=0) <= max(end_padding, default=0) <= 4294967295
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
-        # DML-UNFOLD-spatial-dimensions
-        if input_tensor_rank != dimension_count + 2:
-            violations.append(
-                Violation(
-                    "DML-UNFOLD-spatial-dimensions",
-                    "InputTensor.DimensionCount",
-                    "InputTensor.DimensionCount is {}; it must equal DimensionCount ({}) + 2, {} (batch and "
-                    "channel come before the spatial dimensions)",
-                    (input_tensor_rank, dimension_count, dimension_count + 2),
-                    input_tensor_rank,
-                    dimension_count + 2,
-                )
-            )
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Arrays.
         window_extents = tuple(
             saturate(saturate(entry(dilations, d) * (window_sizes[d] - 1)) + 1)
             for d in range(len(window_sizes))
         )
         padded_sizes = tuple(
-            entry(input_tensor_sizes, d + 2) + start_padding[d] + entry(end_padding, d)
+            entry(input_tensor.Sizes, d + 2) + start_padding[d] + entry(end_padding, d)
             for d in range(len(start_padding))
         )
         # DML-UNFOLD-window-sizes-range
         for d in range(len(window_sizes)):
             if window_sizes[d] < 1:
-                violations.append(
-                    Violation(
-                        "DML-UNFOLD-window-sizes-range",
-                        f"WindowSizes[{d}]",
-                        "WindowSizes[{}] is {}; it must be at least 1 (an empty window has no elements)",
-                        (d, window_sizes[d]),
-                        window_sizes[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-UNFOLD-window-sizes-range", f"WindowSizes[{d}]",
+                    "WindowSizes[{}] is {found}; it must be at least 1 (an empty window has no elements)", d,
+                    found=window_sizes[d], expected=1,
                 )
                 break
         # DML-UNFOLD-window-fits
         for d in range(len(window_sizes)):
             if entry(window_extents, d) > entry(padded_sizes, d):
-                violations.append(
-                    Violation(
-                        "DML-UNFOLD-window-fits",
-                        f"Dilations[{d}]",
-                        "Dilations[{}] ({}) x (WindowSizes[{}] ({}) - 1) + 1 is {}; it must be at most "
-                        "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {} (at "
-                        "least one window lies within the padded image)",
-                        (
-                            d,
-                            entry(dilations, d),
-                            d,
-                            window_sizes[d],
-                            entry(window_extents, d),
-                            d + 2,
-                            entry(input_tensor_sizes, d + 2),
-                            d,
-                            entry(start_padding, d),
-                            d,
-                            entry(end_padding, d),
-                            entry(padded_sizes, d),
-                        ),
-                        entry(window_extents, d),
-                        entry(padded_sizes, d),
-                    )
+                report(
+                    violations, "DML-UNFOLD-window-fits", f"Dilations[{d}]",
+                    "Dilations[{}] ({}) x (WindowSizes[{}] ({}) - 1) + 1 is {found}; it must be at most "
+                    "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {expected} "
+                    "(at least one window lies within the padded image)",
+                    d, entry(dilations, d), d, window_sizes[d], d + 2, entry(input_tensor.Sizes, d + 2), d,
+                    entry(start_padding, d), d, entry(end_padding, d), found=entry(window_extents, d),
+                    expected=entry(padded_sizes, d),
                 )
                 break
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        window_sizes = self.WindowSizes
+        strides = self.Strides
+        dilations = self.Dilations
+        start_padding = self.StartPadding
+        end_padding = self.EndPadding
+        window_extents = tuple(
+            saturate(saturate(entry(dilations, d) * (window_sizes[d] - 1)) + 1)
+            for d in range(len(window_sizes))
+        )
+        padded_sizes = tuple(
+            entry(input_tensor.Sizes, d + 2) + start_padding[d] + entry(end_padding, d)
+            for d in range(len(start_padding))
+        )
         blocks_per_dimension = tuple(
             saturate(quotient(entry(padded_sizes, d) - entry(window_extents, d), strides[d]) + 1)
             for d in range(len(strides))
         )
         # DML-UNFOLD-same-type
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-UNFOLD-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-UNFOLD-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-UNFOLD-strides-range
         for d in range(len(strides)):
             if strides[d] < 1:
-                violations.append(
-                    Violation(
-                        "DML-UNFOLD-strides-range",
-                        f"Strides[{d}]",
-                        "Strides[{}] is {}; it must be at least 1 (the number of blocks is divided by it)",
-                        (d, strides[d]),
-                        strides[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-UNFOLD-strides-range", f"Strides[{d}]",
+                    "Strides[{}] is {found}; it must be at least 1 (the number of blocks is divided by it)",
+                    d, found=strides[d], expected=1,
                 )
                 break
         # DML-UNFOLD-dilations-range
         for d in range(len(dilations)):
             if dilations[d] < 1:
-                violations.append(
-                    Violation(
-                        "DML-UNFOLD-dilations-range",
-                        f"Dilations[{d}]",
-                        "Dilations[{}] is {}; it must be at least 1 (the distance from one element of the "
-                        "window to the next)",
-                        (d, dilations[d]),
-                        dilations[d],
-                        1,
-                    )
+                report(
+                    violations, "DML-UNFOLD-dilations-range", f"Dilations[{d}]",
+                    "Dilations[{}] is {found}; it must be at least 1 (the distance from one element of the "
+                    "window to the next)",
+                    d, found=dilations[d], expected=1,
                 )
                 break
         # DML-UNFOLD-output-sizes
         if (
-            output_tensor_sizes
+            output_tensor.Sizes
             != (
-                input_tensor_sizes[0],
-                saturate(entry(input_tensor_sizes, 1) * prod(window_sizes)),
+                input_tensor.Sizes[0], saturate(entry(input_tensor.Sizes, 1) * prod(window_sizes)),
                 saturate(prod(blocks_per_dimension)),
             )
         ):
             numbers1 = (
-                input_tensor_sizes[0],
-                saturate(entry(input_tensor_sizes, 1) * prod(window_sizes)),
+                input_tensor.Sizes[0], saturate(entry(input_tensor.Sizes, 1) * prod(window_sizes)),
                 saturate(prod(blocks_per_dimension)),
             )
-            violations.append(
-                Violation(
-                    "DML-UNFOLD-output-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must be {} (batch, channels times the elements of a "
-                    "window, positions of the window)",
-                    (output_tensor_sizes, numbers1),
-                    output_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-UNFOLD-output-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must be {expected} (batch, channels times the elements "
+                "of a window, positions of the window)",
+                found=output_tensor.Sizes, expected=numbers1,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> Unfold:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         window_sizes = given(self, "WindowSizes")
         strides = given(self, "Strides")
         dilations = given(self, "Dilations")
         start_padding = given(self, "StartPadding")
         end_padding = given(self, "EndPadding")
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
         window_extents = tuple(
             saturate(saturate(entry(dilations, d) * (entry(window_sizes, d) - 1)) + 1)
             for d in range(len(window_sizes))
         )
         padded_sizes = tuple(
-            entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
+            entry(input_tensor.Sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)
             for d in range(len(start_padding))
         )
         blocks_per_dimension = tuple(
             saturate(quotient(entry(padded_sizes, d) - entry(window_extents, d), entry(strides, d)) + 1)
             for d in range(len(strides))
         )
-        output_tensor_sizes = (
-            entry(input_tensor_sizes, 0),
-            saturate(entry(input_tensor_sizes, 1) * prod(window_sizes)),
-            saturate(prod(blocks_per_dimension)),
-        )
-        completed = Unfold(
-            InputTensor=self.InputTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=output_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType,
+                Sizes=(
+                    entry(input_tensor.Sizes, 0),
+                    saturate(entry(input_tensor.Sizes, 1) * prod(window_sizes)),
+                    saturate(prod(blocks_per_dimension)),
+                ),
             ),
-            DimensionCount=self.DimensionCount,
-            WindowSizes=self.WindowSizes,
-            Strides=self.Strides,
-            Dilations=self.Dilations,
-            StartPadding=self.StartPadding,
-            EndPadding=self.EndPadding,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(Unfold)
-_ACCEPTED = judgement.accepted_by_level(Unfold.SUPPORT)
+        }

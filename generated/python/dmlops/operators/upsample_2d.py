@@ -7,30 +7,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4, 5),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, RANKS_4_5,
 )
-_SINCE_1_0 = {
-    "InputTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -43,52 +34,36 @@ class Upsample2d(Description):
     ScaleSize (SIZE_2D): The factors of height and width, at least 1.
     InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the four nearest in
         height and width.
-
-    Rules: DML-UPSAMPLE_2D-same-rank, DML-UPSAMPLE_2D-same-type, DML-UPSAMPLE_2D-scale-size,
-    DML-UPSAMPLE_2D-output-sizes.
     """
 
-    OPERATOR: ClassVar[str] = "UPSAMPLE_2D"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "UPSAMPLE_2D"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (FeatureLevel.LEVEL_1_0,)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("ScaleSize", "SIZE_2D"),
         Member("InterpolationMode", "INTERPOLATION_MODE"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-UPSAMPLE_2D-same-rank", "docs"),
-        Rule("DML-UPSAMPLE_2D-same-type", "docs"),
-        Rule("DML-UPSAMPLE_2D-scale-size", "docs"),
-        Rule("DML-UPSAMPLE_2D-output-sizes", "docs"),
-    )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-UPSAMPLE_2D-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
-        "DML-UPSAMPLE_2D-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-UPSAMPLE_2D-scale-size": "ScaleSize",
-        "DML-UPSAMPLE_2D-output-sizes": (
-            "InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes ScaleSize"
+    RULES = (
+        Rule(
+            "DML-UPSAMPLE_2D-same-rank", "docs",
+            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
         ),
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_3_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_1_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
+        Rule("DML-UPSAMPLE_2D-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
+        Rule("DML-UPSAMPLE_2D-scale-size", "docs", reads="ScaleSize"),
+        Rule(
+            "DML-UPSAMPLE_2D-output-sizes", "docs",
+            reads="InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes ScaleSize",
+        ),
+    )
+    SUPPORT = tables(
+        {
+            "1.0": {
+                "InputTensor": Support(RANKS_4_5, FLOAT_32_16),
+                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -97,202 +72,81 @@ class Upsample2d(Description):
     InterpolationMode: enums.InterpolationMode
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        ScaleSize: structs.Size2d,
+        cls, *, InputTensor: TensorDesc, OutputTensor: TensorDesc | None = None, ScaleSize: structs.Size2d,
         InterpolationMode: enums.InterpolationMode | str,
     ) -> Upsample2d:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputTensor = OutputTensor
-        new.ScaleSize = ScaleSize
-        new.InterpolationMode = InterpolationMode
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
-            )
-            and type(ScaleSize) is structs.Size2d and ScaleSize._state != WRONG_TYPE
-            and type(InterpolationMode) is enums.InterpolationMode
-        ):
-            settle(new, Upsample2d)
-        new.__class__ = Upsample2d
-        made: Upsample2d = new
-        return made
+        return created(cls, InputTensor, OutputTensor, ScaleSize, InterpolationMode)
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         scale_size = self.ScaleSize
-        interpolation_mode = self.InterpolationMode
-        if self._state or input_tensor is None or output_tensor is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= scale_size.Width <= 4294967295
-            and 0 <= scale_size.Height <= 4294967295
-            and type(interpolation_mode) is enums.InterpolationMode
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
         # DML-UPSAMPLE_2D-same-rank
-        if output_tensor_rank != input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-UPSAMPLE_2D-same-rank",
-                    "OutputTensor.DimensionCount",
-                    "OutputTensor.DimensionCount is {}; it must equal InputTensor.DimensionCount, {}",
-                    (output_tensor_rank, input_tensor_rank),
-                    output_tensor_rank,
-                    input_tensor_rank,
-                )
+        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
+            report(
+                violations, "DML-UPSAMPLE_2D-same-rank", "OutputTensor.DimensionCount",
+                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
+                "{expected}",
+                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
             )
         # DML-UPSAMPLE_2D-scale-size
         if scale_size.Height < 1:
-            violations.append(
-                Violation(
-                    "DML-UPSAMPLE_2D-scale-size",
-                    "ScaleSize.Height",
-                    "ScaleSize.Height is {}; it must be at least 1",
-                    (scale_size.Height,),
-                    scale_size.Height,
-                    1,
-                )
+            report(
+                violations, "DML-UPSAMPLE_2D-scale-size", "ScaleSize.Height",
+                "ScaleSize.Height is {found}; it must be at least 1", found=scale_size.Height, expected=1,
             )
         if scale_size.Width < 1:
-            violations.append(
-                Violation(
-                    "DML-UPSAMPLE_2D-scale-size",
-                    "ScaleSize.Width",
-                    "ScaleSize.Width is {}; it must be at least 1",
-                    (scale_size.Width,),
-                    scale_size.Width,
-                    1,
-                )
+            report(
+                violations, "DML-UPSAMPLE_2D-scale-size", "ScaleSize.Width",
+                "ScaleSize.Width is {found}; it must be at least 1", found=scale_size.Width, expected=1,
             )
-        if violations:
-            return judgement.reliable(self, violations)
 
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        scale_size = self.ScaleSize
         # DML-UPSAMPLE_2D-same-type
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-UPSAMPLE_2D-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-UPSAMPLE_2D-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-UPSAMPLE_2D-output-sizes
         if (
-            output_tensor_sizes
+            output_tensor.Sizes
             != (
-                *input_tensor_sizes[: max(input_tensor_rank - 2, 0)],
-                saturate(entry(input_tensor_sizes, input_tensor_rank - 2) * scale_size.Height),
-                saturate(input_tensor_sizes[input_tensor_rank - 1] * scale_size.Width),
+                *input_tensor.Sizes[: max(len(input_tensor.Sizes) - 2, 0)],
+                saturate(entry(input_tensor.Sizes, len(input_tensor.Sizes) - 2) * scale_size.Height),
+                saturate(input_tensor.Sizes[len(input_tensor.Sizes) - 1] * scale_size.Width),
             )
         ):
             numbers1 = (
-                *input_tensor_sizes[: max(input_tensor_rank - 2, 0)],
-                saturate(entry(input_tensor_sizes, input_tensor_rank - 2) * scale_size.Height),
-                saturate(input_tensor_sizes[input_tensor_rank - 1] * scale_size.Width),
+                *input_tensor.Sizes[: max(len(input_tensor.Sizes) - 2, 0)],
+                saturate(entry(input_tensor.Sizes, len(input_tensor.Sizes) - 2) * scale_size.Height),
+                saturate(input_tensor.Sizes[len(input_tensor.Sizes) - 1] * scale_size.Width),
             )
-            violations.append(
-                Violation(
-                    "DML-UPSAMPLE_2D-output-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must be {} (height and width of the input times ScaleSize)",
-                    (output_tensor_sizes, numbers1),
-                    output_tensor_sizes,
-                    numbers1,
-                )
+            report(
+                violations, "DML-UPSAMPLE_2D-output-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must be {expected} (height and width of the input times "
+                "ScaleSize)",
+                found=output_tensor.Sizes, expected=numbers1,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> Upsample2d:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         scale_size = self.ScaleSize
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = input_tensor.DimensionCount
-        output_tensor_sizes = (
-            *input_tensor_sizes[: max(input_tensor_rank - 2, 0)],
-            saturate(entry(input_tensor_sizes, input_tensor_rank - 2) * scale_size.Height),
-            saturate(entry(input_tensor_sizes, input_tensor_rank - 1) * scale_size.Width),
-        )
-        completed = Upsample2d(
-            InputTensor=self.InputTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=output_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType,
+                Sizes=(
+                    *input_tensor.Sizes[: max(len(input_tensor.Sizes) - 2, 0)],
+                    saturate(entry(input_tensor.Sizes, len(input_tensor.Sizes) - 2) * scale_size.Height),
+                    saturate(entry(input_tensor.Sizes, len(input_tensor.Sizes) - 1) * scale_size.Width),
+                ),
             ),
-            ScaleSize=self.ScaleSize,
-            InterpolationMode=self.InterpolationMode,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(Upsample2d)
-_ACCEPTED = judgement.accepted_by_level(Upsample2d.SUPPORT)
+        }

@@ -7,30 +7,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
+from typing import ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import enums, judgement, structs
+from .. import enums, structs
 from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..coordinates import align, replace
-from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
-from ..enums import BITS, NEWEST, SIGNED, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..forms import created
+from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given, tensor_at
-from ..tensor_rules import is_sound
-from ..value import FLOATS, INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
-from ..violation import Violation
-
-_ROW_1 = Support(
-    (4,),
-    (
-        TensorDataType.FLOAT32,
-        TensorDataType.FLOAT16,
-    ),
+from ..supported import (
+    FLOAT_32_16, RANK_4,
 )
-_SINCE_1_0 = {
-    "InputTensor": _ROW_1,
-    "OutputTensor": _ROW_1,
-}
+from ..tensor import TensorDesc
+from ..violation import Violation, report
 
 
 @final
@@ -43,51 +34,31 @@ class ValueScale2d(Description):
     Scale (FLOAT): The factor of all values.
     ChannelCount (UINT): Number of channels of the images, 1 or 3.
     Bias (FLOAT array): One value to add for each channel.
-
-    Rules: DML-VALUE_SCALE_2D-channel-count-values, DML-VALUE_SCALE_2D-same-type,
-    DML-VALUE_SCALE_2D-channel-count, DML-VALUE_SCALE_2D-same-sizes.
     """
 
-    OPERATOR: ClassVar[str] = "VALUE_SCALE_2D"
-    SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    MEMBERS: ClassVar[tuple[Member, ...]] = (
+    OPERATOR = "VALUE_SCALE_2D"
+    SINCE = FeatureLevel.LEVEL_1_0
+    LEVELS = (FeatureLevel.LEVEL_1_0,)
+    MEMBERS = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("Scale", "FLOAT"),
         Member("ChannelCount", "UINT"),
         Member("Bias", "FLOAT", count="ChannelCount", pointer=True),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-VALUE_SCALE_2D-channel-count-values", "docs"),
-        Rule("DML-VALUE_SCALE_2D-same-type", "docs"),
-        Rule("DML-VALUE_SCALE_2D-channel-count", "docs"),
-        Rule("DML-VALUE_SCALE_2D-same-sizes", "docs"),
+    RULES = (
+        Rule("DML-VALUE_SCALE_2D-channel-count-values", "docs", reads="ChannelCount"),
+        Rule("DML-VALUE_SCALE_2D-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
+        Rule("DML-VALUE_SCALE_2D-channel-count", "docs", reads="ChannelCount InputTensor.Sizes"),
+        Rule("DML-VALUE_SCALE_2D-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
     )
-    READS: ClassVar[Mapping[str, str]] = {
-        "DML-VALUE_SCALE_2D-channel-count-values": "ChannelCount",
-        "DML-VALUE_SCALE_2D-same-type": "InputTensor.DataType OutputTensor.DataType",
-        "DML-VALUE_SCALE_2D-channel-count": "ChannelCount InputTensor.Sizes",
-        "DML-VALUE_SCALE_2D-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
-    }
-    SUPPORT: ClassVar[Tables] = {
-        FeatureLevel.LEVEL_1_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_2_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_3_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_3_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_4_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_4_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_5_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_5_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_5_2: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_0: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_1: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_2: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_3: _SINCE_1_0,
-        FeatureLevel.LEVEL_6_4: _SINCE_1_0,
-    }
-    LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
-        FeatureLevel.LEVEL_1_0,
+    SUPPORT = tables(
+        {
+            "1.0": {
+                "InputTensor": Support(RANK_4, FLOAT_32_16),
+                "OutputTensor": Support(RANK_4, FLOAT_32_16),
+            },
+        }
     )
 
     InputTensor: TensorDesc
@@ -97,174 +68,55 @@ class ValueScale2d(Description):
     Bias: tuple[float, ...]
 
     def __new__(
-        cls,
-        *,
-        InputTensor: TensorDesc,
-        OutputTensor: TensorDesc | None = None,
-        Scale: SupportsFloat,
-        ChannelCount: SupportsIndex | None = None,
-        Bias: Iterable[SupportsFloat],
+        cls, *, InputTensor: TensorDesc, OutputTensor: TensorDesc | None = None, Scale: SupportsFloat,
+        ChannelCount: SupportsIndex | None = None, Bias: Iterable[SupportsFloat],
     ) -> ValueScale2d:
-        new: Any = _OPEN()
-        new.InputTensor = InputTensor
-        new.OutputTensor = OutputTensor
-        new.Scale = Scale
-        new.ChannelCount = ChannelCount
-        new.Bias = Bias
-        new._state = 0
-        if not (
-            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
-            and (
-                OutputTensor is None
-                or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE)
+        return created(cls, InputTensor, OutputTensor, Scale, ChannelCount, Bias)
+
+    def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on counts."""
+        channel_count = self.ChannelCount
+        # DML-VALUE_SCALE_2D-channel-count-values
+        if channel_count not in (1, 3):
+            report(
+                violations, "DML-VALUE_SCALE_2D-channel-count-values", "ChannelCount",
+                "ChannelCount is {}; it must be 1 or 3", channel_count,
             )
-            and type(Scale) is float
-            and type(ChannelCount) is int
-            and type(Bias) is tuple and FLOATS(map(type, Bias))
-        ):
-            settle(new, ValueScale2d)
-        new.__class__ = ValueScale2d
-        made: ValueScale2d = new
-        return made
 
-    def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to fix them.
-
-        A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError
-        for a level that does not exist.
-        """
-        try:
-            accepted = _ACCEPTED.get(level)
-        except Exception:  # a level without a hash, or with one that fails
-            accepted = None
-        if accepted is None:
-            return judgement.before(self, level)
+    def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The rules on values."""
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         channel_count = self.ChannelCount
-        bias = self.Bias
-        if self._state or input_tensor is None or output_tensor is None or bias is None:
-            return judgement.structure(self, level)
-        violations: list[Violation] = []
-        sound = (
-            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and 0 <= channel_count <= 4294967295
-            and len(bias) == self.ChannelCount
-        )
-        if not sound:
-            violations = judgement.structure(self, level)
-            if violations:
-                return violations
-
-        # Counts.
-        input_tensor_sizes = input_tensor.Sizes
-        input_tensor_rank = len(input_tensor_sizes)
-        output_tensor_sizes = output_tensor.Sizes
-        output_tensor_rank = len(output_tensor_sizes)
-        (
-            input_tensor_ranks,
-            input_tensor_types,
-            output_tensor_ranks,
-            output_tensor_types,
-        ) = accepted
-        # DML-OPERATOR-dimension-count
-        if (
-            input_tensor_rank not in input_tensor_ranks
-            or output_tensor_rank not in output_tensor_ranks
-        ):
-            judgement.dimension_counts(self, level, violations)
-        # DML-VALUE_SCALE_2D-channel-count-values
-        if channel_count not in (1, 3):
-            violations.append(
-                Violation(
-                    "DML-VALUE_SCALE_2D-channel-count-values",
-                    "ChannelCount",
-                    "ChannelCount is {}; it must be 1 or 3",
-                    (channel_count,),
-                )
-            )
-        if violations:
-            return judgement.reliable(self, violations)
-
-        # Values.
-        input_tensor_data_type = input_tensor.DataType
-        output_tensor_data_type = output_tensor.DataType
-        # DML-OPERATOR-data-type, DML-TENSOR
-        if (
-            not sound
-            or input_tensor_data_type not in input_tensor_types
-            or output_tensor_data_type not in output_tensor_types
-        ):
-            judgement.values(self, level, violations)
         # DML-VALUE_SCALE_2D-same-type
-        if output_tensor_data_type != input_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-VALUE_SCALE_2D-same-type",
-                    "OutputTensor.DataType",
-                    "OutputTensor.DataType is {}; it must equal InputTensor.DataType, {}",
-                    (
-                        name_of(enums.TensorDataType, output_tensor_data_type),
-                        name_of(enums.TensorDataType, input_tensor_data_type),
-                    ),
-                    name_of(enums.TensorDataType, output_tensor_data_type),
-                    name_of(enums.TensorDataType, input_tensor_data_type),
-                )
+        if output_tensor.DataType != input_tensor.DataType:
+            report(
+                violations, "DML-VALUE_SCALE_2D-same-type", "OutputTensor.DataType",
+                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
+                found=name_of(enums.TensorDataType, output_tensor.DataType),
+                expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
         # DML-VALUE_SCALE_2D-channel-count
-        if channel_count != entry(input_tensor_sizes, 1):
-            violations.append(
-                Violation(
-                    "DML-VALUE_SCALE_2D-channel-count",
-                    "ChannelCount",
-                    "ChannelCount is {}; it must equal InputTensor.Sizes[1], {} (the second dimension is "
-                    "that of channels)",
-                    (channel_count, entry(input_tensor_sizes, 1)),
-                    channel_count,
-                    entry(input_tensor_sizes, 1),
-                )
+        if channel_count != entry(input_tensor.Sizes, 1):
+            report(
+                violations, "DML-VALUE_SCALE_2D-channel-count", "ChannelCount",
+                "ChannelCount is {found}; it must equal InputTensor.Sizes[1], {expected} (the second "
+                "dimension is that of channels)",
+                found=channel_count, expected=entry(input_tensor.Sizes, 1),
             )
         # DML-VALUE_SCALE_2D-same-sizes
-        if output_tensor_sizes != input_tensor_sizes:
-            violations.append(
-                Violation(
-                    "DML-VALUE_SCALE_2D-same-sizes",
-                    "OutputTensor.Sizes",
-                    "OutputTensor.Sizes is {}; it must equal InputTensor.Sizes, {}",
-                    (output_tensor_sizes, input_tensor_sizes),
-                    output_tensor_sizes,
-                    input_tensor_sizes,
-                )
+        if output_tensor.Sizes != input_tensor.Sizes:
+            report(
+                violations, "DML-VALUE_SCALE_2D-same-sizes", "OutputTensor.Sizes",
+                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
+                found=output_tensor.Sizes, expected=input_tensor.Sizes,
             )
-        return judgement.reliable(self, violations) if violations else violations
 
-    def infer(self) -> ValueScale2d:
-        """The description with the sizes and data types of its outputs filled in, as far as they can be
-        inferred.
-
-        Raises ValueError if a member that they depend on is absent, or if they can neither be inferred nor
-        are given;
-        InvalidDescription, a subclass, if the result breaks a rule at the newest level.
-        """
-        well_typed(self)
+    def infer_outputs(self) -> dict[str, TensorDesc | None]:
+        """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
-        input_tensor_data_type = input_tensor.DataType
-        input_tensor_sizes = input_tensor.Sizes
-        completed = ValueScale2d(
-            InputTensor=self.InputTensor,
-            OutputTensor=inferred(
-                "OutputTensor",
-                self.OutputTensor,
-                DataType=input_tensor_data_type,
-                Sizes=input_tensor_sizes,
+        return {
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType, Sizes=input_tensor.Sizes,
             ),
-            Scale=self.Scale,
-            ChannelCount=self.ChannelCount,
-            Bias=self.Bias,
-        )
-        return valid(completed)
-
-
-_OPEN = opened(ValueScale2d)
-_ACCEPTED = judgement.accepted_by_level(ValueScale2d.SUPPORT)
+        }

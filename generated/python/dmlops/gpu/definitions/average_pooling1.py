@@ -84,12 +84,8 @@ def told(desc: Any, index: int) -> Definition:
         tensors,
         [],
         [
-            limited(desc.Strides),
-            limited(desc.Dilations),
-            limited(desc.StartPadding),
-            limited(input_sizes),
-            limited(desc.WindowSize),
-            limited(number),
+            limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding), limited(input_sizes),
+            limited(desc.WindowSize), limited(number),
         ],
         [],
         [1 if desc.IncludePadding else 0],
@@ -97,9 +93,7 @@ def told(desc: Any, index: int) -> Definition:
         [],
         NO_FACTORS,
         Sliding(
-            tuple(d for d in range(2)),
-            desc.WindowSize,
-            tuple(d + 2 for d in range(desc.DimensionCount)),
+            tuple(d for d in range(2)), desc.WindowSize, tuple(d + 2 for d in range(desc.DimensionCount)),
             Frame(number2, number3, number4, input_sizes),
             (
                 Frame(

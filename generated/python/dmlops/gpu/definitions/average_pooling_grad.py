@@ -82,17 +82,14 @@ def told(desc: Any, index: int) -> Definition:
         tensors,
         KeptSizes(tensors, SHADER, lambda wanted: [limited(input_gradient_sizes) if wanted >> 0 & 1 else ()]),
         [
-            limited(desc.Strides),
-            limited(desc.StartPadding),
+            limited(desc.Strides), limited(desc.StartPadding),
             limited(
                 tuple(
                     entry(output_gradient_sizes, d) + desc.StartPadding[d] + desc.EndPadding[d]
                     for d in range(desc.DimensionCount)
                 )
             ),
-            limited(output_gradient_sizes),
-            limited(desc.WindowSize),
-            limited(input_gradient_sizes[2:]),
+            limited(output_gradient_sizes), limited(desc.WindowSize), limited(input_gradient_sizes[2:]),
         ],
         [],
         [1 if desc.IncludePadding else 0],

@@ -98,8 +98,7 @@ def told(desc: Any, index: int) -> Definition:
         or desc.OutputBiasGradientTensor.DataType == DOUBLE,
         tensors,
         KeptSizes(
-            tensors,
-            SHADER,
+            tensors, SHADER,
             lambda wanted: [
                 limited(
                     tuple(

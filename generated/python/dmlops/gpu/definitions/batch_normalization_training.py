@@ -101,8 +101,7 @@ def told(desc: Any, index: int) -> Definition:
         or desc.OutputVarianceTensor.DataType == DOUBLE,
         tensors,
         KeptSizes(
-            tensors,
-            SHADER,
+            tensors, SHADER,
             lambda wanted: [
                 limited(
                     tuple(

@@ -47,13 +47,7 @@ SHADER = DefinitionShader(
         Pass(0, False, 4, 0, 16, 0, False, -1, -1, -1),
     ],
     lists=[
-        "GROUP_COUNT",
-        "GROUP_COUNT2",
-        "STRIDES",
-        "DILATIONS",
-        "START_PADDING",
-        "INPUT_SIZES2",
-        "WINDOW",
+        "GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW",
         "NUMBER",
     ],
     float_lists=0,
@@ -104,12 +98,8 @@ def told(desc: Any, index: int) -> Definition:
         [],
         [
             limited((desc.GroupCount, quotient(entry(output_sizes, 1), desc.GroupCount))),
-            limited((desc.GroupCount, input_sizes_entry)),
-            limited(desc.Strides),
-            limited(desc.Dilations),
-            limited(desc.StartPadding),
-            limited(input_sizes[2:]),
-            limited(filter_sizes),
+            limited((desc.GroupCount, input_sizes_entry)), limited(desc.Strides), limited(desc.Dilations),
+            limited(desc.StartPadding), limited(input_sizes[2:]), limited(filter_sizes),
             limited(tuple(0 for d in range(len(sizes_of(desc.InputZeroPointTensor))))),
         ],
         [],
@@ -123,19 +113,11 @@ def told(desc: Any, index: int) -> Definition:
             )
             and input_data_type in (TENSOR_DATA_TYPE_UINT8, TENSOR_DATA_TYPE_INT8)
             and (desc.InputZeroPointTensor is None or desc.InputZeroPointTensor.DataType == input_data_type),
-            (1, output_dimension_count),
-            (0, output_dimension_count),
-            (1,),
-            (),
-            desc.FilterZeroPointTensor is not None,
-            desc.InputZeroPointTensor is not None,
-            input_sizes_entry,
+            (1, output_dimension_count), (0, output_dimension_count), (1,), (),
+            desc.FilterZeroPointTensor is not None, desc.InputZeroPointTensor is not None, input_sizes_entry,
             Window(
-                filter_sizes,
-                desc.GroupCount,
-                tuple(d + 2 for d in range(input_dimension_count)),
-                tuple(0 for d in range(input_dimension_count)),
-                number,
+                filter_sizes, desc.GroupCount, tuple(d + 2 for d in range(input_dimension_count)),
+                tuple(0 for d in range(input_dimension_count)), number,
                 tuple(0 - entry(desc.StartPadding, d) for d in range(input_dimension_count)),
                 tuple(
                     entry(desc.Strides, d) - entry(desc.StartPadding, d) for d in range(input_dimension_count)

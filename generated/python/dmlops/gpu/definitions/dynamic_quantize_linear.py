@@ -93,13 +93,10 @@ def told(desc: Any, index: int) -> Definition:
         or desc.OutputZeroPointTensor.DataType == DOUBLE,
         tensors,
         KeptSizes(
-            tensors,
-            SHADER,
+            tensors, SHADER,
             lambda wanted: [
-                limited((1,)) if wanted >> 0 & 1 else (),
-                limited((1,)) if wanted >> 1 & 1 else (),
-                limited((1,)) if wanted >> 2 & 1 else (),
-                limited((1,)) if wanted >> 3 & 1 else (),
+                limited((1,)) if wanted >> 0 & 1 else (), limited((1,)) if wanted >> 1 & 1 else (),
+                limited((1,)) if wanted >> 2 & 1 else (), limited((1,)) if wanted >> 3 & 1 else (),
                 limited((1,)) if wanted >> 4 & 1 else (),
             ],
         ),

@@ -81,9 +81,7 @@ def told(desc: Any, index: int) -> Definition:
         tensors,
         [],
         [
-            limited(desc.StartPadding),
-            limited(desc.Dilations),
-            limited(desc.Strides),
+            limited(desc.StartPadding), limited(desc.Dilations), limited(desc.Strides),
             limited(output_sizes[1:2] + desc.WindowSizes),
             limited(
                 tuple(

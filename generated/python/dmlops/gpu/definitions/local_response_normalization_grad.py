@@ -83,8 +83,7 @@ def told(desc: Any, index: int) -> Definition:
         desc.OutputGradientTensor.DataType == DOUBLE,
         tensors,
         KeptSizes(
-            tensors,
-            SHADER,
+            tensors, SHADER,
             lambda wanted: [
                 limited(input_sizes) if wanted >> 0 & 1 else (),
                 limited(input_sizes) if wanted >> 1 & 1 else (),

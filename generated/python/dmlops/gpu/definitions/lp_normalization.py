@@ -81,8 +81,7 @@ def told(desc: Any, index: int) -> Definition:
         desc.OutputTensor.DataType == DOUBLE,
         tensors,
         KeptSizes(
-            tensors,
-            SHADER,
+            tensors, SHADER,
             lambda wanted: [
                 limited(tuple(1 if d == desc.Axis else input_sizes[d] for d in range(input_dimension_count)))
                 if wanted >> 0 & 1

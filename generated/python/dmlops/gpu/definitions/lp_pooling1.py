@@ -79,10 +79,7 @@ def told(desc: Any, index: int) -> Definition:
         tensors,
         [],
         [
-            limited(desc.Strides),
-            limited(desc.Dilations),
-            limited(desc.StartPadding),
-            limited(input_sizes),
+            limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding), limited(input_sizes),
             limited(desc.WindowSize),
         ],
         [],
@@ -91,9 +88,7 @@ def told(desc: Any, index: int) -> Definition:
         [],
         NO_FACTORS,
         Sliding(
-            tuple(d for d in range(2)),
-            desc.WindowSize,
-            tuple(d + 2 for d in range(desc.DimensionCount)),
+            tuple(d for d in range(2)), desc.WindowSize, tuple(d + 2 for d in range(desc.DimensionCount)),
             Frame(
                 tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount)),
                 tuple(desc.Strides[d] - desc.StartPadding[d] for d in range(desc.DimensionCount)),

@@ -117,17 +117,14 @@ def told(desc: Any, index: int) -> Definition:
         or (desc.OutputCellSingleTensor is not None and desc.OutputCellSingleTensor.DataType == DOUBLE),
         tensors,
         KeptSizes(
-            tensors,
-            SHADER,
+            tensors, SHADER,
             lambda wanted: [
                 limited((input_sizes_entry, entry(recurrence_sizes, 1), entry(input_sizes, 2), number))
                 if wanted >> 0 & 1
                 else (),
                 limited(
                     (
-                        input_sizes_entry + 1,
-                        entry(recurrence_sizes, 1),
-                        entry(input_sizes, 2),
+                        input_sizes_entry + 1, entry(recurrence_sizes, 1), entry(input_sizes, 2),
                         recurrence_sizes_entry,
                     )
                 )
@@ -135,9 +132,7 @@ def told(desc: Any, index: int) -> Definition:
                 else (),
                 limited(
                     (
-                        input_sizes_entry + 1,
-                        entry(recurrence_sizes, 1),
-                        entry(input_sizes, 2),
+                        input_sizes_entry + 1, entry(recurrence_sizes, 1), entry(input_sizes, 2),
                         recurrence_sizes_entry,
                     )
                 )
@@ -146,21 +141,14 @@ def told(desc: Any, index: int) -> Definition:
             ],
         ),
         [
-            limited((2, number)),
-            limited((0,)),
-            limited(number2),
-            limited((3, recurrence_sizes_entry)),
-            limited((input_sizes_entry,)),
-            limited(number2),
+            limited((2, number)), limited((0,)), limited(number2), limited((3, recurrence_sizes_entry)),
+            limited((input_sizes_entry,)), limited(number2),
         ],
         [],
         [
-            entry(input_sizes, 3),
-            input_sizes_entry,
-            1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0,
-            recurrence_sizes_entry,
-            bits(desc.ClipThreshold),
-            3,
+            entry(input_sizes, 3), input_sizes_entry,
+            1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0, recurrence_sizes_entry,
+            bits(desc.ClipThreshold), 3,
         ],
         [1 if desc.CoupleInputForget else 0, 1 if desc.UseClipThreshold else 0],
         activations(desc.ActivationDescs, SHADER.activations),

@@ -89,14 +89,11 @@ def told(desc: Any, index: int) -> Definition:
         [],
         NO_FACTORS,
         Sliding(
-            tuple(d for d in range(2)),
-            desc.WindowSize,
-            tuple(d + 2 for d in range(desc.DimensionCount)),
+            tuple(d for d in range(2)), desc.WindowSize, tuple(d + 2 for d in range(desc.DimensionCount)),
             Frame(
                 tuple(0 - desc.StartPadding[d] for d in range(desc.DimensionCount)),
                 tuple(desc.Strides[d] - desc.StartPadding[d] for d in range(desc.DimensionCount)),
-                tuple(1 - desc.StartPadding[d] for d in range(desc.DimensionCount)),
-                input_sizes,
+                tuple(1 - desc.StartPadding[d] for d in range(desc.DimensionCount)), input_sizes,
             ),
             NO_FRAME,
         ),

@@ -81,7 +81,7 @@ def told(desc: Any, index: int) -> Definition:
         desc.OutputTensor.DataType == DOUBLE,
         tensors,
         KeptSizes(
-            tensors, SHADER, lambda wanted: [limited(desc.OutputTensor.Sizes) if wanted >> 0 & 1 else ()],
+            tensors, SHADER, lambda wanted: [limited(desc.OutputTensor.Sizes) if wanted >> 0 & 1 else ()]
         ),
         [],
         [],

@@ -90,8 +90,7 @@ def told(desc: Any, index: int) -> Definition:
         desc.OutputTensor.DataType == DOUBLE,
         tensors,
         KeptSizes(
-            tensors,
-            SHADER,
+            tensors, SHADER,
             lambda wanted: [
                 limited(
                     tuple(1 if d >= cross_channel else input_sizes[d] for d in range(input_dimension_count))

@@ -176,8 +176,7 @@ def told(desc: Any, index: int) -> Definition:
         or (desc.OutputPresentValueTensor is not None and desc.OutputPresentValueTensor.DataType == DOUBLE),
         tensors,
         KeptSizes(
-            tensors,
-            SHADER,
+            tensors, SHADER,
             lambda wanted: [
                 limited((entry(query, 0), desc.HeadCount, entry(query, 1), query_entry))
                 if wanted >> 0 & 1
@@ -188,26 +187,17 @@ def told(desc: Any, index: int) -> Definition:
             ],
         ),
         [
-            limited(head_count),
-            limited(key2),
-            limited(head_count),
-            limited(head_count2),
-            limited((desc.HeadCount, head_count3)),
-            limited(head_count2),
+            limited(head_count), limited(key2), limited(head_count), limited(head_count2),
+            limited((desc.HeadCount, head_count3)), limited(head_count2),
         ],
         [],
         [
-            past_key,
-            desc.HeadCount * query_entry,
-            (desc.HeadCount + desc.HeadCount) * query_entry,
-            bits(desc.Scale),
-            1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH else 0,
+            past_key, desc.HeadCount * query_entry, (desc.HeadCount + desc.HeadCount) * query_entry,
+            bits(desc.Scale), 1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_END_START else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END else 0,
-            bits(desc.MaskFilterValue),
-            1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN else 0,
-            entry(mask_sizes, len(mask_sizes) - 1),
-            past_key2,
+            bits(desc.MaskFilterValue), 1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN else 0,
+            entry(mask_sizes, len(mask_sizes) - 1), past_key2,
         ],
         [],
         [],
@@ -217,28 +207,20 @@ def told(desc: Any, index: int) -> Definition:
             (
                 (
                     View(
-                        0,
-                        align((0, 0, 0), query_dimension_count, 0),
+                        0, align((0, 0, 0), query_dimension_count, 0),
                         align((1, 0, 0), query_dimension_count, 0),
                         align(
                             (0, 0, quotient(entry(align(query_sizes, 3, 1), 2), desc.HeadCount)),
-                            query_dimension_count,
-                            0,
+                            query_dimension_count, 0,
                         ),
                         align((0, 1, 0), query_dimension_count, 0),
-                        align((0, 0, 1), query_dimension_count, 0),
-                        (),
+                        align((0, 0, 1), query_dimension_count, 0), (),
                     )
                 )
                 if desc.QueryTensor is not None
                 else View(
-                    3 if desc.StackedQueryKeyTensor is not None else 5,
-                    (0, 0, 0, 0, 0),
-                    (1, 0, 0, 0, 0),
-                    (0, 0, 1, 0, 0),
-                    (0, 1, 0, 0, 0),
-                    (0, 0, 0, 0, 1),
-                    (),
+                    3 if desc.StackedQueryKeyTensor is not None else 5, (0, 0, 0, 0, 0), (1, 0, 0, 0, 0),
+                    (0, 0, 1, 0, 0), (0, 1, 0, 0, 0), (0, 0, 0, 0, 1), (),
                 )
             )
             if bias
@@ -246,8 +228,7 @@ def told(desc: Any, index: int) -> Definition:
             (
                 (
                     View(
-                        1,
-                        (*align((0, 0 - past_key, 0), key_dimension_count, 0), 0 - past_key),
+                        1, (*align((0, 0 - past_key, 0), key_dimension_count, 0), 0 - past_key),
                         (*align((1, 0, 0), key_dimension_count, 0), 0),
                         (*align((0, 0, query_entry), key_dimension_count, 0), 0),
                         (*align((0, 1, 0), key_dimension_count, 0), 1),
@@ -272,10 +253,7 @@ def told(desc: Any, index: int) -> Definition:
                         ),
                         0 - past_key,
                     ),
-                    (1, 0, 0, 0, 0, 0),
-                    (0, 0, 1, 0, 0, 0),
-                    (0, 1, 0, 0, 0, 1),
-                    (0, 0, 0, 0, 1, 0),
+                    (1, 0, 0, 0, 0, 0), (0, 0, 1, 0, 0, 0), (0, 1, 0, 0, 0, 1), (0, 0, 0, 0, 1, 0),
                     (
                         entry(sizes_of(desc.StackedKeyValueTensor), 1)
                         if desc.StackedKeyValueTensor is not None
@@ -291,24 +269,20 @@ def told(desc: Any, index: int) -> Definition:
             (
                 (
                     View(
-                        2,
-                        (*align((0, 0 - past_key, 0), value_dimension_count, 0), 0 - past_key),
+                        2, (*align((0, 0 - past_key, 0), value_dimension_count, 0), 0 - past_key),
                         (*align((1, 0, 0), value_dimension_count, 0), 0),
                         (
                             *align(
                                 (
-                                    0,
-                                    0,
+                                    0, 0,
                                     quotient(entry(value_sizes, value_dimension_count - 1), desc.HeadCount),
                                 ),
-                                value_dimension_count,
-                                0,
+                                value_dimension_count, 0,
                             ),
                             0,
                         ),
                         (*align((0, 1, 0), value_dimension_count, 0), 1),
-                        (*align((0, 0, 1), value_dimension_count, 0), 0),
-                        key2,
+                        (*align((0, 0, 1), value_dimension_count, 0), 0), key2,
                     )
                 )
                 if desc.ValueTensor is not None
@@ -322,28 +296,21 @@ def told(desc: Any, index: int) -> Definition:
                         ),
                         0 - past_key,
                     ),
-                    (1, 0, 0, 0, 0, 0),
-                    (0, 0, 1, 0, 0, 0),
-                    (0, 1, 0, 0, 0, 1),
-                    (0, 0, 0, 0, 1, 0),
-                    key2,
+                    (1, 0, 0, 0, 0, 0), (0, 0, 1, 0, 0, 0), (0, 1, 0, 0, 0, 1), (0, 0, 0, 0, 1, 0), key2,
                 )
             )
             if bias
             else View(-1, (), (), (), (), (), ()),
             View(
-                11,
-                (*align((0, 0, 0), output_dimension_count, 0), 0, 0),
+                11, (*align((0, 0, 0), output_dimension_count, 0), 0, 0),
                 (*align((1, 0, 0), output_dimension_count, 0), 0, 0),
                 (*align((0, 0, value), output_dimension_count, 0), 1, 0),
                 (*align((0, 1, 0), output_dimension_count, 0), 0, 0),
-                (*align((0, 0, 1), output_dimension_count, 0), 0, 1),
-                head_count2,
+                (*align((0, 0, 1), output_dimension_count, 0), 0, 1), head_count2,
             ),
             (
                 View(
-                    9,
-                    (*align((0, 0, 0, 0), past_key_dimension_count, 0), 0),
+                    9, (*align((0, 0, 0, 0), past_key_dimension_count, 0), 0),
                     (*align((1, 0, 0, 0), past_key_dimension_count, 0), 0),
                     (*align((0, 1, 0, 0), past_key_dimension_count, 0), 0),
                     (*align((0, 0, 1, 0), past_key_dimension_count, 0), 1),
@@ -360,39 +327,33 @@ def told(desc: Any, index: int) -> Definition:
             else View(-1, (), (), (), (), (), ()),
             (
                 View(
-                    10,
-                    (*align((0, 0, 0, 0), past_value_dimension_count, 0), 0),
+                    10, (*align((0, 0, 0, 0), past_value_dimension_count, 0), 0),
                     (*align((1, 0, 0, 0), past_value_dimension_count, 0), 0),
                     (*align((0, 1, 0, 0), past_value_dimension_count, 0), 0),
                     (*align((0, 0, 1, 0), past_value_dimension_count, 0), 1),
-                    (*align((0, 0, 0, 1), past_value_dimension_count, 0), 0),
-                    (min(past_key, past_key),),
+                    (*align((0, 0, 0, 1), past_value_dimension_count, 0), 0), (min(past_key, past_key),),
                 )
             )
             if desc.PastValueTensor is not None
             else View(-1, (), (), (), (), (), ()),
             (
                 View(
-                    12,
-                    align((0, 0, 0, 0), output_present_key_dimension_count, 0),
+                    12, align((0, 0, 0, 0), output_present_key_dimension_count, 0),
                     align((1, 0, 0, 0), output_present_key_dimension_count, 0),
                     align((0, 1, 0, 0), output_present_key_dimension_count, 0),
                     align((0, 0, 1, 0), output_present_key_dimension_count, 0),
-                    align((0, 0, 0, 1), output_present_key_dimension_count, 0),
-                    (),
+                    align((0, 0, 0, 1), output_present_key_dimension_count, 0), (),
                 )
             )
             if desc.OutputPresentKeyTensor is not None
             else View(-1, (), (), (), (), (), ()),
             (
                 View(
-                    13,
-                    align((0, 0, 0, 0), output_present_value_dimension_count, 0),
+                    13, align((0, 0, 0, 0), output_present_value_dimension_count, 0),
                     align((1, 0, 0, 0), output_present_value_dimension_count, 0),
                     align((0, 1, 0, 0), output_present_value_dimension_count, 0),
                     align((0, 0, 1, 0), output_present_value_dimension_count, 0),
-                    align((0, 0, 0, 1), output_present_value_dimension_count, 0),
-                    (),
+                    align((0, 0, 0, 1), output_present_value_dimension_count, 0), (),
                 )
             )
             if desc.OutputPresentValueTensor is not None

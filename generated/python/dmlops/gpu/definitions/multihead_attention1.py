@@ -182,8 +182,7 @@ def told(desc: Any, index: int) -> Definition:
         or (desc.OutputPresentValueTensor is not None and desc.OutputPresentValueTensor.DataType == DOUBLE),
         tensors,
         KeptSizes(
-            tensors,
-            SHADER,
+            tensors, SHADER,
             lambda wanted: [
                 limited((entry(query, 0), desc.QueryHeadCount, entry(query, 1), query_entry))
                 if wanted >> 0 & 1
@@ -200,35 +199,26 @@ def told(desc: Any, index: int) -> Definition:
             ],
         ),
         [
-            limited((desc.QueryHeadCount, query_entry)),
-            limited(key2),
-            limited((desc.KeyValueHeadCount, query_entry)),
-            limited((desc.KeyValueHeadCount, value)),
-            limited((desc.KeyValueHeadCount, query_head_count)),
-            limited(query_head_count2),
+            limited((desc.QueryHeadCount, query_entry)), limited(key2),
+            limited((desc.KeyValueHeadCount, query_entry)), limited((desc.KeyValueHeadCount, value)),
+            limited((desc.KeyValueHeadCount, query_head_count)), limited(query_head_count2),
         ],
         [],
         [
-            past_sequence_lengths - key,
-            past_key,
-            desc.QueryHeadCount * query_entry,
-            (desc.QueryHeadCount + desc.KeyValueHeadCount) * query_entry,
-            bits(desc.Scale),
+            past_sequence_lengths - key, past_key, desc.QueryHeadCount * query_entry,
+            (desc.QueryHeadCount + desc.KeyValueHeadCount) * query_entry, bits(desc.Scale),
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_END_START else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END else 0,
-            bits(desc.MaskFilterValue),
-            1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN else 0,
-            entry(mask_sizes, len(mask_sizes) - 1),
-            past_sequence_lengths,
+            bits(desc.MaskFilterValue), 1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN else 0,
+            entry(mask_sizes, len(mask_sizes) - 1), past_sequence_lengths,
             (
                 entry(output_present_key_sizes, output_present_key_dimension_count - 2)
                 if desc.OutputPresentKeyTensor is not None
                 else past_key + key
             )
             - key,
-            past_key,
-            key,
+            past_key, key,
         ],
         [],
         [],
@@ -238,28 +228,20 @@ def told(desc: Any, index: int) -> Definition:
             (
                 (
                     View(
-                        0,
-                        align((0, 0, 0), query_dimension_count, 0),
+                        0, align((0, 0, 0), query_dimension_count, 0),
                         align((1, 0, 0), query_dimension_count, 0),
                         align(
                             (0, 0, quotient(entry(align(query_sizes, 3, 1), 2), desc.QueryHeadCount)),
-                            query_dimension_count,
-                            0,
+                            query_dimension_count, 0,
                         ),
                         align((0, 1, 0), query_dimension_count, 0),
-                        align((0, 0, 1), query_dimension_count, 0),
-                        (),
+                        align((0, 0, 1), query_dimension_count, 0), (),
                     )
                 )
                 if desc.QueryTensor is not None
                 else View(
-                    3 if desc.StackedQueryKeyTensor is not None else 5,
-                    (0, 0, 0, 0, 0),
-                    (1, 0, 0, 0, 0),
-                    (0, 0, 1, 0, 0),
-                    (0, 1, 0, 0, 0),
-                    (0, 0, 0, 0, 1),
-                    (),
+                    3 if desc.StackedQueryKeyTensor is not None else 5, (0, 0, 0, 0, 0), (1, 0, 0, 0, 0),
+                    (0, 0, 1, 0, 0), (0, 1, 0, 0, 0), (0, 0, 0, 0, 1), (),
                 )
             )
             if bias
@@ -268,8 +250,7 @@ def told(desc: Any, index: int) -> Definition:
                 (
                     (
                         View(
-                            1,
-                            (*align((0, 0 - past_key, 0), key_dimension_count, 0), 0 - past_key),
+                            1, (*align((0, 0 - past_key, 0), key_dimension_count, 0), 0 - past_key),
                             (*align((1, 0, 0), key_dimension_count, 0), 0),
                             (*align((0, 0, query_entry), key_dimension_count, 0), 0),
                             (*align((0, 1, 0), key_dimension_count, 0), 1),
@@ -294,10 +275,7 @@ def told(desc: Any, index: int) -> Definition:
                             ),
                             0 - past_key,
                         ),
-                        (1, 0, 0, 0, 0, 0),
-                        (0, 0, 1, 0, 0, 0),
-                        (0, 1, 0, 0, 0, 1),
-                        (0, 0, 0, 0, 1, 0),
+                        (1, 0, 0, 0, 0, 0), (0, 0, 1, 0, 0, 0), (0, 1, 0, 0, 0, 1), (0, 0, 0, 0, 1, 0),
                         (
                             entry(sizes_of(desc.StackedKeyValueTensor), 1)
                             if desc.StackedKeyValueTensor is not None
@@ -317,27 +295,23 @@ def told(desc: Any, index: int) -> Definition:
                 (
                     (
                         View(
-                            2,
-                            (*align((0, 0 - past_key, 0), value_dimension_count, 0), 0 - past_key),
+                            2, (*align((0, 0 - past_key, 0), value_dimension_count, 0), 0 - past_key),
                             (*align((1, 0, 0), value_dimension_count, 0), 0),
                             (
                                 *align(
                                     (
-                                        0,
-                                        0,
+                                        0, 0,
                                         quotient(
                                             entry(value_sizes, value_dimension_count - 1),
                                             desc.KeyValueHeadCount,
                                         ),
                                     ),
-                                    value_dimension_count,
-                                    0,
+                                    value_dimension_count, 0,
                                 ),
                                 0,
                             ),
                             (*align((0, 1, 0), value_dimension_count, 0), 1),
-                            (*align((0, 0, 1), value_dimension_count, 0), 0),
-                            key2,
+                            (*align((0, 0, 1), value_dimension_count, 0), 0), key2,
                         )
                     )
                     if desc.ValueTensor is not None
@@ -351,11 +325,7 @@ def told(desc: Any, index: int) -> Definition:
                             ),
                             0 - past_key,
                         ),
-                        (1, 0, 0, 0, 0, 0),
-                        (0, 0, 1, 0, 0, 0),
-                        (0, 1, 0, 0, 0, 1),
-                        (0, 0, 0, 0, 1, 0),
-                        key2,
+                        (1, 0, 0, 0, 0, 0), (0, 0, 1, 0, 0, 0), (0, 1, 0, 0, 0, 1), (0, 0, 0, 0, 1, 0), key2,
                     )
                 )
                 if desc.PastSequenceLengthsTensor is None
@@ -364,19 +334,16 @@ def told(desc: Any, index: int) -> Definition:
             if bias
             else View(-1, (), (), (), (), (), ()),
             View(
-                12,
-                (*align((0, 0, 0), output_dimension_count, 0), 0, 0),
+                12, (*align((0, 0, 0), output_dimension_count, 0), 0, 0),
                 (*align((1, 0, 0), output_dimension_count, 0), 0, 0),
                 (*align((0, 0, value), output_dimension_count, 0), 1, 0),
                 (*align((0, 1, 0), output_dimension_count, 0), 0, 0),
-                (*align((0, 0, 1), output_dimension_count, 0), 0, 1),
-                query_head_count2,
+                (*align((0, 0, 1), output_dimension_count, 0), 0, 1), query_head_count2,
             ),
             (
                 (
                     View(
-                        9,
-                        (*align((0, 0, 0, 0), past_key_dimension_count, 0), 0),
+                        9, (*align((0, 0, 0, 0), past_key_dimension_count, 0), 0),
                         (*align((1, 0, 0, 0), past_key_dimension_count, 0), 0),
                         (*align((0, 1, 0, 0), past_key_dimension_count, 0), 0),
                         (*align((0, 0, 1, 0), past_key_dimension_count, 0), 1),
@@ -397,13 +364,11 @@ def told(desc: Any, index: int) -> Definition:
             (
                 (
                     View(
-                        10,
-                        (*align((0, 0, 0, 0), past_value_dimension_count, 0), 0),
+                        10, (*align((0, 0, 0, 0), past_value_dimension_count, 0), 0),
                         (*align((1, 0, 0, 0), past_value_dimension_count, 0), 0),
                         (*align((0, 1, 0, 0), past_value_dimension_count, 0), 0),
                         (*align((0, 0, 1, 0), past_value_dimension_count, 0), 1),
-                        (*align((0, 0, 0, 1), past_value_dimension_count, 0), 0),
-                        (min(past_key, past_key),),
+                        (*align((0, 0, 0, 1), past_value_dimension_count, 0), 0), (min(past_key, past_key),),
                     )
                 )
                 if desc.PastSequenceLengthsTensor is None
@@ -413,26 +378,22 @@ def told(desc: Any, index: int) -> Definition:
             else View(-1, (), (), (), (), (), ()),
             (
                 View(
-                    13,
-                    align((0, 0, 0, 0), output_present_key_dimension_count, 0),
+                    13, align((0, 0, 0, 0), output_present_key_dimension_count, 0),
                     align((1, 0, 0, 0), output_present_key_dimension_count, 0),
                     align((0, 1, 0, 0), output_present_key_dimension_count, 0),
                     align((0, 0, 1, 0), output_present_key_dimension_count, 0),
-                    align((0, 0, 0, 1), output_present_key_dimension_count, 0),
-                    (),
+                    align((0, 0, 0, 1), output_present_key_dimension_count, 0), (),
                 )
             )
             if desc.OutputPresentKeyTensor is not None
             else View(-1, (), (), (), (), (), ()),
             (
                 View(
-                    14,
-                    align((0, 0, 0, 0), output_present_value_dimension_count, 0),
+                    14, align((0, 0, 0, 0), output_present_value_dimension_count, 0),
                     align((1, 0, 0, 0), output_present_value_dimension_count, 0),
                     align((0, 1, 0, 0), output_present_value_dimension_count, 0),
                     align((0, 0, 1, 0), output_present_value_dimension_count, 0),
-                    align((0, 0, 0, 1), output_present_value_dimension_count, 0),
-                    (),
+                    align((0, 0, 0, 1), output_present_value_dimension_count, 0), (),
                 )
             )
             if desc.OutputPresentValueTensor is not None

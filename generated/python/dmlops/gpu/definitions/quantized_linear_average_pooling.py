@@ -92,18 +92,13 @@ def told(desc: Any, index: int) -> Definition:
         tensors,
         [],
         [
-            limited(desc.Strides),
-            limited(desc.Dilations),
-            limited(desc.StartPadding),
-            limited(input_sizes),
-            limited(desc.WindowSize),
-            limited(number),
+            limited(desc.Strides), limited(desc.Dilations), limited(desc.StartPadding), limited(input_sizes),
+            limited(desc.WindowSize), limited(number),
         ],
         [],
         [
             min(len(sizes_of(desc.InputZeroPointTensor)) - 1, 1),
-            min(len(desc.InputScaleTensor.Sizes) - 1, 1),
-            1 if desc.IncludePadding else 0,
+            min(len(desc.InputScaleTensor.Sizes) - 1, 1), 1 if desc.IncludePadding else 0,
             min(len(desc.OutputScaleTensor.Sizes) - 1, 1),
             min(len(sizes_of(desc.OutputZeroPointTensor)) - 1, 1),
         ],
@@ -111,9 +106,7 @@ def told(desc: Any, index: int) -> Definition:
         [],
         NO_FACTORS,
         Sliding(
-            tuple(d for d in range(2)),
-            desc.WindowSize,
-            tuple(d + 2 for d in range(desc.DimensionCount)),
+            tuple(d for d in range(2)), desc.WindowSize, tuple(d + 2 for d in range(desc.DimensionCount)),
             Frame(number2, number3, number4, input_sizes),
             (
                 Frame(

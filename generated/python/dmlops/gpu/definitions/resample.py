@@ -85,7 +85,7 @@ def told(desc: Any, index: int) -> Definition:
         desc.OutputTensor.DataType == DOUBLE,
         tensors,
         KeptSizes(
-            tensors, SHADER, lambda wanted: [limited((desc.ScaleCount, number)) if wanted >> 0 & 1 else ()],
+            tensors, SHADER, lambda wanted: [limited((desc.ScaleCount, number)) if wanted >> 0 & 1 else ()]
         ),
         [limited([bits(entry) for entry in desc.Scales])],
         [],

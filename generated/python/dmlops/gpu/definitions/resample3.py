@@ -87,8 +87,7 @@ def told(desc: Any, index: int) -> Definition:
         desc.OutputTensor.DataType == DOUBLE,
         tensors,
         KeptSizes(
-            tensors,
-            SHADER,
+            tensors, SHADER,
             lambda wanted: [limited((desc.DimensionCount, number)) if wanted >> 0 & 1 else ()],
         ),
         [
@@ -98,10 +97,8 @@ def told(desc: Any, index: int) -> Definition:
         ],
         [],
         [
-            1 if is_linear else 0,
-            1 if desc.Antialiased else 0,
-            1 if desc.RoundingDirection == AXIS_DIRECTION_DECREASING else 0,
-            number - 1,
+            1 if is_linear else 0, 1 if desc.Antialiased else 0,
+            1 if desc.RoundingDirection == AXIS_DIRECTION_DECREASING else 0, number - 1,
         ],
         [desc.DimensionCount],
         [],
@@ -113,8 +110,7 @@ def told(desc: Any, index: int) -> Definition:
         Separable(
             desc.DimensionCount,
             (
-                1 if is_linear and desc.Antialiased else 0,
-                1 if is_linear and not desc.Antialiased else 0,
+                1 if is_linear and desc.Antialiased else 0, 1 if is_linear and not desc.Antialiased else 0,
                 1 if desc.InterpolationMode != INTERPOLATION_MODE_LINEAR else 0,
             ),
         ),

@@ -85,8 +85,7 @@ def told(desc: Any, index: int) -> Definition:
         desc.OutputGradientTensor.DataType == DOUBLE,
         tensors,
         KeptSizes(
-            tensors,
-            SHADER,
+            tensors, SHADER,
             lambda wanted: [limited((desc.DimensionCount, number)) if wanted >> 0 & 1 else ()],
         ),
         [

@@ -108,17 +108,14 @@ def told(desc: Any, index: int) -> Definition:
         or (desc.OutputSingleTensor is not None and desc.OutputSingleTensor.DataType == DOUBLE),
         tensors,
         KeptSizes(
-            tensors,
-            SHADER,
+            tensors, SHADER,
             lambda wanted: [
                 limited((input_sizes_entry, entry(recurrence_sizes, 1), entry(input_sizes, 2), number))
                 if wanted >> 0 & 1
                 else (),
                 limited(
                     (
-                        input_sizes_entry + 1,
-                        entry(recurrence_sizes, 1),
-                        entry(input_sizes, 2),
+                        input_sizes_entry + 1, entry(recurrence_sizes, 1), entry(input_sizes, 2),
                         recurrence_sizes_entry,
                     )
                 )
@@ -127,19 +124,13 @@ def told(desc: Any, index: int) -> Definition:
             ],
         ),
         [
-            limited((2, number)),
-            limited((0,)),
-            limited(number2),
-            limited((input_sizes_entry,)),
+            limited((2, number)), limited((0,)), limited(number2), limited((input_sizes_entry,)),
             limited(number2),
         ],
         [],
         [
-            entry(input_sizes, 3),
-            input_sizes_entry,
-            1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0,
-            recurrence_sizes_entry,
-            1,
+            entry(input_sizes, 3), input_sizes_entry,
+            1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0, recurrence_sizes_entry, 1,
         ],
         [],
         activations(desc.ActivationDescs, SHADER.activations),

@@ -110,8 +110,7 @@ def told(desc: Any, index: int) -> Definition:
         or (desc.OutputROIGradientTensor is not None and desc.OutputROIGradientTensor.DataType == DOUBLE),
         tensors,
         KeptSizes(
-            tensors,
-            SHADER,
+            tensors, SHADER,
             lambda wanted: [
                 limited((roi_sizes_entry, 2)) if wanted >> 0 & 1 else (),
                 limited((roi_sizes_entry, 2)) if wanted >> 1 & 1 else (),
@@ -119,8 +118,7 @@ def told(desc: Any, index: int) -> Definition:
                 limited((roi_sizes_entry, 2)) if wanted >> 3 & 1 else (),
                 limited(
                     (
-                        roi_sizes_entry,
-                        input_gradient_sizes_entry,
+                        roi_sizes_entry, input_gradient_sizes_entry,
                         entry(output_gradient_sizes, 2)
                         if desc.OutputGradientTensor is not None
                         else entry(input_sizes, 2),
@@ -130,8 +128,7 @@ def told(desc: Any, index: int) -> Definition:
                 else (),
                 limited(
                     (
-                        roi_sizes_entry,
-                        input_gradient_sizes_entry2,
+                        roi_sizes_entry, input_gradient_sizes_entry2,
                         entry(output_gradient_sizes, number)
                         if desc.OutputGradientTensor is not None
                         else entry(input_sizes, number),
@@ -149,14 +146,9 @@ def told(desc: Any, index: int) -> Definition:
         [limited(input_gradient_sizes2), limited(input_gradient_sizes[1:])],
         [],
         [
-            bits(desc.SpatialScaleY),
-            bits(desc.SpatialScaleX),
-            input_gradient_sizes_entry,
-            input_gradient_sizes_entry2,
-            max(desc.MinimumSamplesPerOutput, 1),
-            desc.MaximumSamplesPerOutput,
-            1 if not desc.AlignRegionsToCorners else 0,
-            bits(desc.OutputPixelOffset),
+            bits(desc.SpatialScaleY), bits(desc.SpatialScaleX), input_gradient_sizes_entry,
+            input_gradient_sizes_entry2, max(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput,
+            1 if not desc.AlignRegionsToCorners else 0, bits(desc.OutputPixelOffset),
             bits(desc.InputPixelOffset),
             (
                 entry(output_gradient_sizes, 0)
@@ -164,8 +156,7 @@ def told(desc: Any, index: int) -> Definition:
                 else entry(input_sizes, 0)
             )
             - 1,
-            roi_sizes_entry,
-            1 if desc.AlignRegionsToCorners else 0,
+            roi_sizes_entry, 1 if desc.AlignRegionsToCorners else 0,
         ],
         [
             1 if desc.ReductionFunction == REDUCE_FUNCTION_AVERAGE else 0,

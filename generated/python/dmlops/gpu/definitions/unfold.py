@@ -103,11 +103,8 @@ def told(desc: Any, index: int) -> Definition:
                     for d in range(len_)
                 )
             ),
-            limited(input_sizes[1:2] + desc.WindowSizes),
-            limited(desc.Strides),
-            limited(desc.Dilations),
-            limited(desc.StartPadding),
-            limited(input_sizes[2:]),
+            limited(input_sizes[1:2] + desc.WindowSizes), limited(desc.Strides), limited(desc.Dilations),
+            limited(desc.StartPadding), limited(input_sizes[2:]),
         ],
         [],
         [],
