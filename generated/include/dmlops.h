@@ -23210,8 +23210,9 @@ static inline int dmlops_is_alike(const DML_BUFFER_TENSOR_DESC* one, const DML_B
 
 /* The outputs of a description, as bits, whose elements lie as those of a tensor. */
 static inline uint32_t dmlops_outputs_alike(const DML_OPERATOR_DESC* desc, const DML_BUFFER_TENSOR_DESC* tensor) {
+    const size_t count = dmlops_slots(desc, 1, NULL, 0);
     uint32_t alike = 0;
-    for (size_t at = 0; at < 32; ++at) {
+    for (size_t at = 0; at < count && at < 32; ++at) {
         dmlops_slot output;
         memset(&output, 0, sizeof output);
         dmlops_slots_from(desc, 1, at, &output, 1);
@@ -23573,7 +23574,8 @@ static inline void dmlops_judge_type(
         if (!state->advice) {
     dmlops_report(run, "DML-BINDING-type", &place, "Type", "%m is %e; it must be %s", dmlops_names_BINDING_TYPE, type, is_array ? "BUFFER_ARRAY or NONE" : "BUFFER or NONE");
 }
-    } else if (is_array && dmlops_entries(bindings, part, binding, index) != bindings->targets[index]->input_count) {
+    } else if (is_array && type != DML_BINDING_TYPE_NONE && binding->count > 0 &&
+               binding->count != bindings->targets[index]->input_count) {
         if (!state->advice) {
     dmlops_report(run, "DML-BINDING-init-array", &place, NULL, "%m has %i entries; it must have %i, one for each input of %s", (int64_t)binding->count, (int64_t)bindings->targets[index]->input_count, bindings->targets[index]->name);
 }
@@ -23609,7 +23611,7 @@ static inline void dmlops_judge_presence(dmlops_bindings_run* state, const dmlop
     } else if (dmlops_initializes(state->bindings)) {
         if (is_bound != bound->need->owned) {
             if (!state->advice) {
-    dmlops_report(run, "DML-BINDING-owned-init", bound->place, NULL, "%1 is %s, but it is %s", is_bound ? "bound" : "not bound", is_bound ? "not OWNED_BY_DML" : "OWNED_BY_DML");
+    dmlops_report(run, "DML-BINDING-owned-init", bound->place, NULL, "%1 is %s", is_bound ? "bound, but it is not OWNED_BY_DML" : "not bound, but it is OWNED_BY_DML");
 }
         }
     } else if (!is_bound) {

@@ -56,6 +56,7 @@ __version__ = "0.1.0"
 
 if _TYPE_CHECKING:
     from . import abi as abi
+    from . import bindings as bindings
     from . import counterparts as counterparts
     from . import gpu as gpu
     from . import make as make
@@ -290,6 +291,7 @@ _LAZY = {
     "Closest": ".mending",
     "Graph": ".graph",
     "abi": ".abi",
+    "bindings": ".bindings",
     "closest": ".mending",
     "counterparts": ".counterparts",
     "gpu": ".gpu",
@@ -488,6 +490,7 @@ __all__ = [  # noqa: RUF022 -- operators in the order of the header
     "TensorDesc",
     "Violation",
     "abi",
+    "bindings",
     "closest",
     "counterparts",
     "from_json",

@@ -25,6 +25,7 @@ from . import (
 )
 from .answers import explained, inferred, judged
 from .arguments import known_level
+from .bindings import command as bindings_command
 from .completion import SHELLS, Words, script, words_of
 from .enums import NEWEST
 from .errors import JsonError
@@ -46,6 +47,7 @@ examples:
   dmlops support GEMM --build 22621            what a Windows build supports
   dmlops diff-levels 5.0 6.4                   what the levels above 5.0 added
   dmlops graph explain graph.json              the same for graphs; see dmlops graph --help
+  dmlops bindings explain bound.json           what may not be bound like this to an operator or a graph
   dmlops rule DML-GEMM-inner-size              a rule and its source
   eval "$(dmlops completion bash)"             completion in this shell
 
@@ -151,6 +153,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("identifier", metavar="ID", help="such as DML-GEMM-inner-size")
     _json(one)
     graph_command.add(command)
+    bindings_command.add(command)
     onnx_command.add(command)
     plan_command.add(command)
     verify_command.add(command)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from ..violation import Violation
 from .model import Binding, Bindings, Range
 from .rules import ADVICE, BOUND_HEAPS, OWNED_HEAPS, check_range, violation
-from .slots import Part, Slot, bindings_of, count_of, is_array, slots
-
-_PARTS: tuple[Part, ...] = ("Inputs", "Outputs", "Persistent", "Temporary")
+from .slots import PARTS, Part, Slot, bindings_of, count_of, is_array, slots
 
 
 def violations(bindings: Bindings) -> list[Violation]:
@@ -25,7 +23,7 @@ def _judged(bindings: Bindings) -> list[Violation]:
     """Violations, and advice."""
     found: list[Violation] = []
     bound: list[Slot] = []
-    for part in _PARTS:
+    for part in PARTS:
         if len(bindings_of(bindings, part)) != count_of(bindings, part):
             _count(bindings, part, found)
             continue
@@ -50,11 +48,11 @@ def _count(bindings: Bindings, part: Part, found: list[Violation]) -> None:
     """Reports a wrong number of bindings; an initializer that reads or writes nothing needs none."""
     count, needed = len(bindings_of(bindings, part)), count_of(bindings, part)
     if bindings.phase == "execute":
-        name, choices = bindings.targets[0].name, part.lower()
-        found.append(violation("count", part, value=count, count=needed, operator=name, choices=choices))
+        name, kind = bindings.targets[0].name, part.lower()
+        found.append(violation("count", part, value=count, choices=needed, operator=name, kind=kind))
     elif count or _is_needed(bindings, part):
         rule = "init-count" if part == "Inputs" else "init-outputs"
-        found.append(violation(rule, part, value=count, count=needed))
+        found.append(violation(rule, part, value=count, choices=needed))
 
 
 def _is_needed(bindings: Bindings, part: Part) -> bool:
@@ -78,7 +76,9 @@ def _type(bindings: Bindings, part: Part, index: int, binding: Binding, found: l
         target = bindings.targets[index]
         count = len(target.requirements.inputs)
         if len(binding) != count:
-            found.append(violation("init-array", path, value=len(binding), count=count, operator=target.name))
+            found.append(
+                violation("init-array", path, value=len(binding), choices=count, operator=target.name)
+            )
 
 
 def _presence(bindings: Bindings, slot: Slot, found: list[Violation]) -> None:
@@ -87,21 +87,20 @@ def _presence(bindings: Bindings, slot: Slot, found: list[Violation]) -> None:
     name = "" if slot.target is None else slot.target.name
     rule, shown = "", dict[str, object](label=slot.label, operator=name)
     if slot.role == "temporary":
-        shown["count"] = size
+        shown["choices"] = size
         if is_bound != (size > 0):
             rule = "temporary-unneeded" if is_bound else "temporary-required"
     elif needed is None:
-        shown["count"] = size
+        shown["choices"] = size
         if not is_bound and size:
             rule = "persistent-required"
         elif is_bound and not size and slot.part == "Outputs":
             rule = "persistent-unneeded"
     elif bindings.phase == "initialize":
-        shown["value"], shown["choices"] = "not bound", "OWNED_BY_DML"
-        if is_bound:
-            shown["value"], shown["choices"] = "bound", "not OWNED_BY_DML"
         if is_bound != needed.is_owned:
-            rule = "owned-init"
+            rule, shown["reason"] = "owned-init", "not bound, but it is OWNED_BY_DML"
+            if is_bound:
+                shown["reason"] = "bound, but it is not OWNED_BY_DML"
     elif not is_bound:
         rule = "required" if needed.is_present and not needed.is_owned else ""
     elif needed.is_owned:
@@ -140,7 +139,7 @@ def _range(bindings: Bindings, slot: Slot, found: list[Violation]) -> None:
 def _hazard(bindings: Bindings, slot: Slot, other: Slot, found: list[Violation]) -> None:
     """Checks what is written to a slot against another one."""
     one, two = slot.given, other.given
-    rule, choices = "", ""
+    rule, reason = "", ""
     if bindings.phase == "initialize" and (slot.part, other.part) == ("Outputs", "Inputs"):
         rule = "hazard-init" if one.buffer == two.buffer else ""
     elif not slot.is_within or not other.is_within:
@@ -149,9 +148,9 @@ def _hazard(bindings: Bindings, slot: Slot, other: Slot, found: list[Violation])
         if _intersect(one, slot.required_size, two, other.required_size):
             rule = "outputs-disjoint"
     elif _intersect(one, one.size, two, two.size):
-        rule, choices = _shared(slot, other)
+        rule, reason = _shared(slot, other)
     if rule:
-        shown = {"label": slot.label, "other": other.label, "choices": choices}
+        shown = {"label": slot.label, "other": other.label, "reason": reason}
         found.append(violation(rule, slot.path, **shown))
 
 

@@ -12,6 +12,8 @@ from .requirements import Requirement
 Part: TypeAlias = Literal["Inputs", "Outputs", "Persistent", "Temporary"]
 Role: TypeAlias = Literal["input", "output", "persistent", "temporary"]
 
+PARTS: tuple[Part, ...] = ("Inputs", "Outputs", "Persistent", "Temporary")
+
 _END = (1 << 63) - 1  # no buffer has more bytes
 
 

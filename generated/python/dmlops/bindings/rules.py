@@ -40,8 +40,8 @@ _MESSAGES: dict[str, tuple[tuple[str, str], ...]] = {
     "count": (
         ("", "member"),
         (" has ", "value"),
-        (" bindings; it must have ", "count"),
-        (", one for each of the ", "choices"),
+        (" bindings; it must have ", "choices"),
+        (", one for each of the ", "kind"),
         (" of ", "operator"),
         (", absent ones included", ""),
     ),
@@ -63,24 +63,23 @@ _MESSAGES: dict[str, tuple[tuple[str, str], ...]] = {
     "init-count": (
         ("", "member"),
         (" has ", "value"),
-        (" bindings; it must have ", "count"),
+        (" bindings; it must have ", "choices"),
         (", one for each operator to initialize", ""),
     ),
     "init-array": (
         ("", "member"),
         (" has ", "value"),
-        (" entries; it must have ", "count"),
+        (" entries; it must have ", "choices"),
         (", one for each input of ", "operator"),
     ),
     "owned-init": (
         ("", "label"),
-        (" is ", "value"),
-        (", but it is ", "choices"),
+        (" is ", "reason"),
     ),
     "init-outputs": (
         ("", "member"),
         (" has ", "value"),
-        (" bindings; it must have ", "count"),
+        (" bindings; it must have ", "choices"),
         (", one for each operator to initialize", ""),
     ),
     "type": (
@@ -89,14 +88,14 @@ _MESSAGES: dict[str, tuple[tuple[str, str], ...]] = {
         ("; it must be ", "choices"),
     ),
     "temporary-required": (
-        ("nothing is bound as the temporary resource; TemporaryResourceSize is ", "count"),
+        ("nothing is bound as the temporary resource; TemporaryResourceSize is ", "choices"),
     ),
     "temporary-unneeded": (
         ("a temporary resource is bound, but TemporaryResourceSize is 0", ""),
     ),
     "persistent-required": (
         ("nothing is bound as the persistent resource of ", "operator"),
-        ("; its PersistentResourceSize is ", "count"),
+        ("; its PersistentResourceSize is ", "choices"),
     ),
     "persistent-unneeded": (
         ("", "member"),
@@ -133,7 +132,7 @@ _MESSAGES: dict[str, tuple[tuple[str, str], ...]] = {
     "hazard-in-place": (
         ("", "label"),
         (" and ", "other"),
-        (" have bytes in common, ", "choices"),
+        (" have bytes in common, ", "reason"),
     ),
     "in-place-layout": (
         ("", "label"),

@@ -1,0 +1,182 @@
+"""Bindings as the structs of the C header, and what it says of them (tests/c/bindings.c)."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from c_graphs import Struct, as_c
+from c_library import ROOT, Violations
+from c_runner import build
+from dmlops import Graph
+from dmlops.bindings import Binding, Bindings, Range, Target
+from dmlops.bindings.rules import DIMENSIONS, HEAPS
+
+ALL = 15  # parts
+EXECUTE, INITIALIZE = 0, 1
+NONE, BUFFER, BUFFER_ARRAY = 0, 1, 2
+Pointer = ctypes.c_void_p
+
+
+class CRange(Struct):
+    _fields_ = (
+        *((name, ctypes.c_uint64) for name in ("buffer", "offset", "size", "width")),
+        ("heap", ctypes.c_uint32),
+        ("dimension", ctypes.c_uint32),
+    )
+
+
+class CBinding(Struct):
+    _fields_ = (("type", ctypes.c_uint32), ("ranges", Pointer), ("count", ctypes.c_size_t))
+
+
+class CRequirement(Struct):
+    _fields_ = (
+        ("member", ctypes.c_char_p),
+        ("entry", ctypes.c_int64),
+        ("size", ctypes.c_uint64),
+        ("alignment", ctypes.c_uint32),
+        ("present", ctypes.c_uint8),
+        ("owned", ctypes.c_uint8),
+        ("in_place", ctypes.c_uint8),
+        ("alike", ctypes.c_uint32),
+    )
+
+
+class CTarget(Struct):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("is_graph", ctypes.c_int),
+        ("inputs", Pointer),
+        ("input_count", ctypes.c_size_t),
+        ("outputs", Pointer),
+        ("output_count", ctypes.c_size_t),
+        ("persistent_size", ctypes.c_uint64),
+    )
+
+
+class CBindings(Struct):
+    _fields_ = (
+        ("phase", ctypes.c_uint32),
+        ("targets", Pointer),
+        ("target_count", ctypes.c_size_t),
+        ("temporary_size", ctypes.c_uint64),
+        ("bound", ctypes.c_uint32),
+        ("judged", ctypes.c_uint32),
+        ("inputs", Pointer),
+        ("input_count", ctypes.c_size_t),
+        ("outputs", Pointer),
+        ("output_count", ctypes.c_size_t),
+        ("persistent", CBinding),
+        ("temporary", CBinding),
+        ("initialized", CRange),
+    )
+
+
+class Library:
+    """The header, compiled into a library that stops at the first undefined act."""
+
+    def __init__(self, folder: Path) -> None:
+        options = ("-O1", "-fPIC", "-shared", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
+        header = ROOT / "generated/include/dmlops.h"
+        library = ctypes.CDLL(str(build(header, "bindings.c", folder / "bindings.so", "gcc", *options)))
+        self._judge = library.judge_bindings
+        self._judge.argtypes = (Pointer, ctypes.c_int)
+        self._judge.restype = ctypes.c_char_p
+        self._of_operator = library.requirements_of
+        self._of_operator.argtypes = (Pointer, ctypes.c_int, Pointer, ctypes.c_size_t)
+        self._of_graph = library.graph_requirements_of
+        self._of_graph.argtypes = (Pointer, Pointer, ctypes.c_int, Pointer, ctypes.c_size_t)
+        self._of_operator.restype = self._of_graph.restype = ctypes.c_size_t
+
+    def requirements(self, target: Target, outputs: bool) -> Any:
+        """The requirements of the inputs or of the outputs, as an array of structs."""
+        what = target.what
+        described: Any = as_c(what) if isinstance(what, Graph) else what.to_ctypes()
+
+        def fill(array: Any, capacity: int) -> int:
+            if isinstance(what, Graph):
+                args = (ctypes.addressof(described), described.operators, outputs, array, capacity)
+                return int(self._of_graph(*args))
+            return int(self._of_operator(ctypes.addressof(described), outputs, array, capacity))
+
+        array = (CRequirement * fill(None, 0))()
+        assert fill(array, len(array)) == len(array)
+        names = [one.name for one in target.requirements[outputs]]
+        if isinstance(what, Graph):
+            for one, name in zip(array, names, strict=True):
+                one.member = name.encode() or None
+        return array
+
+    def judge(self, bindings: Bindings, bound: int = ALL, judged: int = ALL) -> tuple[Violations, Violations]:
+        """The violations, and the advice."""
+        whole = self._as_c(bindings, bound, judged)
+        return self._found(whole, 0), self._found(whole, 1)
+
+    def _found(self, whole: CBindings, advice: int) -> Violations:
+        lines = self._judge(ctypes.addressof(whole), advice).decode().splitlines()
+        return [(rule, member, message) for rule, member, message in (line.split("\t") for line in lines)]
+
+    def _as_c(self, bindings: Bindings, bound: int, judged: int) -> CBindings:
+        targets = [self._target(one) for one in bindings.targets]
+        pointers = (Pointer * len(targets))(*map(ctypes.addressof, targets))
+        inputs, outputs = _list(bindings.inputs), _list(bindings.outputs)
+        whole = CBindings(
+            INITIALIZE if bindings.phase == "initialize" else EXECUTE,
+            ctypes.addressof(pointers),
+            len(targets),
+            bindings.temporary_size,
+            bound,
+            judged,
+            ctypes.addressof(inputs),
+            len(inputs),
+            ctypes.addressof(outputs),
+            len(outputs),
+            _binding(bindings.persistent),
+            _binding(bindings.temporary),
+            _range(bindings.initialized),
+        )
+        resources = [_binding(bindings.persistent), _binding(bindings.temporary)]
+        whole.persistent, whole.temporary = resources
+        whole.alive = (targets, pointers, inputs, outputs, resources)
+        return whole
+
+    def _target(self, target: Target) -> CTarget:
+        inputs, outputs = (self.requirements(target, outputs) for outputs in (False, True))
+        made = CTarget(
+            target.name.encode(),
+            target.is_graph,
+            ctypes.addressof(inputs),
+            len(inputs),
+            ctypes.addressof(outputs),
+            len(outputs),
+            target.persistent_size,
+        )
+        made.alive = (inputs, outputs)
+        return made
+
+
+def _list(bindings: Sequence[Binding]) -> Any:
+    made = [_binding(one) for one in bindings]
+    array = (CBinding * len(made))(*made)
+    array.alive = made
+    return array
+
+
+def _binding(binding: Binding) -> CBinding:
+    ranges = [] if binding is None else [binding] if isinstance(binding, Range) else list(binding)
+    type_ = NONE if binding is None else BUFFER if isinstance(binding, Range) else BUFFER_ARRAY
+    array = (CRange * len(ranges))(*map(_range, ranges))
+    made = CBinding(type_, ctypes.addressof(array), len(ranges))
+    made.alive = (array,)
+    return made
+
+
+def _range(given: Range | None) -> CRange:
+    if given is None:
+        return CRange()
+    buffer = 1 + int.from_bytes(given.buffer.encode(), "big") % ((1 << 64) - 1)
+    heap, dimension = HEAPS.get(given.heap or "", 0), DIMENSIONS.get(given.dimension or "", 0)
+    return CRange(buffer, given.offset, given.size, given.width, heap, dimension)
