@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -47,16 +48,18 @@ def build(header: Path, source: str, program: Path, name: str, *options: str) ->
     command = [compiler(name), *(option for option in options if not option.startswith("-I"))]
     made_of = (command, os.stat(command[0]).st_mtime_ns, (SOURCES / source).read_bytes(), texts)
     kept = BUILT / hashlib.sha256(repr(made_of).encode()).hexdigest()
-    if not kept.exists():
+    BUILT.mkdir(parents=True, exist_ok=True)
+    with kept.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # whoever wants the same program meanwhile waits for it
+        if kept.exists():
+            shutil.copy2(kept, program)
+            return program
         places = (*(f"-I{folder}" for folder in folders), str(SOURCES / source), "-o", str(program))
         result = subprocess.run([*command, *places], capture_output=True, text=True, check=False)
         assert result.returncode == 0, result.stderr
-        BUILT.mkdir(parents=True, exist_ok=True)
         copy = kept.with_suffix(f".{os.getpid()}")
         shutil.copy2(program, copy)
-        copy.replace(kept)  # at once, for whoever looks for it meanwhile
-    else:
-        shutil.copy2(kept, program)
+        copy.replace(kept)  # at once: an interrupted run leaves no half a program
     return program
 
 

@@ -11,6 +11,7 @@ import pytest
 from dmlgen.cli import ROOT, main
 from dmlgen.registry import Registry
 from dmlops.gpu import compiler
+from sharing import Shared, shared_folders
 from whole_registry import whole_registry
 
 # Mesa's driver for CPUs would optimise every shader at length that a test runs once, on a few numbers.
@@ -27,17 +28,26 @@ def registry() -> Registry:
 
 
 @pytest.fixture(scope="session")
-def gather_specs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
+    """Folders that one of several test processes fills and all use."""
+    return shared_folders(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def gather_specs(shared: Shared) -> Path:
     """Specs with the gather family alone, so that a test of the generator need not generate everything."""
-    specs = tmp_path_factory.mktemp("gather") / "specs"
-    shutil.copytree(ROOT / "specs", specs, ignore=shutil.ignore_patterns("counterparts"))
-    for family in (specs / "operators").iterdir():
-        if family.name != "gather":
-            shutil.rmtree(family)
-    identifiers = specs / "identifiers.yaml"
-    identifiers.write_text("active: []\nretired: []\n", encoding="utf-8")
-    assert main(["lint", "--specs", str(specs), "--fix"]) == 0
-    return specs
+
+    def make(folder: Path) -> None:
+        specs = folder / "specs"
+        shutil.copytree(ROOT / "specs", specs, ignore=shutil.ignore_patterns("counterparts"))
+        for family in (specs / "operators").iterdir():
+            if family.name != "gather":
+                shutil.rmtree(family)
+        identifiers = specs / "identifiers.yaml"
+        identifiers.write_text("active: []\nretired: []\n", encoding="utf-8")
+        assert main(["lint", "--specs", str(specs), "--fix"]) == 0
+
+    return shared("gather", make) / "specs"
 
 
 @pytest.fixture
@@ -48,8 +58,10 @@ def specs(gather_specs: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(shared: Shared) -> Path:
     """The whole reference site."""
-    out = tmp_path_factory.mktemp("site")
-    assert main(["docs", "--out", str(out)]) == 0
-    return out
+
+    def make(out: Path) -> None:
+        assert main(["docs", "--out", str(out)]) == 0
+
+    return shared("site", make)

@@ -14,6 +14,7 @@ import pytest
 
 from dmlgen.lint import lint, list_identifiers
 from dmlgen.resolve import load_registry
+from sharing import Shared
 from test_random_definitions import ROOT, differences, dmlgen
 
 FLOATS = ["FLOAT64", "FLOAT32", "FLOAT16"]
@@ -127,19 +128,21 @@ DEFINITIONS = [
 
 
 @pytest.fixture(scope="module")
-def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def generated(shared: Shared) -> Path:
     """A folder with specs of the definitions, and with their outputs."""
-    folder = tmp_path_factory.mktemp("small")
-    specs, operators = folder / "specs", folder / "specs/operators/small"
-    shutil.copytree(ROOT / "specs", specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
-    operators.mkdir(parents=True)
-    (specs / "identifiers.yaml").write_text("active: []\nretired: []\n", encoding="utf-8")
-    for number, one in enumerate(DEFINITIONS):
-        (operators / f"small_{number}.yaml").write_text(one.spec(number), encoding="utf-8")
-    list_identifiers(load_registry(specs), specs / "identifiers.yaml")
-    assert lint(load_registry(specs)) == []
-    dmlgen("generate", "--specs", str(specs), "--out", str(folder / "out"))
-    return folder
+
+    def make(folder: Path) -> None:
+        specs, operators = folder / "specs", folder / "specs/operators/small"
+        shutil.copytree(ROOT / "specs", specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
+        operators.mkdir(parents=True)
+        (specs / "identifiers.yaml").write_text("active: []\nretired: []\n", encoding="utf-8")
+        for number, one in enumerate(DEFINITIONS):
+            (operators / f"small_{number}.yaml").write_text(one.spec(number), encoding="utf-8")
+        list_identifiers(load_registry(specs), specs / "identifiers.yaml")
+        assert lint(load_registry(specs)) == []
+        dmlgen("generate", "--specs", str(specs), "--out", str(folder / "out"))
+
+    return shared("small-definitions", make)
 
 
 @pytest.mark.parametrize("by", ["reference", "shaders", "plans"])

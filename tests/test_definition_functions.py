@@ -21,6 +21,7 @@ from dmlgen.diagnostics import SpecError
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS
 from dmlgen.resolve import load_registry
+from sharing import Shared
 from test_random_definitions import ROOT, differences, dmlgen
 
 FLOATS = ["FLOAT16", "FLOAT32", "FLOAT64"]
@@ -182,22 +183,24 @@ def test_each_function_is_accepted_of_something(accepted: list[Row]) -> None:
 
 
 @pytest.fixture(scope="module")
-def generated(accepted: list[Row], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def generated(accepted: list[Row], shared: Shared) -> Path:
     """A folder with the outputs of operators that have all of them."""
-    folder = tmp_path_factory.mktemp("rows")
-    operators: dict[str, str] = {}
-    for (kind, output), group in groupby(sorted(accepted), lambda row: (row.operands, row.output)):
-        texts = [row.text for row in group]
-        most = 1 if output == "bits" else ROWS
-        for first in range(0, len(texts), most):
-            number = len(operators) + 1
-            operators[f"rows_{number}"] = spec(
-                f"ROWS_{number}", number, kind, output, texts[first : first + most]
-            )
-    write(folder / "specs", operators)
-    dmlgen("lint", "--fix", "--specs", str(folder / "specs"))
-    dmlgen("generate", "--specs", str(folder / "specs"), "--out", str(folder / "out"))
-    return folder
+
+    def make(folder: Path) -> None:
+        operators: dict[str, str] = {}
+        for (kind, output), group in groupby(sorted(accepted), lambda row: (row.operands, row.output)):
+            texts = [row.text for row in group]
+            most = 1 if output == "bits" else ROWS
+            for first in range(0, len(texts), most):
+                number = len(operators) + 1
+                operators[f"rows_{number}"] = spec(
+                    f"ROWS_{number}", number, kind, output, texts[first : first + most]
+                )
+        write(folder / "specs", operators)
+        dmlgen("lint", "--fix", "--specs", str(folder / "specs"))
+        dmlgen("generate", "--specs", str(folder / "specs"), "--out", str(folder / "out"))
+
+    return shared("function-rows", make)
 
 
 @pytest.mark.parametrize("by", ["reference", "shaders", "plans"])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sharing import Shared
 from test_random_definitions import ROOT, differences, dmlgen
 
 BILINEAR = """\
@@ -191,22 +192,24 @@ for sizes in [(4,), (3, 17), (2, 1, 5), (2, 3, 4, 1), (5, 300)]:
 
 
 @pytest.fixture(scope="module")
-def invented(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def invented(shared: Shared) -> Path:
     """A folder with the specs and the outputs of the operators, which alone were added to what all share."""
-    folder = tmp_path_factory.mktemp("invented")
-    specs = folder / "specs"
-    shutil.copytree(ROOT / "specs", specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
-    (specs / "identifiers.yaml").write_text("active: []\nretired: []\n", encoding="utf-8")
-    (specs / "operators/invented").mkdir(parents=True)
-    for name, spec in {
-        "bilinear_form": BILINEAR,
-        "dilated_correlation": CORRELATION,
-        "row_extent": EXTENT,
-    }.items():
-        (specs / f"operators/invented/{name}.yaml").write_text(spec, encoding="utf-8")
-    dmlgen("lint", "--fix", "--specs", str(specs))
-    dmlgen("generate", "--specs", str(specs), "--out", str(folder / "out"))
-    return folder
+
+    def make(folder: Path) -> None:
+        specs = folder / "specs"
+        shutil.copytree(ROOT / "specs", specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
+        (specs / "identifiers.yaml").write_text("active: []\nretired: []\n", encoding="utf-8")
+        (specs / "operators/invented").mkdir(parents=True)
+        for name, spec in {
+            "bilinear_form": BILINEAR,
+            "dilated_correlation": CORRELATION,
+            "row_extent": EXTENT,
+        }.items():
+            (specs / f"operators/invented/{name}.yaml").write_text(spec, encoding="utf-8")
+        dmlgen("lint", "--fix", "--specs", str(specs))
+        dmlgen("generate", "--specs", str(specs), "--out", str(folder / "out"))
+
+    return shared("invented", make)
 
 
 def test_they_are_validated_and_computed_as_numpy_has_it(invented: Path) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +16,7 @@ import pytest
 import dmlgen
 from dmlgen.cli import main
 from dmlgen.project import ROOT
+from sharing import Shared
 
 NOT_SHIPPED = shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__")
 VERSION = dmlgen.__version__
@@ -61,28 +60,6 @@ class Environment:
 
     def python(self, code: str) -> str:
         return run(self.program("python"), "-c", code, cwd=self.folder)
-
-
-Shared = Callable[[str, Callable[[Path], object]], Path]
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Shared:
-    """A folder by name that one of several test processes fills and all use."""
-    base = tmp_path_factory.getbasetemp()
-    base = base if worker_id == "master" else base.parent
-
-    def made(name: str, make: Callable[[Path], object]) -> Path:
-        folder, done = base / name, base / f"{name}.done"
-        with (base / f"{name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not done.exists():
-                folder.mkdir()
-                make(folder)
-                done.touch()
-        return folder
-
-    return made
 
 
 @pytest.fixture(scope="module")

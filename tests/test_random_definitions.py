@@ -20,6 +20,7 @@ from dmlgen.diagnostics import SpecError
 from dmlgen.lint import lint, list_identifiers
 from dmlgen.resolve import load_registry
 from random_definitions import RandomOperator
+from sharing import Shared
 
 ROOT = Path(__file__).parents[1]
 COUNT = int(os.environ.get("DMLGEN_DEFINITIONS", "16"))
@@ -44,29 +45,31 @@ def differences(folder: Path, by: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def accepted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def accepted(shared: Shared) -> Path:
     """A folder with specs of the operators that lint accepts, nearly all, and with their outputs."""
-    folder = tmp_path_factory.mktemp("random")
-    specs, operators = folder / "specs", folder / "specs/operators/random"
-    shutil.copytree(ROOT / "specs", specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
-    operators.mkdir(parents=True)
-    (specs / "identifiers.yaml").write_text("active: []\nretired: []\n", encoding="utf-8")
-    for seed in range(SEED, SEED + COUNT):
-        made = RandomOperator(f"RANDOM_{seed}", seed, Random(seed))
-        (operators / f"random_{seed}.yaml").write_text(made.spec, encoding="utf-8")
-    refused: set[str] = set()
-    try:
-        registry = load_registry(specs)
-    except SpecError as error:
-        refused = {finding.position.file for finding in error.findings}
-        for path in refused:
-            Path(path).unlink()
-        registry = load_registry(specs)
-    assert len(refused) <= COUNT / 5, refused
-    list_identifiers(registry, specs / "identifiers.yaml")
-    assert lint(load_registry(specs)) == []
-    dmlgen("generate", "--specs", str(specs), "--out", str(folder / "out"))
-    return folder
+
+    def make(folder: Path) -> None:
+        specs, operators = folder / "specs", folder / "specs/operators/random"
+        shutil.copytree(ROOT / "specs", specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
+        operators.mkdir(parents=True)
+        (specs / "identifiers.yaml").write_text("active: []\nretired: []\n", encoding="utf-8")
+        for seed in range(SEED, SEED + COUNT):
+            made = RandomOperator(f"RANDOM_{seed}", seed, Random(seed))
+            (operators / f"random_{seed}.yaml").write_text(made.spec, encoding="utf-8")
+        refused: set[str] = set()
+        try:
+            registry = load_registry(specs)
+        except SpecError as error:
+            refused = {finding.position.file for finding in error.findings}
+            for path in refused:
+                Path(path).unlink()
+            registry = load_registry(specs)
+        assert len(refused) <= COUNT / 5, refused
+        list_identifiers(registry, specs / "identifiers.yaml")
+        assert lint(load_registry(specs)) == []
+        dmlgen("generate", "--specs", str(specs), "--out", str(folder / "out"))
+
+    return shared("random-definitions", make)
 
 
 @pytest.mark.parametrize("by", ["reference", "shaders", "plans"])

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from sharing import Shared
 from whole_registry import whole_registry
 
 ROOT = Path(__file__).parents[1]
@@ -21,12 +22,14 @@ SLUGS = [one.slug for one in REGISTRY.operators if one.schedule is not None and 
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plain(shared: Shared) -> Path:
     """A tree of outputs without schedules."""
-    out = tmp_path_factory.mktemp("plain")
-    command = [sys.executable, "-m", "dmlgen", "generate", "--no-schedules", "--out", str(out)]
-    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    return out
+    command = [sys.executable, "-m", "dmlgen", "generate", "--no-schedules", "--out"]
+
+    def make(out: Path) -> None:
+        subprocess.run([*command, str(out)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+    return shared("without-schedules", make)
 
 
 def differences(plain: Path, by: str, slugs: list[str]) -> str:
