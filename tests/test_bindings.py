@@ -344,6 +344,7 @@ EXECUTED = binding_cases()[0]["bindings"]
         ({"Inputs": [{"Buffer": "a", "SizeInBytes": -1}]}, "Inputs[0].SizeInBytes"),
         ({"Inputs": [{"Buffer": "a", "SizeInBytes": 1 << 64}]}, "Inputs[0].SizeInBytes"),
         ({"Inputs": [{"Buffer": 1, "SizeInBytes": 4}]}, "Inputs[0].Buffer"),
+        ({"Inputs": [{"Buffer": "A", "SizeInBytes": 4}]}, "Inputs[0].Buffer"),
         ({"Inputs": [[{"Buffer": "a", "SizeInBytes": 4, "Offset": 0.5}]]}, "Inputs[0][0].Offset"),
         ({"Initialized": []}, "Initialized"),
         ({"TemporaryResourceSize": "4"}, "TemporaryResourceSize"),
@@ -366,6 +367,17 @@ def test_a_value_that_is_no_table_is_told_with_its_place(change: Json, path: str
 def test_other_values_are_no_tables(value: Any) -> None:
     with pytest.raises(JsonError):
         Bindings.from_json(value)
+
+
+@pytest.mark.parametrize("value", [-16, 1 << 64])
+def test_numbers_are_those_of_the_abi(value: int) -> None:
+    for make in (
+        lambda: Range("a", value, 64),
+        lambda: Target(RELU, value),
+        lambda: executed(RELU, temporary_size=value),
+    ):
+        with pytest.raises(ValueError, match="number of bytes"):
+            make()
 
 
 def test_one_target_is_executed() -> None:

@@ -23253,9 +23253,14 @@ static inline size_t dmlops_graph_requirements(
     const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, int outputs, dmlops_requirement* out,
     size_t capacity) {
     const int64_t type = outputs ? 2 : 1;
-    const size_t count = outputs ? graph->OutputCount : graph->InputCount;
+    const DML_GRAPH_EDGE_DESC* edges;
     UINT edge_count;
-    const DML_GRAPH_EDGE_DESC* edges = dmlops_edges_of(graph, type, &edge_count);
+    size_t count;
+    if (graph == NULL) {
+        return 0;
+    }
+    edges = dmlops_edges_of(graph, type, &edge_count);
+    count = outputs ? graph->OutputCount : graph->InputCount;
     for (size_t i = 0; i < count && i < capacity; ++i) {
         memset(&out[i], 0, sizeof out[i]);
         out[i].entry = -1;

@@ -4,7 +4,7 @@
 what is executed is a description or a graph in JSON, which can have its PersistentResourceSize beside it;
 instead, `"Initialize"` has a list of those that are initialized. A binding is null for the type NONE,
 `{"Buffer": "a", "Offset": 0, "SizeInBytes": 64}` for a BUFFER, and a list of those for a BUFFER_ARRAY.
-"Buffers" can say more of each: `{"a": {"Width": 4096, "Heap": "DEFAULT", "Dimension": "BUFFER"}}`.
+"Buffers" can say more of all of them: `{"a": {"Width": 4096, "Heap": "DEFAULT", "Dimension": "BUFFER"}}`.
 "TemporaryResourceSize" is that of what is executed, or of the initializer; "Initialized" is the range of the
 persistent resource that was initialized.
 """
@@ -107,6 +107,9 @@ class _Buffers:
         if given.get("Buffer") is None:
             return None
         name = a_text(given["Buffer"], f"{path}.Buffer")
+        if self._known and name not in self._known:
+            missing = f"Buffers has no {shown(name)}{nearest(name, self._known)}"
+            raise JsonError(f"{path}.Buffer", missing)
         offset = _size(given.get("Offset", 0), f"{path}.Offset")
         size = _size(given.get("SizeInBytes"), f"{path}.SizeInBytes")
         return Range(name, offset, size, **self._known.get(name, {}))

@@ -11,8 +11,15 @@ from typing import Any, Literal, TypeAlias
 
 from ..description import Description
 from ..graph import Graph
+from ..registry import INTEGERS
 from ..violation import Violation
 from .requirements import Requirements, of_graph, of_operator
+
+
+def _check_bytes(value: int) -> None:
+    least, most = INTEGERS["UINT64"]
+    if not least <= value <= most:
+        raise ValueError(f"{value} is not a number of bytes, from {least} to {most}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +28,7 @@ class Range:
 
     `buffer` identifies the resource. `width` is its size, `heap` its D3D12_HEAP_TYPE and `dimension` its
     D3D12_RESOURCE_DIMENSION, by names such as "DEFAULT" and "BUFFER"; 0 and None stand for what is not known.
+    Raises ValueError for a number that is not a UINT64.
     """
 
     buffer: str
@@ -29,6 +37,10 @@ class Range:
     width: int = 0
     heap: str | None = None
     dimension: str | None = None
+
+    def __post_init__(self) -> None:
+        for value in (self.offset, self.size, self.width):
+            _check_bytes(value)
 
 
 Binding: TypeAlias = Range | Sequence[Range | None] | None
@@ -40,6 +52,9 @@ class Target:
 
     what: Description | Graph
     persistent_size: int = 0
+
+    def __post_init__(self) -> None:
+        _check_bytes(self.persistent_size)
 
     @property
     def name(self) -> str:
@@ -87,6 +102,7 @@ class Bindings:
         temporary_size: int = 0,
     ) -> None:
         """Raises ValueError for another phase, and if not one target is executed."""
+        _check_bytes(temporary_size)
         every = tuple(one if isinstance(one, Target) else Target(one) for one in targets)
         if phase not in ("execute", "initialize"):
             raise ValueError(f"{phase} is not a phase; there are execute and initialize")
