@@ -6,6 +6,7 @@ import inspect
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +114,106 @@ def test_builders_are_typed(tmp_path: Path) -> None:
     assert "right.py" not in found
     assert 'wrong.py:2: error: Missing positional argument "BTensor"' in found
     assert '"Alpha" to "gemm" has incompatible type "str"' in found
+
+
+@pytest.mark.parametrize(
+    ("make_it", "rule"),
+    [
+        (lambda: make.convolution((1, 3, 8, 8), (4, 1, 3, 3)), "DML-CONVOLUTION-input-channels"),
+        (
+            lambda: make.convolution((1, 3, 8, 8), (4, 3, 3, 3), StartPadding=[1]),
+            "DML-OPERATOR-array-length: StartPadding has length 1",
+        ),
+        (
+            lambda: make.convolution((1, 3, 8, 8), (4, 3, 3, 3), (4,)),
+            "DML-OPERATOR-dimension-count: BiasTensor.DimensionCount is 1",
+        ),
+        (
+            lambda: make.max_pooling((1, 3, 8, 8), WindowSize=[2]),
+            "DML-OPERATOR-array-length: WindowSize has length 1",
+        ),
+    ],
+)
+def test_errors_name_what_the_caller_gave(make_it: Callable[[], Any], rule: str) -> None:
+    with pytest.raises(dmlops.InvalidDescription) as caught:
+        make_it()
+    assert str(caught.value.violations[0]).startswith(rule)
+    assert all(one.member != "DimensionCount" for one in caught.value.violations)
+
+
+def test_one_number_for_a_list_is_named() -> None:
+    with pytest.raises(TypeError, match="StartPadding is a list with an entry for each dimension"):
+        make.convolution((1, 3, 8, 8), (4, 3, 3, 3), StartPadding=1)
+
+
+def test_poolings_have_the_defaults_of_onnx() -> None:
+    """Strides of 1, no padding, no dilation, the Euclidean norm; sizes by hand."""
+    for function in (
+        make.max_pooling,
+        make.max_pooling1,
+        make.max_pooling2,
+        make.lp_pooling,
+        make.lp_pooling1,
+    ):
+        desc = function((1, 3, 8, 8), WindowSize=[3, 2])
+        assert desc.OutputTensor.Sizes == (1, 3, 6, 7)
+    assert desc.P == 2
+    average = make.average_pooling1((1, 3, 8, 8), WindowSize=[3, 2], IncludePadding=False)
+    assert average.OutputTensor.Sizes == (1, 3, 6, 7)
+
+
+ATTENTION: dict[str, Any] = {"Scale": 1.0, "MaskFilterValue": -1e4, "MaskType": "NONE"}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "output"),
+    [
+        ({"QueryTensor": (2, 5, 12), "KeyTensor": (2, 7, 12), "ValueTensor": (2, 7, 6)}, (2, 5, 6)),
+        ({"StackedQueryKeyValueTensor": (2, 5, 3, 3, 4)}, (2, 5, 12)),
+        ({"StackedQueryKeyTensor": (2, 5, 3, 2, 4), "ValueTensor": (2, 5, 9)}, (2, 5, 9)),
+        ({"QueryTensor": (1, 2, 5, 12), "StackedKeyValueTensor": (2, 7, 3, 2, 4)}, (1, 2, 5, 12)),
+    ],
+)
+def test_attention_follows_from_its_inputs(inputs: dict[str, Any], output: tuple[int, ...]) -> None:
+    """By hand: batch, sequence, and three heads of the values' size."""
+    for desc in (
+        make.multihead_attention(**inputs, HeadCount=3, **ATTENTION),
+        make.multihead_attention1(**inputs, QueryHeadCount=3, KeyValueHeadCount=3, **ATTENTION),
+    ):
+        assert desc.OutputTensor == TensorDesc("FLOAT32", output)
+
+
+def test_presents_follow_from_the_past() -> None:
+    """By hand: three keys of before and seven new ones."""
+    desc = make.multihead_attention(
+        (2, 5, 12),
+        (2, 7, 12),
+        (2, 7, 6),
+        PastKeyTensor=(2, 3, 3, 4),
+        PastValueTensor=(2, 3, 3, 2),
+        OutputPresentKeyTensor=(),
+        OutputPresentValueTensor=(),
+        HeadCount=3,
+        **ATTENTION,
+    )
+    assert desc.OutputPresentKeyTensor == TensorDesc("FLOAT32", (2, 3, 10, 4))
+    assert desc.OutputPresentValueTensor == TensorDesc("FLOAT32", (2, 3, 10, 2))
+
+
+def test_what_else_follows() -> None:
+    """Integer products are INT32, the only type of their tables; a slice has what its window holds."""
+    windows: dict[str, Any] = {
+        "InputWindowOffsets": [0, 1],
+        "InputWindowSizes": [2, 5],
+        "InputWindowStrides": [1, -2],
+    }
+    assert make.slice1((4, 8), **windows).OutputTensor == TensorDesc("FLOAT32", (2, 3))
+    assert make.slice1((4, 8), OutputTensor=(1, 2), **windows).OutputTensor.Sizes == (1, 2)
+    assert make.matrix_multiply_integer(uint8(4, 6), uint8(6, 5)).OutputTensor == TensorDesc("INT32", (4, 5))
+    assert make.convolution_integer(uint8(1, 3, 8, 8), uint8(4, 3, 3, 3)).OutputTensor == TensorDesc(
+        "INT32", (1, 4, 6, 6)
+    )
+
+
+def uint8(*sizes: int) -> TensorDesc:
+    return TensorDesc("UINT8", sizes)

@@ -276,17 +276,15 @@ def test_a_type_that_follows_in_some_cases_only() -> None:
             tensor(2, 3, type=TensorDataType.UINT8),
         ),
         (
-            dmlops.Slice1(
-                InputTensor=tensor(2, 3),
-                OutputTensor=TensorDesc(TensorDataType.UNKNOWN, (1, 2)),
-                InputWindowOffsets=(0, 0),
-                InputWindowSizes=(1, 2),
-                InputWindowStrides=(1, 1),
+            dmlops.MaxUnpooling(
+                InputTensor=tensor(1, 1, 1, 1),
+                IndicesTensor=tensor(1, 1, 1, 1, type=TensorDataType.UINT32),
+                OutputTensor=TensorDesc(TensorDataType.UNKNOWN, (1, 1, 2, 2)),
             ),
-            tensor(1, 2),
+            tensor(1, 1, 2, 2),
         ),
     ],
-    ids=["CAST", "LOGICAL_EQUALS", "SLICE1"],
+    ids=["CAST", "LOGICAL_EQUALS", "MAX_UNPOOLING"],
 )
 def test_an_output_may_give_no_more_than_the_choice(partial: Any, whole: TensorDesc) -> None:
     assert partial.infer().OutputTensor == whole

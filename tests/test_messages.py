@@ -131,6 +131,34 @@ def test_outputs_that_differ_from_the_formula_are_valid_and_draw_advice() -> Non
     assert (advice.member, advice.found, advice.expected) == ("OutputTensor.Sizes[2]", 5, 6)
 
 
+@pytest.mark.parametrize(
+    ("changes", "messages"),
+    [
+        ({}, []),
+        ({"OutputTensor": f32(1, 3, 2, 3)}, ["OutputTensor.Sizes[2] is 2; the formula gives 3"]),
+        (
+            {"OutputTensor": f32(1, 3, 4, 3)},
+            [
+                "OutputTensor.Sizes[2] is 4; the last window should begin before 6, the end of the input, "
+                "and begins at 6"
+            ],
+        ),
+        (
+            {"StartPadding": (2, 0), "OutputTensor": f32(1, 3, 4, 3)},
+            [
+                "StartPadding[0] is 2; it should be less than WindowSize[0], 2 (a first window that lies in "
+                "the padding has no elements)"
+            ],
+        ),
+    ],
+)
+def test_outputs_of_poolings_draw_advice(changes: dict[str, Any], messages: list[str]) -> None:
+    """By hand: windows of 2 that move by 2 over 6 elements, with a row of padding after them."""
+    desc = pooling(**{"EndPadding": (1, 0), **changes})
+    assert desc.validate() == []
+    assert [one.message for one in desc.advice()] == messages
+
+
 def test_violations_carry_the_entry_and_both_values() -> None:
     """By hand: what the messages say in words."""
     mistakes = (

@@ -543,7 +543,7 @@ class Member(AnyMember):
 class Defaults(Record):
     """The values of members that a caller leaves out, and the source of these defaults."""
 
-    source: Annotated[Literal["DirectMLX", "docs"], "Where the defaults are from."]
+    source: Annotated[Literal["DirectMLX", "ONNX", "docs"], "Where the defaults are from."]
     values: Annotated[
         Mapping[
             Annotated[Scalar[str], Pattern(_MEMBER.text, "a member's name, as in InputTensor, or source")],

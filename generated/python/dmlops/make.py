@@ -1103,18 +1103,18 @@ OutputTensor: Output | None = None,
 
 
 def average_pooling(
-InputTensor: Tensor, *, Strides: Iterable[SupportsIndex], WindowSize: Iterable[SupportsIndex],
-StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex], IncludePadding: bool,
-OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Strides: Iterable[SupportsIndex] | None = None, WindowSize: Iterable[SupportsIndex],
+StartPadding: Iterable[SupportsIndex] | None = None, EndPadding: Iterable[SupportsIndex] | None = None,
+IncludePadding: bool, OutputTensor: Output | None = None,
 ) -> AveragePooling:
     """Averages the elements under a window that slides over the spatial dimensions.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
     OutputTensor (output tensor): One average for each window position.
-    Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
+    Strides (UINT array): Steps of the window, depth (in 3-D), height and width. 1 unless given.
     WindowSize (UINT array): Sizes of the window, in the order of Strides.
-    StartPadding (UINT array): Padding before the first element, in the order of Strides.
-    EndPadding (UINT array): Padding after the last element, in the order of Strides.
+    StartPadding (UINT array): Padding before the first element, in the order of Strides. 0 unless given.
+    EndPadding (UINT array): Padding after the last element, in the order of Strides. 0 unless given.
     IncludePadding (BOOL): Whether padding elements are included in the divisor of the average.
     """
     description: AveragePooling = _made(
@@ -1126,18 +1126,18 @@ OutputTensor: Output | None = None,
 
 
 def lp_pooling(
-InputTensor: Tensor, *, Strides: Iterable[SupportsIndex], WindowSize: Iterable[SupportsIndex],
-StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex], P: SupportsIndex,
-OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Strides: Iterable[SupportsIndex] | None = None, WindowSize: Iterable[SupportsIndex],
+StartPadding: Iterable[SupportsIndex] | None = None, EndPadding: Iterable[SupportsIndex] | None = None,
+P: SupportsIndex = 2, OutputTensor: Output | None = None,
 ) -> LpPooling:
     """Computes the Lp norm of the elements under a window that slides over the spatial dimensions.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
     OutputTensor (output tensor): One norm for each window position.
-    Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
+    Strides (UINT array): Steps of the window, depth (in 3-D), height and width. 1 unless given.
     WindowSize (UINT array): Sizes of the window, in the order of Strides.
-    StartPadding (UINT array): Padding before the first element, in the order of Strides.
-    EndPadding (UINT array): Padding after the last element, in the order of Strides.
+    StartPadding (UINT array): Padding before the first element, in the order of Strides. 0 unless given.
+    EndPadding (UINT array): Padding after the last element, in the order of Strides. 0 unless given.
     P (UINT): Order of the norm, most often 1 or 2.
     """
     description: LpPooling = _made(
@@ -1148,18 +1148,18 @@ OutputTensor: Output | None = None,
 
 
 def max_pooling(
-InputTensor: Tensor, *, Strides: Iterable[SupportsIndex], WindowSize: Iterable[SupportsIndex],
-StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex],
+InputTensor: Tensor, *, Strides: Iterable[SupportsIndex] | None = None, WindowSize: Iterable[SupportsIndex],
+StartPadding: Iterable[SupportsIndex] | None = None, EndPadding: Iterable[SupportsIndex] | None = None,
 OutputTensor: Output | None = None,
 ) -> MaxPooling:
     """Computes the largest of the elements under a window that slides over the spatial dimensions.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
     OutputTensor (output tensor): One maximum for each window position.
-    Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
+    Strides (UINT array): Steps of the window, depth (in 3-D), height and width. 1 unless given.
     WindowSize (UINT array): Sizes of the window, in the order of Strides.
-    StartPadding (UINT array): Padding before the first element, in the order of Strides.
-    EndPadding (UINT array): Padding after the last element, in the order of Strides.
+    StartPadding (UINT array): Padding before the first element, in the order of Strides. 0 unless given.
+    EndPadding (UINT array): Padding after the last element, in the order of Strides. 0 unless given.
     """
     description: MaxPooling = _made(
         "MAX_POOLING", InputTensor=InputTensor, OutputTensor=OutputTensor, Strides=Strides,
@@ -1785,8 +1785,8 @@ OutputTensor: Output | None = None,
 
 
 def max_pooling1(
-InputTensor: Tensor, *, Strides: Iterable[SupportsIndex], WindowSize: Iterable[SupportsIndex],
-StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex],
+InputTensor: Tensor, *, Strides: Iterable[SupportsIndex] | None = None, WindowSize: Iterable[SupportsIndex],
+StartPadding: Iterable[SupportsIndex] | None = None, EndPadding: Iterable[SupportsIndex] | None = None,
 OutputTensor: Output | None = None, OutputIndicesTensor: Output | None = None,
 ) -> MaxPooling1:
     """Computes the largest of the elements under a window that slides over the spatial dimensions, and
@@ -1796,10 +1796,10 @@ OutputTensor: Output | None = None, OutputIndicesTensor: Output | None = None,
     OutputTensor (output tensor): One maximum for each window position.
     OutputIndicesTensor (output tensor, optional): Where each maximum is in the input, counted through the
         whole packed tensor; the first of equal ones.
-    Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
+    Strides (UINT array): Steps of the window, depth (in 3-D), height and width. 1 unless given.
     WindowSize (UINT array): Sizes of the window, in the order of Strides.
-    StartPadding (UINT array): Padding before the first element, in the order of Strides.
-    EndPadding (UINT array): Padding after the last element, in the order of Strides.
+    StartPadding (UINT array): Padding before the first element, in the order of Strides. 0 unless given.
+    EndPadding (UINT array): Padding after the last element, in the order of Strides. 0 unless given.
     """
     description: MaxPooling1 = _made(
         "MAX_POOLING1", InputTensor=InputTensor, OutputTensor=OutputTensor,
@@ -3386,20 +3386,21 @@ OutputPresentValueTensor: Output | None = None,
 
 
 def lp_pooling1(
-InputTensor: Tensor, *, Strides: Iterable[SupportsIndex], WindowSize: Iterable[SupportsIndex],
-StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex],
-Dilations: Iterable[SupportsIndex], P: SupportsIndex, OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Strides: Iterable[SupportsIndex] | None = None, WindowSize: Iterable[SupportsIndex],
+StartPadding: Iterable[SupportsIndex] | None = None, EndPadding: Iterable[SupportsIndex] | None = None,
+Dilations: Iterable[SupportsIndex] | None = None, P: SupportsIndex = 2, OutputTensor: Output | None = None,
 ) -> LpPooling1:
     """Computes the Lp norm of the elements under a window that slides over the spatial dimensions and may
     skip elements.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
     OutputTensor (output tensor): One norm for each window position.
-    Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
+    Strides (UINT array): Steps of the window, depth (in 3-D), height and width. 1 unless given.
     WindowSize (UINT array): Sizes of the window, in the order of Strides.
-    StartPadding (UINT array): Padding before the first element, in the order of Strides.
-    EndPadding (UINT array): Padding after the last element, in the order of Strides.
-    Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides.
+    StartPadding (UINT array): Padding before the first element, in the order of Strides. 0 unless given.
+    EndPadding (UINT array): Padding after the last element, in the order of Strides. 0 unless given.
+    Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides. 1
+        unless given.
     P (UINT): Order of the norm, most often 1 or 2.
     """
     description: LpPooling1 = _made(
@@ -3410,19 +3411,20 @@ Dilations: Iterable[SupportsIndex], P: SupportsIndex, OutputTensor: Output | Non
 
 
 def average_pooling1(
-InputTensor: Tensor, *, Strides: Iterable[SupportsIndex], WindowSize: Iterable[SupportsIndex],
-StartPadding: Iterable[SupportsIndex], EndPadding: Iterable[SupportsIndex],
-Dilations: Iterable[SupportsIndex], IncludePadding: bool, OutputTensor: Output | None = None,
+InputTensor: Tensor, *, Strides: Iterable[SupportsIndex] | None = None, WindowSize: Iterable[SupportsIndex],
+StartPadding: Iterable[SupportsIndex] | None = None, EndPadding: Iterable[SupportsIndex] | None = None,
+Dilations: Iterable[SupportsIndex] | None = None, IncludePadding: bool, OutputTensor: Output | None = None,
 ) -> AveragePooling1:
     """Averages the elements under a window that slides over the spatial dimensions and may skip elements.
 
     InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
     OutputTensor (output tensor): One average for each window position.
-    Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
+    Strides (UINT array): Steps of the window, depth (in 3-D), height and width. 1 unless given.
     WindowSize (UINT array): Sizes of the window, in the order of Strides.
-    StartPadding (UINT array): Padding before the first element, in the order of Strides.
-    EndPadding (UINT array): Padding after the last element, in the order of Strides.
-    Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides.
+    StartPadding (UINT array): Padding before the first element, in the order of Strides. 0 unless given.
+    EndPadding (UINT array): Padding after the last element, in the order of Strides. 0 unless given.
+    Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides. 1
+        unless given.
     IncludePadding (BOOL): Whether padding elements are included in the divisor of the average.
     """
     description: AveragePooling1 = _made(
@@ -3468,9 +3470,9 @@ InputTensor: Tensor, *, Alpha: SupportsFloat, Beta: SupportsFloat, OutputTensor:
 def quantized_linear_average_pooling(
 InputTensor: Tensor, InputScaleTensor: Tensor, OutputScaleTensor: Tensor,
 InputZeroPointTensor: Tensor | None = None, OutputZeroPointTensor: Tensor | None = None, *,
-Strides: Iterable[SupportsIndex], WindowSize: Iterable[SupportsIndex], StartPadding: Iterable[SupportsIndex],
-EndPadding: Iterable[SupportsIndex], Dilations: Iterable[SupportsIndex], IncludePadding: bool,
-OutputTensor: Output | None = None,
+Strides: Iterable[SupportsIndex] | None = None, WindowSize: Iterable[SupportsIndex],
+StartPadding: Iterable[SupportsIndex] | None = None, EndPadding: Iterable[SupportsIndex] | None = None,
+Dilations: Iterable[SupportsIndex] | None = None, IncludePadding: bool, OutputTensor: Output | None = None,
 ) -> QuantizedLinearAveragePooling:
     """Averages quantized elements under a sliding window as if they were dequantized first and the averages
     quantized again.
@@ -3483,11 +3485,12 @@ OutputTensor: Output | None = None,
     OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value or one for
         each channel; 0 if absent.
     OutputTensor (output tensor): One quantized average for each window position.
-    Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
+    Strides (UINT array): Steps of the window, depth (in 3-D), height and width. 1 unless given.
     WindowSize (UINT array): Sizes of the window, in the order of Strides.
-    StartPadding (UINT array): Padding before the first element, in the order of Strides.
-    EndPadding (UINT array): Padding after the last element, in the order of Strides.
-    Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides.
+    StartPadding (UINT array): Padding before the first element, in the order of Strides. 0 unless given.
+    EndPadding (UINT array): Padding after the last element, in the order of Strides. 0 unless given.
+    Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides. 1
+        unless given.
     IncludePadding (BOOL): Whether padding elements are included in the divisor of the average.
     """
     description: QuantizedLinearAveragePooling = _made(

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .description import Description, Support
 from .enums import NEWEST, TensorDataType
+from .errors import InvalidDescription
 from .member import Member
+from .paths import path_of
 from .registry import operator
 from .tensor import TensorDesc
 
@@ -42,29 +44,48 @@ def made(name: str, **given: Any) -> Any:
 
 
 def _completed(described: type[Description], values: dict[str, Any]) -> Description:
-    """The description with the defaults of arrays, as long as the other arrays with the same count.
+    """The description with the defaults of arrays, whose length is the first for which it is valid.
 
-    Without such arrays, the length is the first for which the description is valid.
+    If there is none, the error is what is wrong with the arguments: of the lengths that are tried, with the
+    one that breaks no rule about what nobody gave.
     """
     missing = [
         member
         for member in described.MEMBERS
         if member.count and member.default is not None and values[member.name] is None
     ]
-    lengths: Iterable[int] = range(1, MOST_ENTRIES + 1)
-    for member in described.MEMBERS:
-        if missing and member.count == missing[0].count and values[member.name] is not None:
-            values[member.name] = tuple(values[member.name])
-            lengths = (len(values[member.name]),)
-    failed: ValueError | None = None
-    for length in lengths if missing else (0,):
-        filled = {member.name: (member.default,) * length for member in missing}
+    arrays = missing or [one for one in described.MEMBERS if one.count and one.type != "tensor"]
+    count = arrays[0].count if arrays else None
+    if count is None:
+        return described(**values).infer()
+    given = [one.name for one in described.MEMBERS if one.count == count and values[one.name] is not None]
+    lengths = dict.fromkeys([*(len(_entries(name, values)) for name in given), *range(1, MOST_ENTRIES + 1)])
+    ours = {count, *(member.name for member in missing)}
+    failures: list[ValueError] = []
+    for length in lengths if missing or given else ():
+        filled: dict[str, Any] = {member.name: (member.default,) * length for member in missing}
         try:
-            return described(**{**values, **filled}).infer()
+            return described(**{**values, **filled, count: length}).infer()
         except ValueError as error:
-            failed = failed or error
-    assert failed is not None, "there is at least one length"
-    raise failed
+            failures.append(error)
+    raise next((one for one in failures if not _concerns(one, ours)), failures[0])
+
+
+def _entries(name: str, values: dict[str, Any]) -> tuple[Any, ...]:
+    """The entries of an argument that is an array; they replace it."""
+    try:
+        values[name] = tuple(values[name])
+    except TypeError:
+        wrong = type(values[name]).__name__
+        raise TypeError(f"{name} is a list with an entry for each dimension, not of type {wrong}") from None
+    return values[name]  # type: ignore[no-any-return]
+
+
+def _concerns(error: ValueError, members: set[str]) -> bool:
+    """Whether an error is about one of these members."""
+    return isinstance(error, InvalidDescription) and any(
+        path_of(one.member)[:1] and path_of(one.member)[0] in members for one in error.violations
+    )
 
 
 def _inputs(described: type[Description], inputs: Sequence[Member], given: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -55,6 +55,7 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
     scope = general.scope({member.name: _name(general, member) for member in members.values()})
     scope, definitions, resolved, inferences = _rules(general, node, scope, tensors, faults)
     support = faults.tried(lambda: _support(general, node, tensors, since, scope)) or {}
+    inferences += tuple(_only_types(scope, members, support, inferences))
     computed = (
         faults.tried(lambda: _computed(general, node, members, resolved, inferences, support, scope))
         or _Computed()
@@ -188,6 +189,24 @@ def _that_can_apply(inferences: list[Inference]) -> tuple[Inference, ...]:
             found.append(one)
             settled |= {(one.tensor, one.field)} if one.when is None else set()
     return tuple(found)
+
+
+def _only_types(
+    scope: Scope,
+    members: Mapping[str, Member],
+    support: Mapping[str, tuple[Support, ...]],
+    inferences: Sequence[Inference],
+) -> Iterator[Inference]:
+    """The data types of outputs that no rule determines, and whose tables list one type at all levels."""
+    determined = {one.tensor for one in inferences if one.field == "DataType"}
+    for member in members.values():
+        if member.role == "output" and member.name not in determined:
+            rows = [row for rows in support.values() for row in rows if row.tensor == member.name]
+            types = {type_ for row in rows for type_ in row.types}
+            if len(types) == 1 and not member.count:
+                (name,) = types
+                value = ir.EnumValue(name, scope.enums["TENSOR_DATA_TYPE"][name], scope.fields["DataType"])
+                yield Inference(member.name, "DataType", value)
 
 
 class _Computed(NamedTuple):

@@ -262,7 +262,7 @@ def _same(
     tensors: Mapping[str, Member],
     words: Wording,
 ) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
-    """`same: FIELD, of: [...]`: an output gets the field of the first input, if that is present."""
+    """`same: FIELD, of: [...]`: an output gets the field of the first input that is present."""
     members = known_tensors(node.of, tensors)
     if len(members) < 2 and not any(member.count for member in members):
         place = node.place("of") if members else node.node.position
@@ -280,7 +280,7 @@ def _same(
     sources = [one for one in zip(members, references, strict=True) if one[0].role == "input"]
     certain = [one for one in sources if not one[0].optional]
     inferences: list[Inference] = []
-    for _, reference in (certain or sources)[:1]:
+    for _, reference in certain[:1] or sources:
         given = sugar.presence(reference, optional)
         when = sugar.conjunction([*given, *([] if guard is None else [guard])])
         source = sugar.representative(reference)

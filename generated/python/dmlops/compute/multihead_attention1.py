@@ -115,11 +115,14 @@ def define(e: Evaluation) -> None:
             else 0
         )
 
+    def present_sequence_length() -> Any:
+        return past_sequence_length() + key_sequence_length()
+
     def total_sequence_length() -> Any:
         return (
             entry(sizes_of(desc.OutputPresentKeyTensor), rank_of(desc.OutputPresentKeyTensor) - 2)
             if (desc.PastSequenceLengthsTensor is not None) and (desc.OutputPresentKeyTensor is not None)
-            else past_sequence_length() + key_sequence_length()
+            else present_sequence_length()
         )
 
     def past(b: Any) -> Any:

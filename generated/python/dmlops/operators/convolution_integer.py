@@ -24,6 +24,8 @@ from ..supported import (
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
+TENSOR_DATA_TYPE_INT32 = enums.TensorDataType.INT32
+
 
 @final
 @dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
@@ -426,7 +428,7 @@ class ConvolutionInteger(Description):
         )
         return {
             "OutputTensor": inferred(
-                "OutputTensor", self.OutputTensor,
+                "OutputTensor", self.OutputTensor, DataType=TENSOR_DATA_TYPE_INT32,
                 Sizes=(entry(input_tensor.Sizes, 0), output_channel_count, *spatial_sizes),
                 defaults=("Sizes",),
             ),

@@ -24,6 +24,8 @@ from ..supported import (
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
+TENSOR_DATA_TYPE_FLOAT32 = enums.TensorDataType.FLOAT32
+
 
 @final
 @dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
@@ -168,7 +170,7 @@ class DynamicQuantizeLinear(Description):
         return {
             "OutputTensor": inferred("OutputTensor", self.OutputTensor, Sizes=input_tensor.Sizes),
             "OutputScaleTensor": inferred(
-                "OutputScaleTensor", self.OutputScaleTensor,
+                "OutputScaleTensor", self.OutputScaleTensor, DataType=TENSOR_DATA_TYPE_FLOAT32,
                 Sizes=tuple(1 for d in range(len(input_tensor.Sizes))),
             ),
             "OutputZeroPointTensor": inferred(

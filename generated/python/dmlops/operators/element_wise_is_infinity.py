@@ -23,6 +23,8 @@ from ..supported import (
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
+TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
+
 
 @final
 @dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
@@ -101,5 +103,7 @@ class ElementWiseIsInfinity(Description):
         """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
         return {
-            "OutputTensor": inferred("OutputTensor", self.OutputTensor, Sizes=input_tensor.Sizes),
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=TENSOR_DATA_TYPE_UINT8, Sizes=input_tensor.Sizes,
+            ),
         }

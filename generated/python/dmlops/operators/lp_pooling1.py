@@ -51,12 +51,12 @@ class LpPooling1(Description):
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("DimensionCount", "UINT"),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True),
+        Member("Strides", "UINT", count="DimensionCount", pointer=True, default=1),
         Member("WindowSize", "UINT", count="DimensionCount", pointer=True),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("Dilations", "UINT", count="DimensionCount", pointer=True),
-        Member("P", "UINT"),
+        Member("StartPadding", "UINT", count="DimensionCount", pointer=True, default=0),
+        Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
+        Member("Dilations", "UINT", count="DimensionCount", pointer=True, default=1),
+        Member("P", "UINT", default=2),
     )
     RULES = (
         Rule(
@@ -75,9 +75,14 @@ class LpPooling1(Description):
         Rule("DML-LP_POOLING1-output-batches-channels", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
         Rule(
             "DML-LP_POOLING1-windows-within", "ours", advice=True,
+            reads="InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides",
+        ),
+        Rule("DML-LP_POOLING1-first-window", "ours", advice=True, reads="Dilations StartPadding WindowSize"),
+        Rule(
+            "DML-LP_POOLING1-spatial-sizes", "docs", advice=True,
             reads=(
-                "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding "
-                "Strides"
+                "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes "
+                "StartPadding Strides WindowSize"
             ),
         ),
         Rule("DML-LP_POOLING1-p-range", "docs", reads="P"),
@@ -213,6 +218,20 @@ class LpPooling1(Description):
             entry(input_tensor.Sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
             for i in range(len(input_tensor.Sizes) - 2)
         )
+        pooled_sizes = (
+            input_tensor.Sizes[:2]
+            + tuple(
+                quotient(max(entry(padded_sizes, i) - entry(window_extents, i), 0), entry(strides, i)) + 1
+                for i in range(len(input_tensor.Sizes) - 2)
+            )
+        )
+        windows_have_elements = all(
+            entry(window_extents, i) <= entry(padded_sizes, i)
+            and entry(start_padding, i) < entry(window_extents, i)
+            and (entry(output_tensor.Sizes, i + 2) - 1) * entry(strides, i)
+            < entry(start_padding, i) + entry(input_tensor.Sizes, i + 2)
+            for i in range(len(input_tensor.Sizes) - 2)
+        )
         # DML-LP_POOLING1-window-fits
         for i in range(len(window_size)):
             if entry(window_extents, i) > entry(padded_sizes, i):
@@ -228,16 +247,38 @@ class LpPooling1(Description):
                 break
         # DML-LP_POOLING1-windows-within
         for i in range(len(input_tensor.Sizes) - 2):
-            if (entry(output_tensor.Sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
-                number1 = saturate((entry(output_tensor.Sizes, i + 2) - 1) * entry(strides, i))
+            if (
+                (entry(output_tensor.Sizes, i + 2) - 1) * entry(strides, i)
+                >= entry(start_padding, i) + entry(input_tensor.Sizes, i + 2)
+            ):
+                number1 = entry(start_padding, i) + entry(input_tensor.Sizes, i + 2)
+                number2 = saturate((entry(output_tensor.Sizes, i + 2) - 1) * entry(strides, i))
                 report(
                     violations, "DML-LP_POOLING1-windows-within", f"OutputTensor.Sizes[{i + 2}]",
-                    "(OutputTensor.Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {found}; it should be less "
-                    "than InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), "
-                    "{expected} (a window that begins past the padded input has no elements)",
-                    i + 2, entry(output_tensor.Sizes, i + 2), i, entry(strides, i), i + 2,
-                    entry(input_tensor.Sizes, i + 2), i, entry(start_padding, i), i, entry(end_padding, i),
-                    found=number1, expected=entry(padded_sizes, i),
+                    "OutputTensor.Sizes[{}] is {}; the last window should begin before {expected}, the end "
+                    "of the input, and begins at {found}",
+                    i + 2, entry(output_tensor.Sizes, i + 2), found=number2, expected=number1,
+                )
+                break
+        # DML-LP_POOLING1-first-window
+        for i in range(len(window_size)):
+            if entry(start_padding, i) >= entry(window_extents, i):
+                report(
+                    violations, "DML-LP_POOLING1-first-window", f"StartPadding[{i}]",
+                    "StartPadding[{}] is {found}; it should be less than (WindowSize[{}] ({}) - 1) x "
+                    "Dilations[{}] ({}) + 1, {expected} (a first window that lies in the padding has no "
+                    "elements)",
+                    i, i, window_size[i], i, entry(dilations, i), found=entry(start_padding, i),
+                    expected=entry(window_extents, i),
+                )
+                break
+        # DML-LP_POOLING1-spatial-sizes
+        for i in range(len(input_tensor.Sizes) - 2):
+            if windows_have_elements and entry(output_tensor.Sizes, i + 2) != entry(pooled_sizes, i + 2):
+                report(
+                    violations, "DML-LP_POOLING1-spatial-sizes", f"OutputTensor.Sizes[{i + 2}]",
+                    "OutputTensor.Sizes[{}] is {found}; the formula gives {expected}", i + 2,
+                    found=entry(output_tensor.Sizes, i + 2), expected=entry(pooled_sizes, i + 2),
                 )
                 break
         # DML-LP_POOLING1-float16-overflow

@@ -24,6 +24,8 @@ from ..supported import (
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
+TENSOR_DATA_TYPE_INT32 = enums.TensorDataType.INT32
+
 
 @final
 @dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
@@ -265,7 +267,7 @@ class MatrixMultiplyInteger(Description):
         n = entry(b_tensor.Sizes, len(b_tensor.Sizes) - 1)
         return {
             "OutputTensor": inferred(
-                "OutputTensor", self.OutputTensor,
+                "OutputTensor", self.OutputTensor, DataType=TENSOR_DATA_TYPE_INT32,
                 Sizes=(*a_tensor.Sizes[: max(len(a_tensor.Sizes) - 2, 0)], m, n),
             ),
         }

@@ -51,10 +51,10 @@ class MaxPooling1(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("OutputIndicesTensor", "tensor", role="output", pointer=True, optional=True),
         Member("DimensionCount", "UINT"),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True),
+        Member("Strides", "UINT", count="DimensionCount", pointer=True, default=1),
         Member("WindowSize", "UINT", count="DimensionCount", pointer=True),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
+        Member("StartPadding", "UINT", count="DimensionCount", pointer=True, default=0),
+        Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
     )
     RULES = (
         Rule(
@@ -74,9 +74,14 @@ class MaxPooling1(Description):
         ),
         Rule(
             "DML-MAX_POOLING1-windows-within", "ours", advice=True,
+            reads="InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides",
+        ),
+        Rule("DML-MAX_POOLING1-first-window", "ours", advice=True, reads="StartPadding WindowSize"),
+        Rule(
+            "DML-MAX_POOLING1-spatial-sizes", "docs", advice=True,
             reads=(
                 "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding "
-                "Strides"
+                "Strides WindowSize"
             ),
         ),
         Rule(
@@ -224,6 +229,20 @@ class MaxPooling1(Description):
             entry(input_tensor.Sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i)
             for i in range(len(input_tensor.Sizes) - 2)
         )
+        pooled_sizes = (
+            input_tensor.Sizes[:2]
+            + tuple(
+                quotient(max(entry(padded_sizes, i) - entry(window_size, i), 0), entry(strides, i)) + 1
+                for i in range(len(input_tensor.Sizes) - 2)
+            )
+        )
+        windows_have_elements = all(
+            entry(window_size, i) <= entry(padded_sizes, i)
+            and entry(start_padding, i) < entry(window_size, i)
+            and (entry(output_tensor.Sizes, i + 2) - 1) * entry(strides, i)
+            < entry(start_padding, i) + entry(input_tensor.Sizes, i + 2)
+            for i in range(len(input_tensor.Sizes) - 2)
+        )
         # DML-MAX_POOLING1-window-fits
         for i in range(len(window_size)):
             if window_size[i] > entry(padded_sizes, i):
@@ -244,16 +263,36 @@ class MaxPooling1(Description):
                 break
         # DML-MAX_POOLING1-windows-within
         for i in range(len(input_tensor.Sizes) - 2):
-            if (entry(output_tensor.Sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
-                number1 = saturate((entry(output_tensor.Sizes, i + 2) - 1) * entry(strides, i))
+            if (
+                (entry(output_tensor.Sizes, i + 2) - 1) * entry(strides, i)
+                >= entry(start_padding, i) + entry(input_tensor.Sizes, i + 2)
+            ):
+                number1 = entry(start_padding, i) + entry(input_tensor.Sizes, i + 2)
+                number2 = saturate((entry(output_tensor.Sizes, i + 2) - 1) * entry(strides, i))
                 report(
                     violations, "DML-MAX_POOLING1-windows-within", f"OutputTensor.Sizes[{i + 2}]",
-                    "(OutputTensor.Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {found}; it should be less "
-                    "than InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), "
-                    "{expected} (a window that begins past the padded input has no elements)",
-                    i + 2, entry(output_tensor.Sizes, i + 2), i, entry(strides, i), i + 2,
-                    entry(input_tensor.Sizes, i + 2), i, entry(start_padding, i), i, entry(end_padding, i),
-                    found=number1, expected=entry(padded_sizes, i),
+                    "OutputTensor.Sizes[{}] is {}; the last window should begin before {expected}, the end "
+                    "of the input, and begins at {found}",
+                    i + 2, entry(output_tensor.Sizes, i + 2), found=number2, expected=number1,
+                )
+                break
+        # DML-MAX_POOLING1-first-window
+        for i in range(len(window_size)):
+            if entry(start_padding, i) >= window_size[i]:
+                report(
+                    violations, "DML-MAX_POOLING1-first-window", f"StartPadding[{i}]",
+                    "StartPadding[{}] is {found}; it should be less than WindowSize[{}], {expected} (a "
+                    "first window that lies in the padding has no elements)",
+                    i, i, found=entry(start_padding, i), expected=window_size[i],
+                )
+                break
+        # DML-MAX_POOLING1-spatial-sizes
+        for i in range(len(input_tensor.Sizes) - 2):
+            if windows_have_elements and entry(output_tensor.Sizes, i + 2) != entry(pooled_sizes, i + 2):
+                report(
+                    violations, "DML-MAX_POOLING1-spatial-sizes", f"OutputTensor.Sizes[{i + 2}]",
+                    "OutputTensor.Sizes[{}] is {found}; the formula gives {expected}", i + 2,
+                    found=entry(output_tensor.Sizes, i + 2), expected=entry(pooled_sizes, i + 2),
                 )
                 break
 

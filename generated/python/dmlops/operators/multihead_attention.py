@@ -1003,17 +1003,147 @@ class MultiheadAttention(Description):
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""
         query_tensor = self.QueryTensor or ABSENT
+        key_tensor = self.KeyTensor or ABSENT
+        value_tensor = self.ValueTensor or ABSENT
+        stacked_query_key_tensor = self.StackedQueryKeyTensor or ABSENT
+        stacked_key_value_tensor = self.StackedKeyValueTensor or ABSENT
+        stacked_query_key_value_tensor = self.StackedQueryKeyValueTensor or ABSENT
+        bias_tensor = self.BiasTensor or ABSENT
+        relative_position_bias_tensor = self.RelativePositionBiasTensor or ABSENT
+        past_key_tensor = self.PastKeyTensor or ABSENT
+        past_value_tensor = self.PastValueTensor or ABSENT
+        head_count = self.HeadCount
+        query_sizes = (
+            align(query_tensor.Sizes, 3, 1)
+            if query_tensor is not ABSENT
+            else (
+                *stacked_query_key_tensor.Sizes[:2],
+                saturate(entry(stacked_query_key_tensor.Sizes, 2) * entry(stacked_query_key_tensor.Sizes, 4)),
+            )
+            if stacked_query_key_tensor is not ABSENT
+            else (
+                *stacked_query_key_value_tensor.Sizes[:2],
+                saturate(
+                    entry(stacked_query_key_value_tensor.Sizes, 2)
+                    * entry(stacked_query_key_value_tensor.Sizes, 4)
+                ),
+            )
+            if stacked_query_key_value_tensor is not ABSENT
+            else (0, 0, 0)
+        )
+        batch_size = entry(query_sizes, 0)
+        sequence_length = entry(query_sizes, 1)
+        head_size = quotient(entry(query_sizes, 2), head_count)
+        key_sequence_length = (
+            entry(key_tensor.Sizes, len(key_tensor.Sizes) - 2)
+            if key_tensor is not ABSENT
+            else entry(stacked_key_value_tensor.Sizes, 1)
+            if stacked_key_value_tensor is not ABSENT
+            else sequence_length
+            if stacked_query_key_tensor is not ABSENT or stacked_query_key_value_tensor is not ABSENT
+            else 0
+        )
+        value_head_size = (
+            quotient(entry(value_tensor.Sizes, len(value_tensor.Sizes) - 1), head_count)
+            if value_tensor is not ABSENT
+            else head_size
+            if stacked_key_value_tensor is not ABSENT or stacked_query_key_value_tensor is not ABSENT
+            else entry(past_value_tensor.Sizes, len(past_value_tensor.Sizes) - 1)
+            if past_value_tensor is not ABSENT
+            else head_size
+        )
+        past_sequence_length = (
+            entry(past_key_tensor.Sizes, len(past_key_tensor.Sizes) - 2)
+            if past_key_tensor is not ABSENT
+            else 0
+        )
+        total_sequence_length = saturate(past_sequence_length + key_sequence_length)
         return {
             "OutputTensor": inferred(
                 "OutputTensor", self.OutputTensor,
-                DataType=query_tensor.DataType if query_tensor is not ABSENT else None,
+                DataType=query_tensor.DataType
+                if query_tensor is not ABSENT
+                else key_tensor.DataType
+                if key_tensor is not ABSENT
+                else value_tensor.DataType
+                if value_tensor is not ABSENT
+                else stacked_query_key_tensor.DataType
+                if stacked_query_key_tensor is not ABSENT
+                else stacked_key_value_tensor.DataType
+                if stacked_key_value_tensor is not ABSENT
+                else stacked_query_key_value_tensor.DataType
+                if stacked_query_key_value_tensor is not ABSENT
+                else bias_tensor.DataType
+                if bias_tensor is not ABSENT
+                else relative_position_bias_tensor.DataType
+                if relative_position_bias_tensor is not ABSENT
+                else past_key_tensor.DataType
+                if past_key_tensor is not ABSENT
+                else past_value_tensor.DataType
+                if past_value_tensor is not ABSENT
+                else None,
+                Sizes=align(
+                    (batch_size, sequence_length, saturate(head_count * value_head_size)),
+                    len(query_tensor.Sizes) if query_tensor is not ABSENT else 3, 1,
+                ),
+                defaults=("Sizes",),
             ),
             "OutputPresentKeyTensor": inferred_if_given(
                 "OutputPresentKeyTensor", self.OutputPresentKeyTensor,
-                DataType=query_tensor.DataType if query_tensor is not ABSENT else None,
+                DataType=query_tensor.DataType
+                if query_tensor is not ABSENT
+                else key_tensor.DataType
+                if key_tensor is not ABSENT
+                else value_tensor.DataType
+                if value_tensor is not ABSENT
+                else stacked_query_key_tensor.DataType
+                if stacked_query_key_tensor is not ABSENT
+                else stacked_key_value_tensor.DataType
+                if stacked_key_value_tensor is not ABSENT
+                else stacked_query_key_value_tensor.DataType
+                if stacked_query_key_value_tensor is not ABSENT
+                else bias_tensor.DataType
+                if bias_tensor is not ABSENT
+                else relative_position_bias_tensor.DataType
+                if relative_position_bias_tensor is not ABSENT
+                else past_key_tensor.DataType
+                if past_key_tensor is not ABSENT
+                else past_value_tensor.DataType
+                if past_value_tensor is not ABSENT
+                else None,
+                Sizes=align(
+                    (batch_size, head_count, total_sequence_length, head_size),
+                    len(past_key_tensor.Sizes) if past_key_tensor is not ABSENT else 4, 1,
+                ),
+                defaults=("Sizes",),
             ),
             "OutputPresentValueTensor": inferred_if_given(
                 "OutputPresentValueTensor", self.OutputPresentValueTensor,
-                DataType=query_tensor.DataType if query_tensor is not ABSENT else None,
+                DataType=query_tensor.DataType
+                if query_tensor is not ABSENT
+                else key_tensor.DataType
+                if key_tensor is not ABSENT
+                else value_tensor.DataType
+                if value_tensor is not ABSENT
+                else stacked_query_key_tensor.DataType
+                if stacked_query_key_tensor is not ABSENT
+                else stacked_key_value_tensor.DataType
+                if stacked_key_value_tensor is not ABSENT
+                else stacked_query_key_value_tensor.DataType
+                if stacked_query_key_value_tensor is not ABSENT
+                else bias_tensor.DataType
+                if bias_tensor is not ABSENT
+                else relative_position_bias_tensor.DataType
+                if relative_position_bias_tensor is not ABSENT
+                else past_key_tensor.DataType
+                if past_key_tensor is not ABSENT
+                else past_value_tensor.DataType
+                if past_value_tensor is not ABSENT
+                else None,
+                Sizes=align(
+                    (batch_size, head_count, total_sequence_length, value_head_size),
+                    len(past_value_tensor.Sizes) if past_value_tensor is not ABSENT else 4, 1,
+                ),
+                defaults=("Sizes",),
             ),
         }

@@ -24,6 +24,8 @@ from ..supported import (
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
+TENSOR_DATA_TYPE_UINT32 = enums.TensorDataType.UINT32
+
 
 @final
 @dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
@@ -159,6 +161,10 @@ class NonzeroCoordinates(Description):
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""
         return {
-            "OutputCountTensor": inferred("OutputCountTensor", self.OutputCountTensor),
-            "OutputCoordinatesTensor": inferred("OutputCoordinatesTensor", self.OutputCoordinatesTensor),
+            "OutputCountTensor": inferred(
+                "OutputCountTensor", self.OutputCountTensor, DataType=TENSOR_DATA_TYPE_UINT32
+            ),
+            "OutputCoordinatesTensor": inferred(
+                "OutputCoordinatesTensor", self.OutputCoordinatesTensor, DataType=TENSOR_DATA_TYPE_UINT32,
+            ),
         }

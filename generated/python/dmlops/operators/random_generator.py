@@ -24,6 +24,8 @@ from ..supported import (
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
+TENSOR_DATA_TYPE_UINT32 = enums.TensorDataType.UINT32
+
 
 @final
 @dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
@@ -142,8 +144,9 @@ class RandomGenerator(Description):
         """The outputs, filled in as far as they follow from the rest."""
         input_state_tensor = given(self, "InputStateTensor")
         return {
-            "OutputTensor": inferred("OutputTensor", self.OutputTensor),
+            "OutputTensor": inferred("OutputTensor", self.OutputTensor, DataType=TENSOR_DATA_TYPE_UINT32),
             "OutputStateTensor": inferred_if_given(
-                "OutputStateTensor", self.OutputStateTensor, Sizes=input_state_tensor.Sizes
+                "OutputStateTensor", self.OutputStateTensor, DataType=TENSOR_DATA_TYPE_UINT32,
+                Sizes=input_state_tensor.Sizes,
             ),
         }

@@ -186,6 +186,15 @@ class Slice1(Description):
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""
         input_tensor = given(self, "InputTensor")
+        input_window_sizes = given(self, "InputWindowSizes")
+        input_window_strides = given(self, "InputWindowStrides")
         return {
-            "OutputTensor": inferred("OutputTensor", self.OutputTensor, DataType=input_tensor.DataType),
+            "OutputTensor": inferred(
+                "OutputTensor", self.OutputTensor, DataType=input_tensor.DataType,
+                Sizes=tuple(
+                    1 + quotient(entry(input_window_sizes, i) - 1, abs(entry(input_window_strides, i)))
+                    for i in range(len(input_tensor.Sizes))
+                ),
+                defaults=("Sizes",),
+            ),
         }
