@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import sys
 from collections import Counter
 from itertools import islice
@@ -16,7 +17,9 @@ from hypothesis import strategies as st
 
 import dmlops
 from c_bindings import Library
+from dmlgen.diagnostics import SpecError
 from dmlgen.registry import Registry
+from dmlgen.resolve import load_registry
 from dmlops import Description, JsonError, TensorDesc
 from dmlops.__main__ import main
 from dmlops.bindings import Bindings, Range, Target
@@ -62,6 +65,28 @@ def test_a_case_breaks_its_rule_alone(case: Json, library: Library, registry: Re
     assert [[rule for rule, _, _ in one] for one in found] == [case["violations"], case["advice"]]
     for one in registry.bindings.all:
         assert one.rule.id not in (*case["violations"], *case["advice"]) or bindings.phase in one.phases
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("id: required", "id: demanded", "there is no check demanded"),
+        ("bound_heaps: [DEFAULT, CUSTOM]", "bound_heaps: [DEFAULT, CUSTOMS]", "there is no CUSTOMS"),
+        ("SizeInBytes % 4 == 0", "SizeInByte % 4 == 0", "SizeInByte"),
+        ("{label}; {operator} needs it", "{label}; {kind} needs it", "kind"),
+        ("roles: [temporary]", "roles: [scratch]", "scratch"),
+    ],
+)
+def test_a_mistake_in_the_rules_is_a_finding(
+    old: str, new: str, told: str, gather_specs: Path, tmp_path: Path
+) -> None:
+    specs = tmp_path / "specs"
+    shutil.copytree(gather_specs, specs)
+    text = (specs / "bindings.yaml").read_text(encoding="utf-8")
+    (specs / "bindings.yaml").write_text(text.replace(old, new, 1), encoding="utf-8")
+    assert old in text
+    with pytest.raises(SpecError, match=told):
+        load_registry(specs)
 
 
 PLAIN = TensorDesc("FLOAT32", (1,))
