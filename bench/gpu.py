@@ -347,9 +347,9 @@ def main() -> None:
     run = provenance()
     results: dict[str, dict[str, Any]] = {}
     for case, arrays in with_arrays(wanted):
-        # Without matrix units, halves are accumulated in single precision.
+        # Without cooperative matrices, halves are accumulated in single precision.
         is_half = case.name.endswith("float16")
-        peak = peaks.get("float16 by matrix units" if is_half else "float32", peaks["float32"])
+        peak = peaks.get("float16 by cooperative matrices" if is_half else "float32", peaks["float32"])
         results[case.name] = measured(case, arrays, arguments, device, timer, peak)
         if arguments.json:
             measures = {"copy GB/s": ceiling, "operations/s": peaks, "GB/s": results}

@@ -1,5 +1,5 @@
 // Arithmetic without memory traffic: the peak of a GPU.
-//   MATRIX_UNITS  1: products of 16x16 halves, accumulated in single precision, by waves of 32 threads; 0: float32, each
+//   COOPERATIVE_MATRIX  1: products of 16x16 halves, accumulated in single precision, by waves of 32 threads; 0: float32, each
 //                 thread on its own
 //   TURNS         iterations of the loop
 //   NUM_THREADS   threads in a group
@@ -7,7 +7,7 @@
 
 static const uint chains = 8;  // independent accumulators
 
-#if MATRIX_UNITS
+#if COOPERATIVE_MATRIX
 typedef vk::integral_constant<uint, 16> Sixteen;
 typedef vk::integral_constant<uint, 3> OfWave;
 typedef vk::SpirvOpaqueType<4456, float16_t, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 0> > LeftMatrix;
@@ -28,7 +28,7 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const float start = (group.x & 255) * 0x1p-10f;
-#if MATRIX_UNITS
+#if COOPERATIVE_MATRIX
     const LeftMatrix left = FilledLeft((float16_t)start);
     const RightMatrix right = FilledRight((float16_t)0.5);
     SumMatrix sums[chains];

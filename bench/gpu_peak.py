@@ -17,12 +17,12 @@ THREADS, TURNS, CHAINS = 256, 256, 8  # in a group; iterations of its loop; inde
 GROUPS = 4096
 RESULT_BYTES = GROUPS * THREADS * CHAINS * 32  # a matrix of 16 x 16 floats per wave of 32
 
-KINDS = {"float32": 0, "float16 by matrix units": 1}
+KINDS = {"float32": 0, "float16 by cooperative matrices": 1}
 
 
 def code_of(folder: Path, kind: str) -> bytes:
     """The SPIR-V of a kind, from the folder or compiled into it."""
-    defines = {"MATRIX_UNITS": KINDS[kind], "TURNS": TURNS, "NUM_THREADS": THREADS}
+    defines = {"COOPERATIVE_MATRIX": KINDS[kind], "TURNS": TURNS, "NUM_THREADS": THREADS}
     return compiled.code_of(folder, SOURCE.read_text(encoding="utf-8"), defines)
 
 
@@ -36,7 +36,7 @@ def operations_per_second(
     with closing(device.buffer(RESULT_BYTES)) as results, closing(device.buffer(16)) as nothing:
         bindings = [Binding(results, 0, results.size), Binding(nothing, 0, nothing.size)]
         for kind in KINDS:
-            if KINDS[kind] and Capability.MATRIX_UNITS not in device.capabilities:
+            if KINDS[kind] and Capability.COOPERATIVE_MATRIX not in device.capabilities:
                 continue
             pipeline = device.pipeline(code_of(folder, kind), 1)
             with pipeline.bind(bindings) as bound:

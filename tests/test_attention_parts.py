@@ -18,7 +18,7 @@ from test_schedules_rows import attention, attention_of
 
 __all__ = ["device"]  # a fixture
 
-UNITS = gpu.Capability.MATRIX_UNITS
+UNITS = gpu.Capability.COOPERATIVE_MATRIX
 KINDS = ("FLOAT32", "FLOAT16")
 SIZES = {  # batches, queries, keys, heads, elements of a key and of a value
     "one of each": (1, 1, 1, 1, 8, 8),

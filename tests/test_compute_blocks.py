@@ -37,7 +37,7 @@ def test_turned_inputs(data_type: str, sizes: tuple[int, ...], strides: tuple[in
     desc = identity(data_type, sizes, strides)
     assert desc.validate("6.4") == []
     (dispatch,) = gpu.planned(desc).dispatches
-    assert (dispatch.defines["BLOCKS"], dispatch.defines["INPUT_TURNED"]) == (1, 1)
+    assert (dispatch.defines["BLOCKS"], dispatch.defines["INPUT_TRANSPOSED"]) == (1, 1)
     data = np.random.default_rng(0).integers(-99, 99, sizes).astype(data_type.lower())
     np.testing.assert_array_equal(
         run_in_guard_zones(device, desc, {"InputTensor": data})["OutputTensor"], data
@@ -66,6 +66,6 @@ def test_one_input_turned_and_one_not(device: Any) -> None:
     members = {"ATensor": {**tensor, "Strides": [1, 24]}, "BTensor": tensor, "OutputTensor": tensor}
     desc = dmlops.from_json({"type": "ELEMENT_WISE_SUBTRACT", "desc": members})
     defines = gpu.planned(desc).dispatches[0].defines
-    assert (defines["A_TURNED"], defines["B_TURNED"]) == (1, 0)
+    assert (defines["A_TRANSPOSED"], defines["B_TRANSPOSED"]) == (1, 0)
     found = run_in_guard_zones(device, desc, {"ATensor": a, "BTensor": b})["OutputTensor"]
     np.testing.assert_array_equal(found, a - b)

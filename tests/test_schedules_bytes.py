@@ -1,7 +1,7 @@
 """Contractions of bytes with zero points: which are recognised, and tiles equal the definition in every bit.
 
-This holds for ordinary arithmetic and for matrix units; on a device without them, their tiles are multiplied
-like any others.
+This holds for ordinary arithmetic and for cooperative matrices; on a device without them, their tiles are
+multiplied like any others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dmlops.gpu import compiler, shader
 from dmlops.gpu.plans import bytes as of_bytes
 from dmlops.gpu.plans import matrices, sliding
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
-from dmlops.gpu.plans.occupancy import UnitTile
+from dmlops.gpu.plans.occupancy import CooperativeTile
 from dmlops.gpu.work import Work
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import Variant
@@ -212,7 +212,7 @@ LARGE = convolution("ConvolutionInteger", of(S, 1, 256, 96, 96), of(S, 256, 256,
 
 ORDERED = set(WINDOWS) - {"one place"}
 IN_PARTS = {"in parts", "in parts, odd", "a window, in parts", "a window, in parts, odd"}
-UNITS, DOTS = Capability.BYTE_UNITS, Capability.DOT_PRODUCTS
+UNITS, DOTS = Capability.COOPERATIVE_MATRIX_INT8, Capability.DOT_PRODUCTS
 BOTH = UNITS | DOTS
 CAPABILITIES = {1, 9, 11, 22, 39, 61, 62, 4433, 5345, 6018, 6019, 6022}
 
@@ -363,16 +363,16 @@ def test_groups_fill_the_multiprocessors(
 
 
 TILES = [
-    UnitTile(32, 64, 128, 16, 32, 1, 4, 100),
-    UnitTile(64, 64, 128, 32, 32, 1, 1, 100),
-    UnitTile(64, 128, 64, 32, 64, 2, 1, 100),
-    UnitTile(128, 128, 128, 64, 32, 1, 1, 100),
-    UnitTile(128, 256, 64, 64, 64, 1, 1, 100),
+    CooperativeTile(32, 64, 128, 16, 32, 1, 4, 100),
+    CooperativeTile(64, 64, 128, 32, 32, 1, 1, 100),
+    CooperativeTile(64, 128, 64, 32, 64, 2, 1, 100),
+    CooperativeTile(128, 128, 128, 64, 32, 1, 1, 100),
+    CooperativeTile(128, 256, 64, 64, 64, 1, 1, 100),
 ]
 
 
 @pytest.mark.parametrize("tile", TILES)
-def test_all_tiles_do_so_too(tile: UnitTile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_tiles_do_so_too(tile: CooperativeTile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     desc = product("MatrixMultiplyInteger", of("UINT8", 132, 100), of(S, 100, 260), "INT32", "ab")
     monkeypatch.setattr(of_bytes, "byte_tile_for", lambda found, has_units: tile)
     assert multiplying(desc)["TILE_ROWS"] == tile.rows
@@ -423,10 +423,10 @@ def test_all_layouts_of_all_types_are_read(left: str, right: str, device: Any) -
 
 def without_units(work: Work) -> Work:
     """The same tiles by ordinary arithmetic."""
-    ordinary = {"MATRIX_UNITS": 0}
+    ordinary = {"COOPERATIVE_MATRIX": 0}
     return work._replace(
         dispatches=tuple(
-            one._replace(defines={**one.defines, **ordinary}) if "MATRIX_UNITS" in one.defines else one
+            one._replace(defines={**one.defines, **ordinary}) if "COOPERATIVE_MATRIX" in one.defines else one
             for one in work.dispatches
         )
     )
@@ -434,7 +434,8 @@ def without_units(work: Work) -> Work:
 
 @pytest.mark.parametrize("name", CASES | WINDOWS)
 def test_plans_for_other_devices_give_the_same(name: str, device: Any) -> None:
-    """With matrix units, or where four products are summed at once, or neither, which the device may lack."""
+    """With cooperative matrices, or where four products are summed at once, or neither, which the device may
+    lack."""
     desc = (CASES | WINDOWS)[name]
     inputs = inputs_of(desc)
     units = gpu.planned(desc, UNITS)
@@ -456,7 +457,7 @@ def test_spirv_is_valid(name: str, tmp_path: Path) -> None:
         validate(code, tmp_path, name)
         parsed = list(instructions(code))
         assert {operands[0] for opcode, operands in parsed if opcode == 17} <= CAPABILITIES
-        is_for_units = dispatch.defines.get("MATRIX_UNITS", 0) == 1
+        is_for_units = dispatch.defines.get("COOPERATIVE_MATRIX", 0) == 1
         assert is_for_units == (dispatch.defines["PASS"] == (2 if name in WINDOWS else 1))
         needed = {"cooperativeMatrix", "vulkanMemoryModel", "shaderInt8"}
         assert (needed <= set(compiler.optional_features(code))) == is_for_units

@@ -476,8 +476,8 @@ def test_small_convolutions_slide(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {name for name, found in many.items() if found == [1]} == few_rows
     point = convolution(of("FLOAT16", 1, 64, 9, 9), of("FLOAT16", 64, 64, 1, 1), StartPadding=0, EndPadding=0)
     assert passes(point) == [1]
-    units = gpu.planned(point, Capability.MATRIX_UNITS).dispatches
-    assert [one.defines.get("MATRIX_UNITS", 0) for one in units] == [1]
+    units = gpu.planned(point, Capability.COOPERATIVE_MATRIX).dispatches
+    assert [one.defines.get("COOPERATIVE_MATRIX", 0) for one in units] == [1]
 
 
 def test_what_is_worth_a_tile(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -505,7 +505,7 @@ def test_batches_of_small_matrices_have_small_tiles() -> None:
         halves = product(of("FLOAT16", 512, rows, depth), of("FLOAT16", 512, depth, columns), None)
         is_tiny = max(rows, depth, columns) <= 32
         assert (
-            "MATRIX_UNITS" in gpu.planned(halves, Capability.MATRIX_UNITS).dispatches[0].defines
+            "COOPERATIVE_MATRIX" in gpu.planned(halves, Capability.COOPERATIVE_MATRIX).dispatches[0].defines
         ) != is_tiny
 
 

@@ -12,13 +12,13 @@ import pytest
 
 import dmlops
 from c_plans import Library, expected
+from cooperative_matrix_apart import taken_apart
 from dmlgen.schedules.sums import Sums
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import compiler, detection
 from dmlops.gpu.plans import sums
-from dmlops.gpu.plans.sums_units import SumsUnits
+from dmlops.gpu.plans.sums_cooperative import CooperativeSums
 from gpu_device import device, run_in_guard_zones
-from matrix_units_apart import taken_apart
 from page_formulas import FORMULAS, Members
 from schedule_cases import Variant
 from test_hlsl import instructions, validate
@@ -349,7 +349,7 @@ def test_networks_give_what_pytorch_gives(operator: str, direction: str, device:
     np.testing.assert_allclose(found, wanted, 1e-5, 1e-5)
 
 
-UNITS = gpu.Capability.MATRIX_UNITS
+UNITS = gpu.Capability.COOPERATIVE_MATRIX
 HALVES = {
     "rnn": network("RNN", 17, 40, 64, data_type="FLOAT16"),
     "rnn, both ways, many": network("RNN", 70, 24, 40, direction="BIDIRECTIONAL", data_type="FLOAT16"),
@@ -371,13 +371,13 @@ def made_of_halves(name: str) -> Any:
 
 
 def by_units(desc: Any) -> list[int]:
-    """Which dispatches take matrix units."""
-    return [int("MATRIX_UNITS" in step.defines) for step in gpu.planned(desc, UNITS).dispatches]
+    """Which dispatches take cooperative matrices."""
+    return [int("COOPERATIVE_MATRIX" in step.defines) for step in gpu.planned(desc, UNITS).dispatches]
 
 
 def check_units(device: Any, desc: Any, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Compares what matrix units give, where the device has none taken apart, with the reference, and two
-    runs with each other."""
+    """Compares what cooperative matrices give, where the device has none taken apart, with the reference, and
+    two runs with each other."""
     assert any(by_units(desc))
     has_units = UNITS in device.capabilities
     text_of = gpu.shader if has_units else lambda operator: taken_apart(gpu.shader(operator))
@@ -390,7 +390,7 @@ def check_units(device: Any, desc: Any, inputs: dict[str, np.ndarray]) -> dict[s
 
 
 @pytest.mark.parametrize("name", HALVES)
-def test_networks_of_halves_by_matrix_units(name: str, device: Any) -> None:
+def test_networks_of_halves_by_cooperative_matrix(name: str, device: Any) -> None:
     desc = made_of_halves(name)
     check_units(device, desc, inputs_of(desc))
 
@@ -406,21 +406,23 @@ def test_what_is_no_number_stays_with_its_batch_in_matrices(value: float, device
 
 
 TILES = (
-    SumsUnits(128, 128, 64, 64, 64, 1, 128), SumsUnits(128, 128, 32, 32, 64, 1, 256),
-    SumsUnits(128, 64, 64, 32, 32, 1, 256), SumsUnits(64, 64, 64, 32, 32, 2, 256),
-    SumsUnits(32, 32, 128, 16, 32, 4, 256), SumsUnits(16, 32, 256, 16, 32, 2, 256),
+    CooperativeSums(128, 128, 64, 64, 64, 1, 128), CooperativeSums(128, 128, 32, 32, 64, 1, 256),
+    CooperativeSums(128, 64, 64, 32, 32, 1, 256), CooperativeSums(64, 64, 64, 32, 32, 2, 256),
+    CooperativeSums(32, 32, 128, 16, 32, 4, 256), CooperativeSums(16, 32, 256, 16, 32, 2, 256),
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("tile", TILES)
-def test_any_matrices_give_the_same(tile: SumsUnits, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sums, "sums_units_for", lambda rows, columns, others, count: tile)
+def test_any_matrices_give_the_same(
+    tile: CooperativeSums, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sums, "cooperative_sums_for", lambda rows, columns, others, count: tile)
     for name in ("rnn, both ways, many", "gru", "lstm, all there"):
         desc = made_of_halves(name)
         check_units(device, desc, inputs_of(desc))
 
 
-def test_what_is_for_matrix_units() -> None:
+def test_what_is_for_cooperative_matrix() -> None:
     """Halves in whole vectors of eight, for several sequences; of a GRU that resets before the product, the
     pass whose products are of two states is not."""
     lstm = HALVES["lstm, halves"]
@@ -435,7 +437,7 @@ def test_what_is_for_matrix_units() -> None:
     assert not any(by_units(made(network("LSTM", 1, 64, 64, steps=4, data_type="FLOAT16"), "LSTM")))
 
 
-def test_c_plans_the_same_for_matrix_units(tmp_path: Path) -> None:
+def test_c_plans_the_same_for_cooperative_matrix(tmp_path: Path) -> None:
     library = Library(tmp_path)
     large = [
         made(network("LSTM", batch, units, units, data_type="FLOAT16"), "LSTM")
@@ -476,7 +478,7 @@ def test_shaders_with_matrices_are_valid(batch: int, units: int, tmp_path: Path)
     """In Vulkan's memory model, and with the group memory that detection asks for."""
     desc = made(network("LSTM", batch, units, units, data_type="FLOAT16"), "LSTM")
     for step in {repr(one.defines): one for one in gpu.planned(desc, UNITS).dispatches}.values():
-        if "MATRIX_UNITS" in step.defines:
+        if "COOPERATIVE_MATRIX" in step.defines:
             code = compiler.compile(gpu.shader("LSTM"), step.defines)
             validate(code, tmp_path, "lstm")
             assert group_memory(code) <= detection.GROUP_MEMORY

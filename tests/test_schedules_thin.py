@@ -23,10 +23,12 @@ RELU = dmlops.make.activation_relu()
 CASES = {
     "1 row": product(of("FLOAT32", 1, 64), of("FLOAT32", 64, 132), None),
     "2 rows, halves": product(of("FLOAT16", 2, 67), of("FLOAT16", 67, 136), of("FLOAT16", 2, 136)),
-    "3 rows, B turned": product(of("FLOAT32", 3, 68), of("FLOAT32", 131, 68), of("FLOAT32", 3, 131), "NT"),
-    "4 rows, halves, B turned": product(of("FLOAT16", 4, 72), of("FLOAT16", 131, 72), None, "NT"),
-    "4 rows, A turned": product(of("FLOAT32", 70, 4), of("FLOAT32", 70, 68), None, "TN"),
-    "3 rows, halves, both turned": product(of("FLOAT16", 56, 3), of("FLOAT16", 133, 56), None, "TT"),
+    "3 rows, B transposed": product(
+        of("FLOAT32", 3, 68), of("FLOAT32", 131, 68), of("FLOAT32", 3, 131), "NT"
+    ),
+    "4 rows, halves, B transposed": product(of("FLOAT16", 4, 72), of("FLOAT16", 131, 72), None, "NT"),
+    "4 rows, A transposed": product(of("FLOAT32", 70, 4), of("FLOAT32", 70, 68), None, "TN"),
+    "3 rows, halves, both transposed": product(of("FLOAT16", 56, 3), of("FLOAT16", 133, 56), None, "TT"),
     "matrices, one of B for all, activated": product(
         of("FLOAT32", 3, 2, 2, 33), of("FLOAT32", 3, 2, 33, 100, strides=(0, 4000, 104, 1)),
         of("FLOAT32", 3, 2, 2, 100, strides=(0, 200, 0, 2)), "NN", RELU,
@@ -38,17 +40,17 @@ CASES = {
     "A of one row for all": product(of("FLOAT32", 4, 32, strides=(0, 1)), of("FLOAT32", 32, 64), None),
     "one product": product(of("FLOAT32", 1, 1), of("FLOAT32", 1, 4100), None),
     "1 column": product(of("FLOAT32", 131, 68), of("FLOAT32", 68, 1), of("FLOAT32", 131, 1)),
-    "3 columns, halves, A turned": product(of("FLOAT16", 66, 88), of("FLOAT16", 66, 3), None, "TN"),
-    "4 columns, B turned": product(of("FLOAT32", 2, 36, 68), of("FLOAT32", 2, 4, 68), None, "NT", RELU),
+    "3 columns, halves, A transposed": product(of("FLOAT16", 66, 88), of("FLOAT16", 66, 3), None, "TN"),
+    "4 columns, B transposed": product(of("FLOAT32", 2, 36, 68), of("FLOAT32", 2, 4, 68), None, "NT", RELU),
     "in parts": product(of("FLOAT32", 2, 1030), of("FLOAT32", 1030, 12), of("FLOAT32", 2, 12)),
     "stored downwards": column_by_column(product(of("FLOAT32", 3, 64), of("FLOAT32", 64, 68), None)),
     "stored downwards, in parts": column_by_column(
         product(of("FLOAT32", 2, 1030), of("FLOAT32", 1030, 12), None)
     ),
-    "in parts, B turned": product(of("FLOAT16", 1, 2056), of("FLOAT16", 5, 2056), None, "NT"),
+    "in parts, B transposed": product(of("FLOAT16", 1, 2056), of("FLOAT16", 5, 2056), None, "NT"),
     "in parts, 2 columns": product(of("FLOAT32", 2, 6, 1028), of("FLOAT32", 2, 1028, 2), None, "NN", RELU),
 }  # fmt: skip
-UNITS = Capability.MATRIX_UNITS
+UNITS = Capability.COOPERATIVE_MATRIX
 
 
 def whole(desc: Any, **special: float) -> dict[str, np.ndarray]:
@@ -87,7 +89,9 @@ def test_results_are_those_of_numpy(name: str, device: Any) -> None:
     check(device, CASES[name])
 
 
-@pytest.mark.parametrize("name", ["2 rows, halves", "3 rows, B turned", "3 columns, halves, A turned"])
+@pytest.mark.parametrize(
+    "name", ["2 rows, halves", "3 rows, B transposed", "3 columns, halves, A transposed"]
+)
 def test_infinities_and_nan_stay_where_they_belong(name: str, device: Any) -> None:
     for value in (np.inf, np.nan):
         check(device, CASES[name], ATensor=value)
@@ -100,7 +104,7 @@ def test_other_numbers_of_vectors_give_them_too(
 ) -> None:
     monkeypatch.setattr(thin, "THIN_VECTORS", vectors)
     monkeypatch.setattr(thin, "THIN_MOST_THREADS", 256)
-    for name in ("2 rows, halves", "4 rows, halves, B turned", "in parts"):
+    for name in ("2 rows, halves", "4 rows, halves, B transposed", "in parts"):
         check(device, CASES[name])
 
 
@@ -124,8 +128,10 @@ def test_which_products_get_it() -> None:
     assert all(desc.validate("6.4") == [] for desc in CASES.values())
     found = {name: passes(desc) for name, desc in CASES.items()}
     assert found == {name: [4, 3] if "in parts" in name else [4] for name in CASES}
-    turned = {name for name, desc in CASES.items() if gpu.planned(desc).dispatches[0].defines["TURNED"]}
-    assert turned == {name for name in CASES if "column" in name}
+    transposed = {
+        name for name, desc in CASES.items() if gpu.planned(desc).dispatches[0].defines["TRANSPOSED"]
+    }
+    assert transposed == {name for name in CASES if "column" in name}
 
 
 @pytest.mark.parametrize(
@@ -148,7 +154,7 @@ def test_small_ones_stay_with_the_definition() -> None:
     assert passes(product(of("FLOAT32", 1, 8), of("FLOAT32", 8, 8), None)) == [0, 1]
 
 
-def test_halves_get_it_beside_matrix_units_too() -> None:
+def test_halves_get_it_beside_cooperative_matrix_too() -> None:
     for desc in CASES.values():
         assert gpu.planned(desc, UNITS) == gpu.planned(desc)
 
@@ -176,7 +182,7 @@ def test_plans_in_c_are_the_same(tmp_path: Path) -> None:
 
 
 def test_shaders_compile_without_a_warning_for_direct3d_too() -> None:
-    for name in ("4 rows, halves, B turned", "3 columns, halves, A turned", "in parts"):
+    for name in ("4 rows, halves, B transposed", "3 columns, halves, A transposed", "in parts"):
         for dispatch in gpu.planned(CASES[name]).dispatches:
             for target in ("spirv", "dxil"):
                 assert compiler.compile(shader("GEMM"), dispatch.defines, target)

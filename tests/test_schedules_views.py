@@ -11,19 +11,19 @@ import pytest
 
 import dmlops
 from c_plans import Library, expected
+from cooperative_matrix_apart import taken_apart
 from dmlgen.outputs.hlsl_definition.lowered import lowered
 from dmlgen.schedules.views import view_before, view_in, view_of
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import shader
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES
 from gpu_device import device, run_in_guard_zones
-from matrix_units_apart import taken_apart
 from schedule_cases import Variant
 from test_schedules_rows import section
 
 __all__ = ["device"]  # a fixture
 
-UNITS = gpu.Capability.MATRIX_UNITS
+UNITS = gpu.Capability.COOPERATIVE_MATRIX
 BATCHES, QUERIES, KEYS, HEADS, DEPTH, WIDTH, PAST = 2, 19, 35, 3, 8, 16, 5
 QUERY, KEY, VALUE = (
     (BATCHES, QUERIES, HEADS * DEPTH),

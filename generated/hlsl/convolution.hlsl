@@ -16,7 +16,7 @@
 //              1 OutputTensor, by a window that slides over InputTensor
 //              2 OutputTensor, or its split-K partial sums, from FilterTensor and InputTensor, tile by tile
 //              3 OutputTensor from these partial sums
-//              4 packs FilterTensor into `scratch` for pass 2 with matrix units
+//              4 packs FilterTensor into `scratch` for pass 2 with cooperative matrices
 //              5 packs FilterTensor into `scratch` for pass 2 without them: all rows of one product side by side
 // In pass 1 only:
 //   OUTPUT_RANK  dimensions of the output
@@ -74,9 +74,9 @@
 //   THREAD_ROWS  rows of the tile that each thread accumulates in registers, a multiple of 4
 //   THREAD_COLUMNS  columns, likewise
 //   IN_PARTS   1 if k is split and partial sums go to `scratch`, else 0
-//   MATRIX_UNITS  1, in pass 2 and for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads;
-//              compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md).
-//              With MATRIX_UNITS:
+//   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: halves are multiplied by cooperative matrices, in waves of 32
+//              threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md).
+//              With COOPERATIVE_MATRIX:
 //     X_VECTOR   is 8; for RIGHT it is 1 unless adjacent channels are contiguous (RIGHT_ALONG is 1), or each element
 //              meets a single tap, and consecutive elements meet consecutive pixels in memory (RIGHT_ALONG is 0)
 //     WAVE_ROWS  rows of the tile that a wave accumulates, a multiple of 16
@@ -141,6 +141,20 @@
 #endif
 #define OUTPUT_PRESENT 1
 
+// What only some passes define
+#ifndef COOPERATIVE_MATRIX
+#define COOPERATIVE_MATRIX 0
+#endif
+#ifndef ORDERED
+#define ORDERED 0
+#endif
+#ifndef LEFT_VECTOR
+#define LEFT_VECTOR 0
+#endif
+#ifndef RIGHT_VECTOR
+#define RIGHT_VECTOR 0
+#endif
+
 #if PASS == 1
 #if WEIGHTS_VECTOR == 1
 typedef FILTER_STORED LeftBuffer;
@@ -159,7 +173,7 @@ typedef OUTPUT_STORED OutputBuffer;
 #endif
 typedef uint ScratchBuffer;
 #else
-#if PASS == 2 && MATRIX_UNITS
+#if PASS == 2 && COOPERATIVE_MATRIX
 #if LEFT_VECTOR == 1
 typedef uint16_t LeftBuffer;
 #else
@@ -2259,7 +2273,7 @@ void PutInOrder(uint item)
 #endif
 
 #if BORDERED
-#if PASS == 2 && MATRIX_UNITS
+#if PASS == 2 && COOPERATIVE_MATRIX
 // The left factor for a product; products lie in order
 float LeftAt(uint base, uint2 step, uint product)
 {
@@ -2322,7 +2336,7 @@ float AddedUp(uint number, uint y, uint x, uint begin, uint end)
 }
 #endif
 #endif
-#if PASS == 2 && MATRIX_UNITS
+#if PASS == 2 && COOPERATIVE_MATRIX
 
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
 // rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
@@ -3390,7 +3404,7 @@ List Numbered(uint number)
 }
 #endif
 
-#if PASS >= 2 && MATRIX_UNITS
+#if PASS >= 2 && COOPERATIVE_MATRIX
 [[vk::ext_extension("SPV_KHR_cooperative_matrix")]]
 [[vk::ext_capability(6022)]]  // CooperativeMatrixKHR
 [[vk::ext_capability(5345)]]  // VulkanMemoryModel

@@ -67,8 +67,9 @@
 //   WAVE_ROWS  rows of the tile that 32 threads accumulate, a multiple of 16
 //   WAVE_COLUMNS  columns, likewise
 //   AHEAD      tiles prefetched into registers, 1 or 2
-//   IN_PARTS   1 if sums go to `scratch`, because k is split or matrix units cannot store the output's bytes; else 0
-//   MATRIX_UNITS  1, in pass 2 and for Vulkan only: bytes are multiplied by matrix units, in waves of 32
+//   IN_PARTS   1 if sums go to `scratch`, because k is split or cooperative matrices cannot store the output's bytes;
+//              else 0
+//   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: bytes are multiplied by cooperative matrices, in waves of 32
 //              threads; compile with -Vd, and set the module's memory model to VulkanKHR and the width of its 16-bit
 //              integers to 8 (examples/README.md)
 //   DOT_PRODUCTS  1, in pass 2 only: uses the device's instruction for dot products of four bytes, which
@@ -117,6 +118,20 @@
 #define FILTER_ZERO_POINT_SIZES_LENGTH 0
 #endif
 #define OUTPUT_PRESENT 1
+
+// What only some passes define
+#ifndef COOPERATIVE_MATRIX
+#define COOPERATIVE_MATRIX 0
+#endif
+#ifndef ORDERED
+#define ORDERED 0
+#endif
+#ifndef LEFT_VECTOR
+#define LEFT_VECTOR 0
+#endif
+#ifndef RIGHT_VECTOR
+#define RIGHT_VECTOR 0
+#endif
 
 #if PASS == 1
 #if WEIGHTS_VECTOR == 1
@@ -1462,7 +1477,7 @@ static const uint leftSumsStart = NUM_THREADS / 32 * 16 * sumPitch;
 static const uint rightSumsStart = leftSumsStart + (LEFT_SUMS ? leftLines * lineSums : 0);
 static const uint sumsSize = rightSumsStart + (RIGHT_SUMS ? rightLines * lineSums : 0);
 
-#if MATRIX_UNITS
+#if COOPERATIVE_MATRIX
 static const uint matrixProducts = 32;  // k of one matrix multiplication
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
 // rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
@@ -1506,7 +1521,8 @@ static const uint matrixProducts = 16;  // k of one matrix multiplication
 groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
 static uint lane;  // index in a wave of 32 consecutive threads
 
-// The matrices that matrix units would hold: a thread has every fourth of 16 rows, and every eighth of 16 columns.
+// The matrices that cooperative matrices would hold: a thread has every fourth of 16 rows, and every eighth of 16
+// columns.
 struct LeftMatrix
 {
     uint4 rows[4];
@@ -1944,7 +1960,7 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS 
 // through registers into shared memory, and the next ones are prefetched while the current ones are used.
 void Contract(uint item, uint thread)
 {
-#if MATRIX_UNITS
+#if COOPERATIVE_MATRIX
     const uint lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
 #else
@@ -2097,7 +2113,7 @@ List Numbered(uint number)
 }
 #endif
 
-#if PASS >= 2 && MATRIX_UNITS
+#if PASS >= 2 && COOPERATIVE_MATRIX
 [[vk::ext_extension("SPV_KHR_cooperative_matrix")]]
 [[vk::ext_capability(6022)]]  // CooperativeMatrixKHR
 [[vk::ext_capability(5345)]]  // VulkanMemoryModel

@@ -52,6 +52,11 @@
 #define OUTPUT_SCALE_PRESENT 1
 #define OUTPUT_ZERO_POINT_PRESENT 1
 
+// What only some passes define
+#ifndef BYTES
+#define BYTES 0
+#endif
+
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_SCALE_STORED> outputScaleTensor : register(u1);

@@ -25,8 +25,8 @@
 //              of VECTOR
 //   BLOCKS     1 if threads write blocks, in which case VECTOR is 2 or more; else 0
 //   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
-//   X_TURNED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading; X_VECTOR
-//              is then VECTOR, and all strides but that one are multiples of it. Else 0
+//   X_TRANSPOSED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading;
+//              X_VECTOR is then VECTOR, and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
 //   NUM_THREADS  threads in a group
 //   HAS_SCALE_BIAS 1 or 0
@@ -250,12 +250,12 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         positions[u].inputTensor += u * (dimensions[RANK - 2].inputStride / VECTOR);
         positions[u].outputTensor += u * (dimensions[RANK - 2].outputStride / VECTOR);
 #endif
-#if INPUT_TURNED
-        INPUT_VALUE turnedInput[VECTOR];
-        LoadInput(first.inputTensor + u * inputStep, turnedInput);
+#if INPUT_TRANSPOSED
+        INPUT_VALUE transposedInput[VECTOR];
+        LoadInput(first.inputTensor + u * inputStep, transposedInput);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
-            input[k][u] = turnedInput[k];
+            input[k][u] = transposedInput[k];
 #else
         LoadInput(positions[u].inputTensor, input[u]);
 #endif

@@ -36,8 +36,8 @@
 //              of VECTOR
 //   BLOCKS     1 if threads write blocks, in which case VECTOR is 2 or more; else 0
 //   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
-//   X_TURNED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading; X_VECTOR
-//              is then VECTOR, and all strides but that one are multiples of it. Else 0
+//   X_TRANSPOSED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading;
+//              X_VECTOR is then VECTOR, and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
 //   NUM_THREADS  threads in a group
 //   HAS_AZERO_POINT 1 or 0
@@ -552,75 +552,75 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         positions[u].outputZeroPointTensor += u * (dimensions[RANK - 2].outputZeroPointStride / VECTOR);
         positions[u].outputTensor += u * (dimensions[RANK - 2].outputStride / VECTOR);
 #endif
-#if A_TURNED
-        A_VALUE turnedA[VECTOR];
-        LoadA(first.aTensor + u * aStep, turnedA);
+#if A_TRANSPOSED
+        A_VALUE transposedA[VECTOR];
+        LoadA(first.aTensor + u * aStep, transposedA);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
-            a[k][u] = turnedA[k];
+            a[k][u] = transposedA[k];
 #else
         LoadA(positions[u].aTensor, a[u]);
 #endif
-#if ASCALE_TURNED
-        ASCALE_VALUE turnedAScale[VECTOR];
-        LoadAScale(first.aScaleTensor + u * aScaleStep, turnedAScale);
+#if ASCALE_TRANSPOSED
+        ASCALE_VALUE transposedAScale[VECTOR];
+        LoadAScale(first.aScaleTensor + u * aScaleStep, transposedAScale);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
-            aScale[k][u] = turnedAScale[k];
+            aScale[k][u] = transposedAScale[k];
 #else
         LoadAScale(positions[u].aScaleTensor, aScale[u]);
 #endif
-#if AZERO_POINT_TURNED
-        AZERO_POINT_VALUE turnedAZeroPoint[VECTOR];
-        LoadAZeroPoint(first.aZeroPointTensor + u * aZeroPointStep, turnedAZeroPoint);
+#if AZERO_POINT_TRANSPOSED
+        AZERO_POINT_VALUE transposedAZeroPoint[VECTOR];
+        LoadAZeroPoint(first.aZeroPointTensor + u * aZeroPointStep, transposedAZeroPoint);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
-            aZeroPoint[k][u] = turnedAZeroPoint[k];
+            aZeroPoint[k][u] = transposedAZeroPoint[k];
 #else
         LoadAZeroPoint(positions[u].aZeroPointTensor, aZeroPoint[u]);
 #endif
-#if B_TURNED
-        B_VALUE turnedB[VECTOR];
-        LoadB(first.bTensor + u * bStep, turnedB);
+#if B_TRANSPOSED
+        B_VALUE transposedB[VECTOR];
+        LoadB(first.bTensor + u * bStep, transposedB);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
-            b[k][u] = turnedB[k];
+            b[k][u] = transposedB[k];
 #else
         LoadB(positions[u].bTensor, b[u]);
 #endif
-#if BSCALE_TURNED
-        BSCALE_VALUE turnedBScale[VECTOR];
-        LoadBScale(first.bScaleTensor + u * bScaleStep, turnedBScale);
+#if BSCALE_TRANSPOSED
+        BSCALE_VALUE transposedBScale[VECTOR];
+        LoadBScale(first.bScaleTensor + u * bScaleStep, transposedBScale);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
-            bScale[k][u] = turnedBScale[k];
+            bScale[k][u] = transposedBScale[k];
 #else
         LoadBScale(positions[u].bScaleTensor, bScale[u]);
 #endif
-#if BZERO_POINT_TURNED
-        BZERO_POINT_VALUE turnedBZeroPoint[VECTOR];
-        LoadBZeroPoint(first.bZeroPointTensor + u * bZeroPointStep, turnedBZeroPoint);
+#if BZERO_POINT_TRANSPOSED
+        BZERO_POINT_VALUE transposedBZeroPoint[VECTOR];
+        LoadBZeroPoint(first.bZeroPointTensor + u * bZeroPointStep, transposedBZeroPoint);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
-            bZeroPoint[k][u] = turnedBZeroPoint[k];
+            bZeroPoint[k][u] = transposedBZeroPoint[k];
 #else
         LoadBZeroPoint(positions[u].bZeroPointTensor, bZeroPoint[u]);
 #endif
-#if OUTPUT_SCALE_TURNED
-        OUTPUT_SCALE_VALUE turnedOutputScale[VECTOR];
-        LoadOutputScale(first.outputScaleTensor + u * outputScaleStep, turnedOutputScale);
+#if OUTPUT_SCALE_TRANSPOSED
+        OUTPUT_SCALE_VALUE transposedOutputScale[VECTOR];
+        LoadOutputScale(first.outputScaleTensor + u * outputScaleStep, transposedOutputScale);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
-            outputScale[k][u] = turnedOutputScale[k];
+            outputScale[k][u] = transposedOutputScale[k];
 #else
         LoadOutputScale(positions[u].outputScaleTensor, outputScale[u]);
 #endif
-#if OUTPUT_ZERO_POINT_TURNED
-        OUTPUT_ZERO_POINT_VALUE turnedOutputZeroPoint[VECTOR];
-        LoadOutputZeroPoint(first.outputZeroPointTensor + u * outputZeroPointStep, turnedOutputZeroPoint);
+#if OUTPUT_ZERO_POINT_TRANSPOSED
+        OUTPUT_ZERO_POINT_VALUE transposedOutputZeroPoint[VECTOR];
+        LoadOutputZeroPoint(first.outputZeroPointTensor + u * outputZeroPointStep, transposedOutputZeroPoint);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
-            outputZeroPoint[k][u] = turnedOutputZeroPoint[k];
+            outputZeroPoint[k][u] = transposedOutputZeroPoint[k];
 #else
         LoadOutputZeroPoint(positions[u].outputZeroPointTensor, outputZeroPoint[u]);
 #endif

@@ -26,8 +26,8 @@
 //              of VECTOR
 //   BLOCKS     1 if threads write blocks, in which case VECTOR is 2 or more; else 0
 //   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
-//   X_TURNED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading; X_VECTOR
-//              is then VECTOR, and all strides but that one are multiples of it. Else 0
+//   X_TRANSPOSED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading;
+//              X_VECTOR is then VECTOR, and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
 //   NUM_THREADS  threads in a group
 //
@@ -229,21 +229,21 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         positions[u].bTensor += u * (dimensions[RANK - 2].bStride / VECTOR);
         positions[u].outputTensor += u * (dimensions[RANK - 2].outputStride / VECTOR);
 #endif
-#if A_TURNED
-        A_VALUE turnedA[VECTOR];
-        LoadA(first.aTensor + u * aStep, turnedA);
+#if A_TRANSPOSED
+        A_VALUE transposedA[VECTOR];
+        LoadA(first.aTensor + u * aStep, transposedA);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
-            a[k][u] = turnedA[k];
+            a[k][u] = transposedA[k];
 #else
         LoadA(positions[u].aTensor, a[u]);
 #endif
-#if B_TURNED
-        B_VALUE turnedB[VECTOR];
-        LoadB(first.bTensor + u * bStep, turnedB);
+#if B_TRANSPOSED
+        B_VALUE transposedB[VECTOR];
+        LoadB(first.bTensor + u * bStep, transposedB);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
-            b[k][u] = turnedB[k];
+            b[k][u] = transposedB[k];
 #else
         LoadB(positions[u].bTensor, b[u]);
 #endif

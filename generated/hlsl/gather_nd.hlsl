@@ -133,6 +133,9 @@ uint Wrap(Index index, uint size)
     return (uint)min(index, (Index)size - 1);
 }
 
+#ifndef BY_TUPLES
+#define BY_TUPLES 0  // LOOKUPS is 1
+#endif
 #if BY_TUPLES
 // Moves the input offset of each element of a vector to where its indices point; these are adjacent
 void Follow(uint index, inout uint offsets[VECTOR])

@@ -32,15 +32,15 @@
 //   THREAD_ROWS  rows of the tile that each thread accumulates in registers, a multiple of 4
 //   THREAD_COLUMNS  columns, likewise
 //   IN_PARTS   1 if k is split and partial sums go to `scratch`, else 0
-//   MATRIX_UNITS  1, in pass 2 and for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads;
-//              compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md).
-//              With MATRIX_UNITS:
+//   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: halves are multiplied by cooperative matrices, in waves of 32
+//              threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md).
+//              With COOPERATIVE_MATRIX:
 //     X_VECTOR   is 1, 2, 4 or 8
 //     WAVE_ROWS  rows of the tile that a wave accumulates, a multiple of 16
 //     WAVE_COLUMNS  columns, likewise
 //     AHEAD      tiles prefetched into registers, 1 or 2
 // In pass 4 only, where matrices have at most 4 rows:
-//   TURNED     1 if everything is transposed: LEFT is BTensor, RIGHT is ATensor, and ROW_AXIS and COLUMN_AXIS
+//   TRANSPOSED     1 if everything is transposed: LEFT is BTensor, RIGHT is ATensor, and ROW_AXIS and COLUMN_AXIS
 //              are swapped, also in pass 3; else 0
 //   RIGHT_VECTOR  elements in 16 bytes: 8 halves, else 4
 //   READS_AHEAD  1 if the next products are prefetched while the current ones are used, else 0
@@ -100,8 +100,22 @@
 #endif
 #define OUTPUT_PRESENT 1
 
+// What only some passes define
+#ifndef COOPERATIVE_MATRIX
+#define COOPERATIVE_MATRIX 0
+#endif
+#ifndef ORDERED
+#define ORDERED 0
+#endif
+#ifndef LEFT_VECTOR
+#define LEFT_VECTOR 0
+#endif
+#ifndef RIGHT_VECTOR
+#define RIGHT_VECTOR 0
+#endif
+
 #if PASS == 4
-#if TURNED
+#if TRANSPOSED
 typedef uint4 LeftBuffer;
 typedef vector<B_STORED, LEFT_VECTOR> RightBuffer;
 #else
@@ -111,7 +125,7 @@ typedef uint4 RightBuffer;
 typedef OUTPUT_STORED OutputBuffer;
 typedef uint ScratchBuffer;
 #else
-#if PASS == 2 && MATRIX_UNITS
+#if PASS == 2 && COOPERATIVE_MATRIX
 #if LEFT_VECTOR == 1
 typedef uint16_t LeftBuffer;
 #else
@@ -1091,7 +1105,7 @@ void AddParts(uint item)
 }
 #endif
 #endif
-#if PASS == 2 && MATRIX_UNITS
+#if PASS == 2 && COOPERATIVE_MATRIX
 
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
 // rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
@@ -1778,7 +1792,7 @@ void Contract(uint item, uint thread)
 #endif
 #if PASS == 4
 
-#if TURNED
+#if TRANSPOSED
 typedef RightBuffer LeftVector;
 #else
 typedef LeftBuffer LeftVector;
@@ -1797,7 +1811,7 @@ groupshared float sums[(threadColumns > TILE_ROWS ? threadColumns : TILE_ROWS) *
 
 LeftVector LeftAt(uint at)
 {
-#if TURNED
+#if TRANSPOSED
     return bTensor[at / LEFT_VECTOR];
 #else
     return aTensor[at / LEFT_VECTOR];
@@ -1806,7 +1820,7 @@ LeftVector LeftAt(uint at)
 
 uint4 RightAt(uint at)
 {
-#if TURNED
+#if TRANSPOSED
     return aTensor[at / RIGHT_VECTOR];
 #else
     return bTensor[at / RIGHT_VECTOR];
@@ -1996,7 +2010,7 @@ List Numbered(uint number)
 }
 #endif
 
-#if PASS >= 2 && MATRIX_UNITS
+#if PASS >= 2 && COOPERATIVE_MATRIX
 [[vk::ext_extension("SPV_KHR_cooperative_matrix")]]
 [[vk::ext_capability(6022)]]  // CooperativeMatrixKHR
 [[vk::ext_capability(5345)]]  // VulkanMemoryModel

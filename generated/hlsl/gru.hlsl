@@ -29,17 +29,17 @@
 //   WEIGHTS_VECTOR  adjacent weights of one sum loaded at once: 1 or 4
 //   FETCHES    such vectors of each sum that a thread has in flight, 1 or more
 //   ALONE      1 if a single group runs all steps of a recurrence, else 0
-//   MATRIX_UNITS  1 for Vulkan only: halves are multiplied by matrix units, in waves of 32 threads. States are rounded
-//              to halves for that, and large ones overflow to infinity. Compile with -Vd, and set the module's memory
-//              model to VulkanKHR (examples/README.md). Of the macros above, only SUM_ROWS, SUM_COLUMNS, a multiple of
-//              16, apply, and ALONE is 0. With MATRIX_UNITS:
+//   COOPERATIVE_MATRIX  1 for Vulkan only: halves are multiplied by cooperative matrices, in waves of 32 threads.
+//              States are rounded to halves for that, and large ones overflow to infinity. Compile with -Vd, and set
+//              the module's memory model to VulkanKHR (examples/README.md). Of the macros above, only SUM_ROWS,
+//              SUM_COLUMNS, a multiple of 16, apply, and ALONE is 0. With COOPERATIVE_MATRIX:
 //     TILE_ROWS  rows of the weights' tile: SUM_ROWS for each sum, sum after sum; padded to a multiple of 16
 //     TILE_DEPTH  products per sum in a tile: a multiple of 16 times the number of waves that share the same sums
 //     WAVE_ROWS  rows of the tile that a wave accumulates, a multiple of 16
 //     WAVE_COLUMNS  columns, likewise
 //     AHEAD      tiles prefetched into registers, 1 or more
 // In all passes:
-//   SCRATCH_VECTOR  words that scratch is accessed in: 4 with MATRIX_UNITS, else 1
+//   SCRATCH_VECTOR  words that scratch is accessed in: 4 with COOPERATIVE_MATRIX, else 1
 // For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or SEQUENCE_LENGTHS or OUTPUT_SEQUENCE
 // or OUTPUT_SINGLE:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -134,19 +134,24 @@
 #define OUTPUT_SINGLE_SIZES_LENGTH 0
 #endif
 
-#if (PASS == 5) && MATRIX_UNITS
+// What only some passes define
+#ifndef COOPERATIVE_MATRIX
+#define COOPERATIVE_MATRIX 0
+#endif
+
+#if (PASS == 5) && COOPERATIVE_MATRIX
 typedef uint4 WeightBuffer;  // eight halves
 #elif PASS == 5
 typedef vector<WEIGHT_STORED, WEIGHTS_VECTOR> WeightBuffer;
 #else
 typedef WEIGHT_STORED WeightBuffer;
 #endif
-#if (PASS == 5) && MATRIX_UNITS
+#if (PASS == 5) && COOPERATIVE_MATRIX
 typedef uint4 InputBuffer;  // eight halves
 #else
 typedef INPUT_STORED InputBuffer;
 #endif
-#if (PASS == 6 || PASS == 7 || PASS == 8) && MATRIX_UNITS
+#if (PASS == 6 || PASS == 7 || PASS == 8) && COOPERATIVE_MATRIX
 typedef uint4 RecurrenceBuffer;  // eight halves
 #elif PASS == 6 || PASS == 7 || PASS == 8
 typedef vector<RECURRENCE_STORED, WEIGHTS_VECTOR> RecurrenceBuffer;
@@ -587,7 +592,7 @@ float Saturate(float x)
 }
 
 // For halves, functions are only as exact as half precision can show.
-#if MATRIX_UNITS
+#if COOPERATIVE_MATRIX
 // e^x. Numbers beyond the clamp give 0 and infinity.
 // Error at most 0.5003 ulp of a half, over all halves.
 float Exp(float x)
@@ -1079,7 +1084,7 @@ void WriteKeptHidden(uint number, REAL_VALUE entry)
 REAL_VALUE Activate(REAL_VALUE input, int number)
 {
     const Activation activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
-#if MATRIX_UNITS && ACTIVATION_KINDS == (1 << 9 | 1 << 12)
+#if COOPERATIVE_MATRIX && ACTIVATION_KINDS == (1 << 9 | 1 << 12)
     // tanh(x) = 2 sigmoid(2x) - 1: the absolute error is no more than floats near 1 have
     const float scale = activation.kind == 51 ? 2.0f : 1.0f;
     return mad(scale, 1.0f / (1.0f + exp2(scale * -1.442695f * input)), 1.0f - scale);
@@ -1429,7 +1434,7 @@ REAL_VALUE Chosen6(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read
     return read4;
 }
 
-#if PASS >= 5 && MATRIX_UNITS
+#if PASS >= 5 && COOPERATIVE_MATRIX
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
 // rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
 typedef vk::integral_constant<uint, 16> Sixteen;
@@ -1606,7 +1611,7 @@ void WriteElement(List at, ReadBefore before, float sums[1])
     WriteKeptFed(NumberOf(at), ValueOf(at, before, sums));
 }
 
-#if MATRIX_UNITS
+#if COOPERATIVE_MATRIX
 static const uint SUMS = 1;
 static const uint PARTS = 1;  // vectors in memory per eight factors, which are floats or halves
 
@@ -2009,7 +2014,7 @@ uint PlaceInKeptHidden(List at)
     return (uint)keptHiddenFirst + place;
 }
 
-#if MATRIX_UNITS
+#if COOPERATIVE_MATRIX
 // The same in its copy in halves, which follows it, in units of halves
 uint CopyInKeptHidden(List at)
 {
@@ -2083,7 +2088,7 @@ float WriteElement(List at, ReadBefore before, float sums[3])
     return Hidden;
 }
 
-#if MATRIX_UNITS
+#if COOPERATIVE_MATRIX
 static const uint SUMS = 3;
 static const uint PARTS = 1;  // vectors in memory per eight factors, which are floats or halves
 
@@ -2574,7 +2579,7 @@ void WriteElement(List at, ReadBefore before, float sums[1])
     WriteKeptReset(number, Reset);
 }
 
-#if MATRIX_UNITS
+#if COOPERATIVE_MATRIX
 static const uint SUMS = 1;
 static const uint PARTS = 2;  // vectors in memory per eight factors, which are floats or halves
 
@@ -3335,7 +3340,7 @@ List Numbered(uint number)
     return at;
 }
 
-#if PASS >= 5 && MATRIX_UNITS
+#if PASS >= 5 && COOPERATIVE_MATRIX
 [[vk::ext_extension("SPV_KHR_cooperative_matrix")]]
 [[vk::ext_capability(6022)]]  // CooperativeMatrixKHR
 [[vk::ext_capability(5345)]]  // VulkanMemoryModel

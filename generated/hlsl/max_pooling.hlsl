@@ -65,6 +65,11 @@
 #define INPUT_PRESENT 1
 #define OUTPUT_PRESENT 1
 
+// What only some passes define
+#ifndef BYTES
+#define BYTES 0
+#endif
+
 #if PASS == 1
 #if WINDOW_VECTOR > 1 && INPUT_BITS >= 16
 typedef vector<INPUT_STORED, WINDOW_VECTOR> WindowBuffer;

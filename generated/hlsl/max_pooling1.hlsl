@@ -77,6 +77,11 @@
 #define OUTPUT_INDICES_SIZES_LENGTH 0
 #endif
 
+// What only some passes define
+#ifndef BYTES
+#define BYTES 0
+#endif
+
 #if PASS == 2
 #if WINDOW_VECTOR > 1 && INPUT_BITS >= 16
 typedef vector<INPUT_STORED, WINDOW_VECTOR> WindowBuffer;

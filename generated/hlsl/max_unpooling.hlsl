@@ -35,6 +35,11 @@
 #define INDICES_PRESENT 1
 #define OUTPUT_PRESENT 1
 
+// What only some passes define
+#ifndef BYTES
+#define BYTES 0
+#endif
+
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<INDICES_STORED> indicesTensor : register(t1);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);

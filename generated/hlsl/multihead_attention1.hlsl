@@ -36,12 +36,12 @@
 //   VALUE_BEFORE_IN  first values: 0 none, 11 PastValueTensor
 //   VALUE_STORED_IN  all values, as well: 0 none, 15 OutputPresentValueTensor
 //   OUTPUT_IN  means of values: 0 scratch, 13 OutputTensor
-//              Where these lie. A tensor's rows are whole vectors of 4 elements, of 8 where MATRIX_UNITS reads them,
-//              and of 16 bytes where BY_PARTS does.
-//   MATRIX_UNITS  1, in pass 3 and for Vulkan only: queries, keys and values are halves, multiplied by
-//              matrix units, in waves of 32 threads; compile with -Vd, and set the module's memory model to VulkanKHR
-//              (examples/README.md). Of the macros above, only SCRATCH_VECTOR, which is 4, SCORES_TOLD and X_IN apply.
-//              With MATRIX_UNITS:
+//              Where these lie. A tensor's rows are whole vectors of 4 elements, of 8 where COOPERATIVE_MATRIX reads
+//              them, and of 16 bytes where BY_PARTS does.
+//   COOPERATIVE_MATRIX  1, in pass 3 and for Vulkan only: queries, keys and values are halves, multiplied by
+//              cooperative matrices, in waves of 32 threads; compile with -Vd, and set the module's memory model to
+//              VulkanKHR (examples/README.md). Of the macros above, only SCRATCH_VECTOR, which is 4, SCORES_TOLD and
+//              X_IN apply. With COOPERATIVE_MATRIX:
 //     QUERY_EIGHTS  elements of a query, divided by 8
 //     VALUE_EIGHTS  columns of the values, divided by 8
 //     SLICES     of the elements of queries, keys and values, each in a wave of its own: as many waves share 16 queries
@@ -49,19 +49,19 @@
 //     SHARED     adjacent heads that share their keys and a group; 1 where each has queries enough
 //     IN_PARTS   1 if each group takes a part of the keys, and the dispatch with JOINS follows; else 0
 //     PART_KEYS  keys of a part, a multiple of TILE_KEYS
-//   HALVES     1 in all passes if scratch holds queries, keys and values as halves, for MATRIX_UNITS or for BY_PARTS
-//              with a VECTOR of 8; else 0
+//   HALVES     1 in all passes if scratch holds queries, keys and values as halves, for COOPERATIVE_MATRIX or for
+//              BY_PARTS with a VECTOR of 8; else 0
 //   HALVING    1 in the passes in which each thread writes eight adjacent halves of these; SCRATCH_VECTOR is 4 then
 //   BY_PARTS   1, in pass 3 only: queries are few, and each group takes a part of the keys. Of the
 //              macros above, only SCRATCH_VECTOR, which is 4, SCORES_TOLD, ROWS, a power of 2, and X_IN apply; the
 //              following ones, down to VALUE_FETCHES, apply too
-//   JOINS      1 in a second dispatch, which combines the parts, also those of MATRIX_UNITS; else 0. Of the macros that
-//              follow, VECTOR and PART_KEYS apply, and
+//   JOINS      1 in a second dispatch, which combines the parts, also those of COOPERATIVE_MATRIX; else 0. Of the
+//              macros that follow, VECTOR and PART_KEYS apply, and
 //     JOIN_QUERIES  queries of a group
 //     JOIN_STRANDS  threads with the same columns of a query
 //     JOIN_FETCHES  parts that each of these loads at once
 //   VECTOR     elements in 16 bytes: 8 halves or 4 floats
-//   PART_KEYS  keys of a part: a multiple of NUM_THREADS, unless matrix units took the parts
+//   PART_KEYS  keys of a part: a multiple of NUM_THREADS, unless cooperative matrices took the parts
 //   IN_PARTS   1 if the dispatch with JOINS follows, 0 if there is only one part
 //   SHARED     adjacent heads that share their keys (grouped-query attention)
 //   LANES      threads that share a key: a power of 2
@@ -234,9 +234,47 @@
 #define OUTPUT_PRESENT_VALUE_SIZES_LENGTH 0
 #endif
 
+// What only some passes define
+#ifndef COOPERATIVE_MATRIX
+#define COOPERATIVE_MATRIX 0
+#endif
+#ifndef BY_PARTS
+#define BY_PARTS 0
+#endif
+#ifndef HALVING
+#define HALVING 0
+#endif
+#ifndef LATER
+#define LATER 0
+#endif
+#ifndef QUERY_IN
+#define QUERY_IN 0
+#endif
+#ifndef KEY_IN
+#define KEY_IN 0
+#endif
+#ifndef VALUE_IN
+#define VALUE_IN 0
+#endif
+#ifndef KEY_BEFORE_IN
+#define KEY_BEFORE_IN 0
+#endif
+#ifndef KEY_STORED_IN
+#define KEY_STORED_IN 0
+#endif
+#ifndef VALUE_BEFORE_IN
+#define VALUE_BEFORE_IN 0
+#endif
+#ifndef VALUE_STORED_IN
+#define VALUE_STORED_IN 0
+#endif
+#ifndef OUTPUT_IN
+#define OUTPUT_IN 0
+#endif
+
 #define PAST_ROWS queryPlaces[1][0]  // rows of keys and values that precede the current ones
 #define PARTS_FIRST outputPlaces[1][0]  // where partial results start in scratch, in vectors
-#if MATRIX_UNITS || BY_PARTS
+#if COOPERATIVE_MATRIX || BY_PARTS
 #define VECTOR_READ(type) uint4  // eight halves or four floats
 #else
 #define VECTOR_READ(type) vector<type, 4>
@@ -1284,7 +1322,7 @@ int Chosen6(List at)
 }
 
 #if PASS == 3
-#if MATRIX_UNITS
+#if COOPERATIVE_MATRIX
 static const uint KEY_SIXTEENS = TILE_KEYS / 16;
 static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);  // of a slice
 static const uint VALUE_SIXTEENS = (VALUE_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);
@@ -3352,7 +3390,7 @@ List Numbered(uint number)
     return at;
 }
 
-#if PASS == 3 && MATRIX_UNITS
+#if PASS == 3 && COOPERATIVE_MATRIX
 [[vk::ext_extension("SPV_KHR_cooperative_matrix")]]
 [[vk::ext_capability(6022)]]  // CooperativeMatrixKHR
 [[vk::ext_capability(5345)]]  // VulkanMemoryModel

@@ -30,8 +30,8 @@
 //              of VECTOR
 //   BLOCKS     1 if threads write blocks, in which case VECTOR is 2 or more; else 0
 //   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
-//   X_TURNED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading; X_VECTOR
-//              is then VECTOR, and all strides but that one are multiples of it. Else 0
+//   X_TRANSPOSED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading;
+//              X_VECTOR is then VECTOR, and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 16
 //   NUM_THREADS  threads in a group
 //   QUANTIZATION_TYPE 0 NONE, 1 SCALE, 2 SCALE_ZERO_POINT
@@ -433,30 +433,30 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         positions[u].quantizationTensors1 += u * (dimensions[RANK - 2].quantization1Stride / VECTOR);
         positions[u].outputTensor += u * (dimensions[RANK - 2].outputStride / VECTOR);
 #endif
-#if INPUT_TURNED
-        INPUT_VALUE turnedInput[VECTOR];
-        LoadInput(first.inputTensor + u * inputStep, turnedInput);
+#if INPUT_TRANSPOSED
+        INPUT_VALUE transposedInput[VECTOR];
+        LoadInput(first.inputTensor + u * inputStep, transposedInput);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
-            input[k][u] = turnedInput[k];
+            input[k][u] = transposedInput[k];
 #else
         LoadInput(positions[u].inputTensor, input[u]);
 #endif
-#if QUANTIZATION0_TURNED
-        QUANTIZATION0_VALUE turnedQuantization0[VECTOR];
-        LoadQuantization0(first.quantizationTensors0 + u * quantization0Step, turnedQuantization0);
+#if QUANTIZATION0_TRANSPOSED
+        QUANTIZATION0_VALUE transposedQuantization0[VECTOR];
+        LoadQuantization0(first.quantizationTensors0 + u * quantization0Step, transposedQuantization0);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
-            quantization0[k][u] = turnedQuantization0[k];
+            quantization0[k][u] = transposedQuantization0[k];
 #else
         LoadQuantization0(positions[u].quantizationTensors0, quantization0[u]);
 #endif
-#if QUANTIZATION1_TURNED
-        QUANTIZATION1_VALUE turnedQuantization1[VECTOR];
-        LoadQuantization1(first.quantizationTensors1 + u * quantization1Step, turnedQuantization1);
+#if QUANTIZATION1_TRANSPOSED
+        QUANTIZATION1_VALUE transposedQuantization1[VECTOR];
+        LoadQuantization1(first.quantizationTensors1 + u * quantization1Step, transposedQuantization1);
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
-            quantization1[k][u] = turnedQuantization1[k];
+            quantization1[k][u] = transposedQuantization1[k];
 #else
         LoadQuantization1(positions[u].quantizationTensors1, quantization1[u]);
 #endif

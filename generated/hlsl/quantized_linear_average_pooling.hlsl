@@ -93,6 +93,11 @@
 #endif
 #define OUTPUT_PRESENT 1
 
+// What only some passes define
+#ifndef BYTES
+#define BYTES 0
+#endif
+
 #if PASS == 1
 typedef INPUT_STORED WindowBuffer;
 typedef OUTPUT_STORED OutputBuffer;

@@ -61,6 +61,11 @@
 #define INPUT_PRESENT 1
 #define OUTPUT_PRESENT 1
 
+// What only some passes define
+#ifndef BYTES
+#define BYTES 0
+#endif
+
 #if PASS < 2
 #define OUTPUT_VECTOR 1
 #define SOURCE_VECTOR 1

@@ -4661,8 +4661,8 @@ typedef enum dmlops_reason {
 /* Optional device capabilities, as bits. Plans that use them are faster but require more of the compiler; see
    examples/README.md. */
 typedef enum dmlops_capability {
-    DMLOPS_CAPABILITY_MATRIX_UNITS = 1, /* Vulkan's matrices of 16x16x16 halves, sums in single precision, of 32 threads */
-    DMLOPS_CAPABILITY_BYTE_UNITS = 2, /* the same of 16x16x32 signed bytes, sums in 32 bits */
+    DMLOPS_CAPABILITY_COOPERATIVE_MATRIX = 1, /* 16x16x16 halves, sums in single precision, in waves of 32: Vulkan */
+    DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8 = 2, /* the same of 16x16x32 signed bytes, sums in 32 bits */
     DMLOPS_CAPABILITY_DOT_PRODUCTS = 4, /* sums of four products of signed bytes at once: shader model 6.4 */
     DMLOPS_CAPABILITY_LACKS_16_BIT = 8, /* no Native16BitShaderOpsSupported; in Vulkan no shaderFloat16 */
     DMLOPS_CAPABILITY_LACKS_64_BIT = 16, /* no Int64ShaderOps; in Vulkan no shaderInt64 */
@@ -25387,13 +25387,13 @@ typedef struct dmlops_plan_Parts {
     int64_t number;
 } dmlops_plan_Parts;
 
-typedef struct dmlops_plan_UnitsTile {
+typedef struct dmlops_plan_AttentionTile {
     int64_t waves;
     int64_t slices;
     int64_t keys;
-} dmlops_plan_UnitsTile;
+} dmlops_plan_AttentionTile;
 
-typedef struct dmlops_plan_SumsUnits {
+typedef struct dmlops_plan_CooperativeSums {
     int64_t rows;
     int64_t columns;
     int64_t depth;
@@ -25401,7 +25401,7 @@ typedef struct dmlops_plan_SumsUnits {
     int64_t wave_columns;
     int64_t ahead;
     int64_t threads;
-} dmlops_plan_SumsUnits;
+} dmlops_plan_CooperativeSums;
 
 typedef struct dmlops_plan_SumsPass {
     int64_t number;
@@ -25427,7 +25427,7 @@ typedef struct dmlops_plan_SumsTile {
     int64_t fetches;
     int64_t threads;
     int64_t all_threads;
-    dmlops_plan_SumsUnits units;
+    dmlops_plan_CooperativeSums units;
     int64_t copied;
     int is_alone;
 } dmlops_plan_SumsTile;
@@ -26089,7 +26089,7 @@ typedef struct dmlops_plan_Space {
     int64_t words;
 } dmlops_plan_Space;
 
-typedef struct dmlops_plan_UnitTile {
+typedef struct dmlops_plan_CooperativeTile {
     int64_t rows;
     int64_t columns;
     int64_t depth;
@@ -26098,7 +26098,7 @@ typedef struct dmlops_plan_UnitTile {
     int64_t ahead;
     int64_t resident;
     int64_t efficiency;
-} dmlops_plan_UnitTile;
+} dmlops_plan_CooperativeTile;
 
 typedef struct dmlops_plan_InOrder {
     int64_t vector;
@@ -26137,6 +26137,22 @@ typedef struct dmlops_plan_Tile {
     int64_t resident;
     int64_t efficiency;
 } dmlops_plan_Tile;
+
+typedef struct dmlops_plan_Row {
+    int64_t taps;
+    int64_t reach;
+    int64_t pitch;
+} dmlops_plan_Row;
+
+typedef struct dmlops_plan_CooperativeChoice {
+    dmlops_plan_CooperativeTile tile;
+    dmlops_plan_SplitK split;
+} dmlops_plan_CooperativeChoice;
+
+typedef struct dmlops_plan_Halves {
+    int is_along;
+    int64_t vector;
+} dmlops_plan_Halves;
 
 typedef struct dmlops_plan_Selection {
     int64_t rows;
@@ -26400,22 +26416,6 @@ typedef struct dmlops_plan_Moved {
     dmlops_plan_Lookup_8 lookups;
 } dmlops_plan_Moved;
 
-typedef struct dmlops_plan_Row {
-    int64_t taps;
-    int64_t reach;
-    int64_t pitch;
-} dmlops_plan_Row;
-
-typedef struct dmlops_plan_UnitChoice {
-    dmlops_plan_UnitTile tile;
-    dmlops_plan_SplitK split;
-} dmlops_plan_UnitChoice;
-
-typedef struct dmlops_plan_Halves {
-    int is_along;
-    int64_t vector;
-} dmlops_plan_Halves;
-
 typedef struct dmlops_plan_Nonzero {
     dmlops_plan_Tensor input;
     dmlops_plan_Tensor output;
@@ -26526,7 +26526,7 @@ typedef struct dmlops_plan_SlidingParams {
 } dmlops_plan_SlidingParams;
 
 typedef struct dmlops_plan_Thin {
-    int is_turned;
+    int is_transposed;
     dmlops_plan_Matrices matrices;
     int64_t right;
 } dmlops_plan_Thin;
@@ -26826,12 +26826,12 @@ DMLOPS_CALLED void dmlops_plan_Tile_8_copy(dmlops_plan_Tile_8* to, const dmlops_
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
 
-typedef struct dmlops_plan_UnitTile_12 {
+typedef struct dmlops_plan_CooperativeTile_12 {
     int64_t count;
-    dmlops_plan_UnitTile items[12];
-} dmlops_plan_UnitTile_12;
+    dmlops_plan_CooperativeTile items[12];
+} dmlops_plan_CooperativeTile_12;
 
-static inline void dmlops_plan_UnitTile_12_append(dmlops_planning* planning, dmlops_plan_UnitTile_12* list, const dmlops_plan_UnitTile* item) {
+static inline void dmlops_plan_CooperativeTile_12_append(dmlops_planning* planning, dmlops_plan_CooperativeTile_12* list, const dmlops_plan_CooperativeTile* item) {
     if (list->count < 12) {
         list->items[list->count++] = *item;
     } else {
@@ -26839,7 +26839,7 @@ static inline void dmlops_plan_UnitTile_12_append(dmlops_planning* planning, dml
     }
 }
 
-DMLOPS_CALLED void dmlops_plan_UnitTile_12_insert(dmlops_planning* planning, dmlops_plan_UnitTile_12* list, int64_t place, const dmlops_plan_UnitTile* item) {
+DMLOPS_CALLED void dmlops_plan_CooperativeTile_12_insert(dmlops_planning* planning, dmlops_plan_CooperativeTile_12* list, int64_t place, const dmlops_plan_CooperativeTile* item) {
     if (list->count >= 12 || place < 0 || place > list->count) {
         dmlops_out_full(planning, list->count);
         return;
@@ -26850,7 +26850,7 @@ DMLOPS_CALLED void dmlops_plan_UnitTile_12_insert(dmlops_planning* planning, dml
     list->items[place] = *item;
 }
 
-DMLOPS_CALLED void dmlops_plan_UnitTile_12_copy(dmlops_plan_UnitTile_12* to, const dmlops_plan_UnitTile_12* from) {
+DMLOPS_CALLED void dmlops_plan_CooperativeTile_12_copy(dmlops_plan_CooperativeTile_12* to, const dmlops_plan_CooperativeTile_12* from) {
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
@@ -27819,23 +27819,23 @@ DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dm
     vector, int64_t keys);
 DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
-DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t widest, dmlops_plan_UnitsTile* result);
-DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const dmlops_plan_UnitsTile* tile, int64_t
+DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t widest, dmlops_plan_AttentionTile* result);
+DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const dmlops_plan_AttentionTile* tile, int64_t
     heads, int64_t rows);
 DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result);
-DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, const dmlops_plan_Parts*
     parts, dmlops_plan_Threads* result);
-DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_SumsUnits* result);
+DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_CooperativeSums* result);
 DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED int dmlops_plan_suits_sums_units(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t
-    read, int64_t columns, int64_t neighbours);
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
+    int64_t read, int64_t columns, int64_t neighbours);
 DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
     int64_t tile_rows, int64_t tile_columns);
 DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums);
-DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
-    int64_t sums, dmlops_plan_SumsUnits* result);
+DMLOPS_CALLED void dmlops_plan_cooperative_sums_for(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t
+    others, int64_t sums, dmlops_plan_CooperativeSums* result);
 DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
     dmlops_plan_int_8* result);
@@ -27850,7 +27850,8 @@ DMLOPS_CALLED void dmlops_plan_tile_alone(dmlops_planning* planning, const dmlop
     int64_t columns, int64_t others, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result);
-DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int is_alone);
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int is_along,
+    int is_alone);
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float);
@@ -27956,21 +27957,21 @@ DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops
     dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_Known* result);
-DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_UnitTile* tile);
+DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_CooperativeTile* tile);
 DMLOPS_CALLED int64_t dmlops_plan_unit_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_UnitTile* tile);
+    dmlops_plan_CooperativeTile* tile);
 DMLOPS_CALLED int dmlops_plan_occupies_most(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_UnitTile* tile);
+    dmlops_plan_CooperativeTile* tile);
 DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_UnitTile* tile);
+    dmlops_plan_CooperativeTile* tile);
 DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth);
 DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    has_units, dmlops_plan_UnitTile* result);
+    has_units, dmlops_plan_CooperativeTile* result);
 DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    has_units, dmlops_plan_UnitTile* result);
+    has_units, dmlops_plan_CooperativeTile* result);
 DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_UnitTile* tile, int has_units, dmlops_plan_Split* result);
+    dmlops_plan_CooperativeTile* tile, int has_units, dmlops_plan_Split* result);
 DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_InOrder* result);
 DMLOPS_CALLED void dmlops_plan_ordered_factors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -28020,6 +28021,40 @@ DMLOPS_CALLED void dmlops_plan_dispatch_tiles(dmlops_planning* planning, const d
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
     dmlops_plan_CommonConstants* common, const dmlops_plan_Tile* tile, int is_ordered);
 DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads);
+DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis, int64_t
+    lines, int64_t depth, dmlops_plan_Halves* result);
+DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Halves* result);
+DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Halves* result);
+DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result);
+DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result);
+DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_CooperativeTile* tile, const
+    dmlops_plan_Row* row);
+DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+    channels, int is_gathered, dmlops_plan_CooperativeTile_12* result);
+DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t channels, const dmlops_plan_Row* row,
+    dmlops_plan_CooperativeTile_12* result);
+DMLOPS_CALLED void dmlops_plan_unit_rates(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Row* row, int is_gathered, dmlops_plan_Rates* result);
+DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_CooperativeTile_12* tiles, const dmlops_plan_Row* row, int is_gathered, dmlops_plan_CooperativeChoice*
+    result);
+DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given);
+DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tensor* output, dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_CooperativeTile* tile, const
+    dmlops_plan_Halves* left, const dmlops_plan_Halves* right);
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
     dmlops_plan_CommonConstants* common, int64_t number, int64_t threads);
 DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -28108,39 +28143,6 @@ DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
     index_bits);
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told);
-DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis, int64_t
-    lines, int64_t depth, dmlops_plan_Halves* result);
-DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Halves* result);
-DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Halves* result);
-DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result);
-DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result);
-DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
-    dmlops_plan_Row* row);
-DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    channels, int is_gathered, dmlops_plan_UnitTile_12* result);
-DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t channels, const dmlops_plan_Row* row,
-    dmlops_plan_UnitTile_12* result);
-DMLOPS_CALLED void dmlops_plan_unit_rates(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Row* row, int is_gathered, dmlops_plan_Rates* result);
-DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_UnitTile_12* tiles, const dmlops_plan_Row* row, int is_gathered, dmlops_plan_UnitChoice* result);
-DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given);
-DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tensor* output, dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
-    dmlops_plan_Halves* left, const dmlops_plan_Halves* right);
-DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads);
 DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float);
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told);
 DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
@@ -28195,7 +28197,7 @@ DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_turned(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Matrices* found, dmlops_plan_Thin* result);
@@ -29102,8 +29104,8 @@ DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries
 }
 
 /* The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at once.
-   `has_units`: matrix units could compute the pass instead. They do it faster unless there is a single query, and
-   its keys are shared by few heads, or are also stored on the way. */
+   `has_units`: cooperative matrices could compute the pass instead. They do it faster unless there is a single
+   query, and its keys are shared by few heads, or are also stored on the way. */
 DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     int has_units, dmlops_plan_Parts* result) {
@@ -29237,11 +29239,11 @@ DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dm
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
 }
 
-/* Whether matrix units compute the pass: the device has them, all floats are halves, and rows are whole vectors of
-   eight, short enough for a tile of them. `sizes` are those of the result. */
+/* Whether cooperative matrices compute the pass: the device has them, all floats are halves, and rows are whole vectors
+   of eight, short enough for a tile of them. `sizes` are those of the result. */
 DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
-    if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS)) {
+    if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX)) {
         return 0;
     }
     for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
@@ -29258,7 +29260,7 @@ DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlop
 }
 
 /* The tile for elements of a query or a value: wide rows are shared by two or four waves. */
-DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t widest, dmlops_plan_UnitsTile* result) {
+DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t widest, dmlops_plan_AttentionTile* result) {
     (void)planning;
     if (widest <= 128) {
         result->waves = 4;
@@ -29274,7 +29276,7 @@ DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t wid
 }
 
 /* Groups, if each takes all keys. */
-DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const dmlops_plan_UnitsTile* tile, int64_t
+DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const dmlops_plan_AttentionTile* tile, int64_t
     heads, int64_t rows) {
     return dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, rows,
         dmlops_multiply(dmlops_divide(tile->waves, tile->slices), 16)));
@@ -29293,7 +29295,7 @@ DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dm
     int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
         dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], together));
     int64_t rows = dmlops_multiply(query->items[dmlops_item(planning, 2, query->count)], together);
-    dmlops_plan_UnitsTile tile;
+    dmlops_plan_AttentionTile tile;
     dmlops_plan_units_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)],
         kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].items[dmlops_item(planning, 3,
         kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].count)]), &tile);
@@ -29319,7 +29321,7 @@ DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dm
 }
 
 /* The macros of the pass. */
-DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, const dmlops_plan_Parts*
     parts, dmlops_plan_Threads* result) {
     dmlops_plan_define_sources(planning, sources);
@@ -29330,10 +29332,10 @@ DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning,
     int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
         dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], parts->shared));
     int64_t rows = dmlops_multiply(query->items[dmlops_item(planning, 2, query->count)], parts->shared);
-    dmlops_plan_UnitsTile tile;
+    dmlops_plan_AttentionTile tile;
     dmlops_plan_units_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)], width), &tile);
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_unit_groups(planning, &tile, heads, rows), parts->number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_EIGHTS"), dmlops_divide(query->items[dmlops_item(planning, 3,
         query->count)], 8));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_EIGHTS"), dmlops_divide(width, 8));
@@ -29349,7 +29351,7 @@ DMLOPS_CALLED void dmlops_plan_define_attention_units(dmlops_planning* planning,
 }
 
 /* For ordinary arithmetic. */
-DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_SumsUnits* result) {
+DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_CooperativeSums* result) {
     (void)planning;
     result->rows = 0;
     result->columns = 0;
@@ -29374,18 +29376,18 @@ DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlo
     return found;
 }
 
-/* Whether the device has matrix units, there are columns enough to fill them, they can load all factors, which have
-   bits in `read`, and the `neighbors` that are written are multiples of four. */
-DMLOPS_CALLED int dmlops_plan_suits_sums_units(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t
-    read, int64_t columns, int64_t neighbours) {
+/* Whether the device has cooperative matrices, there are columns enough to fill them, they can load all factors, which
+   have bits in `read`, and the `neighbors` that are written are multiples of four. */
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
+    int64_t read, int64_t columns, int64_t neighbours) {
     for (int64_t place = 0; place < tensors->count; ++place) {
         const dmlops_plan_Tensor* tensor = &tensors->items[place];
         if ((((read >> place) & 1) == 1) && !dmlops_plan_is_of_eights(planning, tensor)) {
             return 0;
         }
     }
-    return dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && (columns >= 5) && (dmlops_modulo(neighbours, 4)
-        == 0);
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && (columns >= 5) &&
+        (dmlops_modulo(neighbours, 4) == 0);
 }
 
 /* The number of groups, given the tile of each. */
@@ -29402,8 +29404,8 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_
 }
 
 /* Tiles as large as leave enough groups. */
-DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
-    int64_t sums, dmlops_plan_SumsUnits* result) {
+DMLOPS_CALLED void dmlops_plan_cooperative_sums_for(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t
+    others, int64_t sums, dmlops_plan_CooperativeSums* result) {
     int64_t largest = dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 128,
         sums), 128);
     if ((columns >= 128) && (largest >= 128)) {
@@ -29472,7 +29474,7 @@ DMLOPS_CALLED void dmlops_plan_sums_units_for(dmlops_planning* planning, int64_t
 
 /* For any other pass. */
 DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result) {
-    dmlops_plan_SumsUnits made_1;
+    dmlops_plan_CooperativeSums made_1;
     dmlops_plan_no_units(planning, &made_1);
     result->rows = 0;
     result->columns = 0;
@@ -29547,8 +29549,8 @@ DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, cons
     return is_whole ? 4 : 1;
 }
 
-/* The tile for these sizes, those of a step if the pass runs along a recurrence: with matrix units if they suit, else
-   with ordinary arithmetic. */
+/* The tile for these sizes, those of a step if the pass runs along a recurrence: with cooperative matrices if they
+   suit, else with ordinary arithmetic. */
 DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int is_along, dmlops_plan_SumsTile* result) {
     int64_t rows = dmlops_plan_count_along(planning, sizes, one->rows);
@@ -29562,14 +29564,14 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
         dmlops_plan_tile_alone(planning, weights, rows, columns, others, result);
         return;
     }
-    if (!one->has_units || !dmlops_plan_suits_sums_units(planning, tensors, one->tensors, columns,
+    if (!one->has_units || !dmlops_plan_suits_cooperative_sums(planning, tensors, one->tensors, columns,
         sizes->items[dmlops_item(planning, -1, sizes->count)])) {
         dmlops_plan_ordinary_tile(planning, one, weights, rows, columns, others, result);
         return;
     }
     int64_t copied = one->writes & one->kept;
-    dmlops_plan_SumsUnits units;
-    dmlops_plan_sums_units_for(planning, rows, columns, others, one->sums, &units);
+    dmlops_plan_CooperativeSums units;
+    dmlops_plan_cooperative_sums_for(planning, rows, columns, others, one->sums, &units);
     int64_t in_group = dmlops_plan_rows_of_each(planning, units.rows, one->sums);
     int64_t groups = dmlops_plan_groups_of(planning, rows, columns, others, in_group, units.columns);
     int64_t all_threads = dmlops_plan_times(planning, groups, units.threads);
@@ -29600,7 +29602,7 @@ DMLOPS_CALLED void dmlops_plan_tile_alone(dmlops_planning* planning, const dmlop
     }
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
         in_group), dmlops_plan_ceil_div(planning, columns, across)), others);
-    dmlops_plan_SumsUnits made_1;
+    dmlops_plan_CooperativeSums made_1;
     dmlops_plan_no_units(planning, &made_1);
     result->rows = in_group;
     result->columns = across;
@@ -29656,7 +29658,7 @@ DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dm
     }
     int64_t all_threads = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
         dmlops_multiply(down, thread_rows)), across), threads);
-    dmlops_plan_SumsUnits made_1;
+    dmlops_plan_CooperativeSums made_1;
     dmlops_plan_no_units(planning, &made_1);
     result->rows = dmlops_multiply(down, thread_rows);
     result->columns = in_group;
@@ -29672,14 +29674,17 @@ DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dm
     return;
 }
 
-/* The macros of a pass of sums; `is_alone`: one group runs all steps. */
-DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int is_alone) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ALONE"), (int64_t)is_alone);
+/* The macros of a pass of sums; `is_alone`: one group runs all steps of those that run along a recurrence. */
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int is_along,
+    int is_alone) {
+    if (is_along) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ALONE"), (int64_t)is_alone);
+    }
     dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_ROWS"), tile->rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_COLUMNS"), tile->columns);
-    const dmlops_plan_SumsUnits * units = &tile->units;
+    const dmlops_plan_CooperativeSums * units = &tile->units;
     if (units->rows > 0) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), 1);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
         dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), units->rows);
         dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), units->depth);
         dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), units->wave_rows);
@@ -30878,7 +30883,7 @@ DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlop
 }
 
 /* Threads in a group, given its tile. */
-DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_UnitTile* tile) {
+DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_CooperativeTile* tile) {
     (void)planning;
     return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows), dmlops_divide(tile->columns,
         tile->wave_columns)), 32);
@@ -30886,7 +30891,7 @@ DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const 
 
 /* The parts of k: as many as fill the multiprocessors, if it is deep enough for four. */
 DMLOPS_CALLED int64_t dmlops_plan_unit_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_UnitTile* tile) {
+    dmlops_plan_CooperativeTile* tile) {
     int is_windowed = found->column_axis == -1;
     int64_t least = is_windowed ? 256 : 512;
     if (found->depth < dmlops_multiply(4, least)) {
@@ -30900,7 +30905,7 @@ DMLOPS_CALLED int64_t dmlops_plan_unit_parts(dmlops_planning* planning, const dm
 
 /* Whether groups with this tile, each with a part of k, occupy at least three fifths of the multiprocessors. */
 DMLOPS_CALLED int dmlops_plan_occupies_most(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_UnitTile* tile) {
+    dmlops_plan_CooperativeTile* tile) {
     return dmlops_multiply(5, dmlops_plan_times(planning, dmlops_plan_tiles_of(planning, found, tile->rows,
         tile->columns), dmlops_plan_unit_parts(planning, found, tile))) >= 396;
 }
@@ -30908,7 +30913,7 @@ DMLOPS_CALLED int dmlops_plan_occupies_most(dmlops_planning* planning, const dml
 /* Whether large tiles are best taken by groups of which two are resident. A round of pairs takes five thirds of the
    time of a round of single groups, and is worth three parts of k, but not two. */
 DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_UnitTile* tile) {
+    dmlops_plan_CooperativeTile* tile) {
     int64_t tiles = dmlops_plan_tiles_of(planning, found, tile->rows, tile->columns);
     if (tiles > 132) {
         return dmlops_multiply(5, dmlops_plan_ceil_div(planning, tiles, 264)) < dmlops_multiply(3,
@@ -30928,7 +30933,7 @@ DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const d
    fewer barriers, but where lines are transposed, large ones run out of registers. With few rows, groups mostly wait
    for loads, so more of them are resident. */
 DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    has_units, dmlops_plan_UnitTile* result) {
+    has_units, dmlops_plan_CooperativeTile* result) {
     if ((found->column_axis == -1) || !has_units) {
         dmlops_plan_byte_window_tile_for(planning, found, has_units, result);
         return;
@@ -30951,7 +30956,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
     int64_t large_depth = is_along ? depth : 64;
     int64_t large_ahead = is_along ? 1 : ahead;
     int64_t share = is_along ? 32 : 64;
-    dmlops_plan_UnitTile large;
+    dmlops_plan_CooperativeTile large;
     large.rows = 128;
     large.columns = 128;
     large.depth = large_depth;
@@ -30961,7 +30966,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
     large.resident = 1;
     large.efficiency = 100;
     if ((dmlops_min(found->rows, found->columns) > 64) && dmlops_plan_occupies_most(planning, found, &large)) {
-        dmlops_plan_UnitTile pair;
+        dmlops_plan_CooperativeTile pair;
         pair.rows = 128;
         pair.columns = 128;
         pair.depth = depth;
@@ -30977,7 +30982,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
         *result = large;
         return;
     }
-    dmlops_plan_UnitTile half;
+    dmlops_plan_CooperativeTile half;
     half.rows = 64;
     half.columns = 128;
     half.depth = large_depth;
@@ -30990,7 +30995,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
         *result = half;
         return;
     }
-    dmlops_plan_UnitTile square;
+    dmlops_plan_CooperativeTile square;
     square.rows = 64;
     square.columns = 64;
     square.depth = depth;
@@ -31003,7 +31008,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
         *result = square;
         return;
     }
-    dmlops_plan_UnitTile small;
+    dmlops_plan_CooperativeTile small;
     small.rows = 32;
     small.columns = 64;
     small.depth = depth;
@@ -31030,7 +31035,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
 /* The same for windows, which need more groups, and enough arithmetic to hide the latency of their loads. Devices
    without units take these tiles for plain matrices, too. */
 DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    has_units, dmlops_plan_UnitTile* result) {
+    has_units, dmlops_plan_CooperativeTile* result) {
     int is_windowed = found->column_axis == -1;
     int64_t enough = is_windowed ? 256 : 128;
     if (found->rows <= 16) {
@@ -31101,7 +31106,7 @@ DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, c
 
 /* How groups share the work. k is split where there are few tiles. */
 DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_UnitTile* tile, int has_units, dmlops_plan_Split* result) {
+    dmlops_plan_CooperativeTile* tile, int has_units, dmlops_plan_Split* result) {
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
     int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
     int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
@@ -31205,8 +31210,8 @@ DMLOPS_CALLED int dmlops_plan_sums_count(dmlops_planning* planning, const dmlops
     return lessens || !tensor->is_signed;
 }
 
-/* One dispatch, preceded by one if factors are packed, and followed by one if k is split or matrix units cannot store
-   the output. */
+/* One dispatch, preceded by one if factors are packed, and followed by one if k is split or cooperative matrices cannot
+   store the output. */
 DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
@@ -31240,9 +31245,9 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     int64_t stored = dmlops_plan_output_vector(planning, found, output);
     int is_whole = (output->bits >= 16) || (stored == 4);
     int64_t sums = dmlops_plan_times(planning, 4, dmlops_plan_partial_vectors(planning, found));
-    int has_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_BYTE_UNITS) && (is_whole || (sums <
+    int has_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (is_whole || (sums <
         dmlops_divide(INT64_C(2147483648), 16)));
-    dmlops_plan_UnitTile tile;
+    dmlops_plan_CooperativeTile tile;
     dmlops_plan_byte_tile_for(planning, &made, has_units, &tile);
     dmlops_plan_Split split;
     dmlops_plan_byte_split(planning, &made, &tile, has_units, &split);
@@ -31295,7 +31300,7 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile.wave_rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile.wave_columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile.ahead);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), (int64_t)has_units);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), (int64_t)has_units);
     dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"), (int64_t)dmlops_out_has(planning,
         DMLOPS_CAPABILITY_DOT_PRODUCTS));
     int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
@@ -31392,7 +31397,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_byte_items(dmlops_planning* planning, co
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), 1);
+    if (told->tensors.items[dmlops_item(planning, shader->contracted.output, told->tensors.count)].bits >= 16) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), 1);
+    }
     dmlops_plan_ContractionParams made_1;
     dmlops_plan_unordered_params(planning, told, shader, found, common, &groups, &made_1);
     dmlops_put_ContractionParams(planning, &made_1);
@@ -31690,12 +31697,7 @@ DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlo
     dmlops_plan_Known known;
     dmlops_plan_begin_form(planning, told, shader, output, &known);
     dmlops_plan_define_matrices(planning, told, shader, found, tile.depth, 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)found->right.is_along);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile.columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile.depth);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_ROWS"), tile.thread_rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_COLUMNS"), tile.thread_columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split.parts > 1));
     dmlops_plan_Buffer made_1;
     made_1 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
@@ -31774,7 +31776,14 @@ DMLOPS_CALLED void dmlops_plan_dispatch_tiles(dmlops_planning* planning, const d
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), found->left.vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)found->left.is_along);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), found->right.vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), (int64_t)is_ordered);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)found->right.is_along);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile->rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_ROWS"), tile->thread_rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_COLUMNS"), tile->thread_columns);
+    if (found->column_axis == -1) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), (int64_t)is_ordered);
+    }
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split->parts == 1) ?
         dmlops_plan_output_vector(planning, found, output) : 1);
     dmlops_plan_ContractionParams made_1;
@@ -31796,12 +31805,664 @@ DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const d
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)found->left.is_along);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), is_last ? found->right.vector : 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), vector);
     dmlops_plan_ContractionParams made_1;
     dmlops_plan_contraction_params(planning, told, found, first, common, &groups, &made_1);
     dmlops_put_ContractionParams(planning, &made_1);
+    dmlops_out_dispatch(planning, &groups, is_last);
+}
+
+DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    (void)planning;
+    return (tensor->bits == 16) && tensor->is_float;
+}
+
+/* How a factor that is a plain matrix is loaded; `axis` has its `lines`, rows or columns. */
+DMLOPS_CALLED void dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis, int64_t
+    lines, int64_t depth, dmlops_plan_Halves* result) {
+    result->is_along = side->is_along;
+    result->vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 8);
+    return;
+}
+
+/* How a convolution's right factor is loaded: eight adjacent channels at once, or eight adjacent pixels if each output
+   element meets one tap, which is never outside; else element by element. */
+DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Halves* result) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    if (dmlops_plan_channels_vector(planning, &told->factors, right, 8) == 8) {
+        result->is_along = 1;
+        result->vector = 8;
+        return;
+    }
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)];
+    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
+    int is_plain = 1;
+    for (int64_t d = 0; d < window->right_divisors.count; ++d) {
+        const int64_t divisor = window->right_divisors.items[d];
+        int64_t size = output->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, d,
+            window->axes.count)], output->sizes.count)];
+        int is_next = (size == 1) || (dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
+            window->right_steps.count)], window->right_first.items[dmlops_item(planning, d,
+            window->right_first.count)]) == 1);
+        is_plain = is_plain && dmlops_plan_is_pointwise(planning, window, d) && is_next;
+        is_plain = is_plain && (dmlops_modulo(size, divisor) == 0) && (dmlops_divide(size, divisor) <=
+            right->sizes.items[dmlops_item(planning, dmlops_add(behind, d), right->sizes.count)]);
+    }
+    int64_t run = 1;
+    for (int64_t place = 0; place < window->sizes.count; ++place) {
+        int64_t d = dmlops_subtract(dmlops_subtract(window->sizes.count, 1), place);
+        if (is_plain && (right->strides.items[dmlops_item(planning, dmlops_add(behind, d), right->strides.count)] ==
+            run)) {
+            run = dmlops_multiply(run, dmlops_divide(output->sizes.items[dmlops_item(planning,
+                window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)],
+                window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
+        }
+    }
+    int64_t whole = 1;
+    for (int64_t d = 0; d < window->right_divisors.count; ++d) {
+        const int64_t divisor = window->right_divisors.items[d];
+        whole = dmlops_multiply(whole, dmlops_divide(output->sizes.items[dmlops_item(planning,
+            window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)], divisor));
+    }
+    int64_t vector = dmlops_gcd(dmlops_gcd(8, run), right->strides.items[dmlops_item(planning, 1,
+        right->strides.count)]);
+    if (output->sizes.items[dmlops_item(planning, 0, output->sizes.count)] > 1) {
+        vector = dmlops_gcd(vector, right->strides.items[dmlops_item(planning, 0, right->strides.count)]);
+    }
+    if (is_plain && (run == whole) && (vector == 8)) {
+        result->is_along = 0;
+        result->vector = 8;
+        return;
+    }
+    result->is_along = 1;
+    result->vector = 1;
+    return;
+}
+
+/* How the right factor is loaded. */
+DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Halves* result) {
+    if (found->column_axis == -1) {
+        dmlops_plan_pixels_of(planning, told, shader, result);
+        return;
+    }
+    dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns, found->depth, result);
+    return;
+}
+
+/* The taps that tiles can hold at once. Each row of the output has so many columns that they keep its windows clear of
+   the tensor's next row: the zeros before that row also end this one. */
+DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    if ((found->column_axis != -1) || dmlops_plan_is_divided(planning, window)) {
+        result->taps = 1;
+        result->reach = 0;
+        result->pitch = 0;
+        return;
+    }
+    int64_t last = dmlops_subtract(window->sizes.count, 1);
+    int64_t taps = window->sizes.items[dmlops_item(planning, last, window->sizes.count)];
+    int64_t first = window->right_first.items[dmlops_item(planning, last, window->right_first.count)];
+    int64_t tap = dmlops_subtract(window->right_taps.items[dmlops_item(planning, last, window->right_taps.count)],
+        first);
+    int64_t step = dmlops_subtract(window->right_steps.items[dmlops_item(planning, last, window->right_steps.count)],
+        first);
+    int64_t width = found->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, last,
+        window->axes.count)], found->sizes.count)];
+    int64_t size = right->sizes.items[dmlops_item(planning, dmlops_subtract(right->sizes.count, 1),
+        right->sizes.count)];
+    int64_t reach = dmlops_multiply(tap, dmlops_subtract(taps, 1));
+    int64_t before = dmlops_max(dmlops_subtract(0, first), 0);
+    int64_t pitch = dmlops_max(dmlops_min(dmlops_add(width, reach), dmlops_max(dmlops_add(before, size),
+        dmlops_subtract(dmlops_add(width, reach), before))), width);
+    int suits = (taps > 1) && (taps <= 7) && (tap > 0) && (step == 1) && (reach <= 16);
+    suits = suits && (dmlops_modulo(told->factors.depth, 16) == 0) && (dmlops_multiply(4, pitch) <= dmlops_multiply(5,
+        width));
+    if (!suits) {
+        result->taps = 1;
+        result->reach = 0;
+        result->pitch = 0;
+        return;
+    }
+    result->taps = taps;
+    result->reach = reach;
+    result->pitch = pitch;
+    return;
+}
+
+/* The same matrices, with padded output rows if tiles hold several taps at once. */
+DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result) {
+    if (row->taps == 1) {
+        *result = *found;
+        return;
+    }
+    int64_t axis = window->axes.items[dmlops_item(planning, dmlops_subtract(window->sizes.count, 1),
+        window->axes.count)];
+    int64_t pitch = row->pitch;
+    dmlops_plan_int_8 sizes;
+    sizes.count = 0;
+    for (int64_t d = 0; d < found->sizes.count; ++d) {
+        const int64_t size = found->sizes.items[d];
+        dmlops_plan_int_8_append(planning, &sizes, (d == axis) ? pitch : size);
+    }
+    int64_t run = found->is_down ? found->run : 1;
+    *result = *found;
+    result->sizes = sizes;
+    result->columns = dmlops_multiply(dmlops_divide(found->columns, found->sizes.items[dmlops_item(planning, axis,
+        found->sizes.count)]), pitch);
+    result->run = run;
+    return;
+}
+
+/* Whether tiles of both factors leave shared memory for other groups. Lines are padded by one vector. */
+DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_CooperativeTile* tile, const
+    dmlops_plan_Row* row) {
+    (void)planning;
+    int64_t left = dmlops_multiply(tile->rows, dmlops_add(dmlops_divide(dmlops_multiply(row->taps, tile->depth), 8),
+        1));
+    int64_t right = dmlops_multiply(dmlops_add(tile->columns, row->reach), dmlops_add(dmlops_divide(tile->depth, 8),
+        1));
+    return dmlops_add(left, right) < dmlops_divide(32768, 16);
+}
+
+/* The tiles to choose from. With a window, their depth divides the `channels` of a tap if possible, so that a step
+   reads a single tap; gathering elements one by one takes registers, and so smaller shares. */
+DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
+    channels, int is_gathered, dmlops_plan_CooperativeTile_12* result) {
+    dmlops_plan_CooperativeTile_12 tiles;
+    tiles.count = 0;
+    if (found->column_axis != -1) {
+        int64_t ahead = (found->depth <= 64) ? 1 : 2;
+        dmlops_plan_CooperativeTile made_1;
+        made_1.rows = 128;
+        made_1.columns = 128;
+        made_1.depth = 64;
+        made_1.wave_rows = 64;
+        made_1.wave_columns = 64;
+        made_1.ahead = 1;
+        made_1.resident = 2;
+        made_1.efficiency = 80;
+        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_1);
+        dmlops_plan_CooperativeTile made_2;
+        made_2.rows = 64;
+        made_2.columns = 128;
+        made_2.depth = 64;
+        made_2.wave_rows = 32;
+        made_2.wave_columns = 32;
+        made_2.ahead = ahead;
+        made_2.resident = 1;
+        made_2.efficiency = 89;
+        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_2);
+        dmlops_plan_CooperativeTile made_3;
+        made_3.rows = 64;
+        made_3.columns = 64;
+        made_3.depth = 64;
+        made_3.wave_rows = 32;
+        made_3.wave_columns = 32;
+        made_3.ahead = ahead;
+        made_3.resident = 6;
+        made_3.efficiency = 100;
+        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_3);
+        dmlops_plan_CooperativeTile made_4;
+        made_4.rows = 32;
+        made_4.columns = 64;
+        made_4.depth = 64;
+        made_4.wave_rows = 32;
+        made_4.wave_columns = 16;
+        made_4.ahead = ahead;
+        made_4.resident = 7;
+        made_4.efficiency = 100;
+        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_4);
+        dmlops_plan_CooperativeTile made_5;
+        made_5.rows = 32;
+        made_5.columns = 32;
+        made_5.depth = 64;
+        made_5.wave_rows = 16;
+        made_5.wave_columns = 16;
+        made_5.ahead = ahead;
+        made_5.resident = 6;
+        made_5.efficiency = 100;
+        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_5);
+        dmlops_plan_CooperativeTile made_6;
+        made_6.rows = 64;
+        made_6.columns = 16;
+        made_6.depth = 64;
+        made_6.wave_rows = 16;
+        made_6.wave_columns = 16;
+        made_6.ahead = ahead;
+        made_6.resident = 6;
+        made_6.efficiency = 100;
+        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_6);
+        dmlops_plan_CooperativeTile made_7;
+        made_7.rows = 16;
+        made_7.columns = 64;
+        made_7.depth = 64;
+        made_7.wave_rows = 16;
+        made_7.wave_columns = 16;
+        made_7.ahead = ahead;
+        made_7.resident = 6;
+        made_7.efficiency = 100;
+        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_7);
+        dmlops_plan_CooperativeTile_12_copy(result, &tiles);
+        return;
+    }
+    int64_t depth = (dmlops_modulo(channels, 64) > 0) ? 32 : 64;
+    if (is_gathered) {
+        dmlops_plan_CooperativeTile made_8;
+        made_8.rows = 128;
+        made_8.columns = 128;
+        made_8.depth = 32;
+        made_8.wave_rows = 64;
+        made_8.wave_columns = 32;
+        made_8.ahead = 1;
+        made_8.resident = 2;
+        made_8.efficiency = 26;
+        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_8);
+    } else {
+        dmlops_plan_CooperativeTile made_9;
+        made_9.rows = 128;
+        made_9.columns = 128;
+        made_9.depth = depth;
+        made_9.wave_rows = 64;
+        made_9.wave_columns = 64;
+        made_9.ahead = 1;
+        made_9.resident = 2;
+        made_9.efficiency = 100;
+        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_9);
+        dmlops_plan_CooperativeTile made_10;
+        made_10.rows = 128;
+        made_10.columns = 128;
+        made_10.depth = depth;
+        made_10.wave_rows = 64;
+        made_10.wave_columns = 32;
+        made_10.ahead = 1;
+        made_10.resident = 2;
+        made_10.efficiency = 26;
+        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_10);
+    }
+    dmlops_plan_CooperativeTile made_11;
+    made_11.rows = 64;
+    made_11.columns = 128;
+    made_11.depth = depth;
+    made_11.wave_rows = 32;
+    made_11.wave_columns = 32;
+    made_11.ahead = 1;
+    made_11.resident = 3;
+    made_11.efficiency = 72;
+    dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_11);
+    dmlops_plan_CooperativeTile made_12;
+    made_12.rows = 64;
+    made_12.columns = 128;
+    made_12.depth = depth;
+    made_12.wave_rows = 32;
+    made_12.wave_columns = 64;
+    made_12.ahead = 1;
+    made_12.resident = 4;
+    made_12.efficiency = 14;
+    dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_12);
+    dmlops_plan_CooperativeTile made_13;
+    made_13.rows = 64;
+    made_13.columns = 64;
+    made_13.depth = depth;
+    made_13.wave_rows = 32;
+    made_13.wave_columns = 32;
+    made_13.ahead = 1;
+    made_13.resident = 1;
+    made_13.efficiency = 56;
+    dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_13);
+    dmlops_plan_CooperativeTile made_14;
+    made_14.rows = 32;
+    made_14.columns = 64;
+    made_14.depth = depth;
+    made_14.wave_rows = 32;
+    made_14.wave_columns = 16;
+    made_14.ahead = 1;
+    made_14.resident = 5;
+    made_14.efficiency = 100;
+    dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_14);
+    dmlops_plan_CooperativeTile made_15;
+    made_15.rows = 32;
+    made_15.columns = 32;
+    made_15.depth = depth;
+    made_15.wave_rows = 16;
+    made_15.wave_columns = 16;
+    made_15.ahead = 1;
+    made_15.resident = 5;
+    made_15.efficiency = 61;
+    dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_15);
+    dmlops_plan_CooperativeTile made_16;
+    made_16.rows = 16;
+    made_16.columns = 64;
+    made_16.depth = depth;
+    made_16.wave_rows = 16;
+    made_16.wave_columns = 16;
+    made_16.ahead = 1;
+    made_16.resident = 4;
+    made_16.efficiency = 98;
+    dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_16);
+    dmlops_plan_CooperativeTile_12_copy(result, &tiles);
+    return;
+}
+
+/* The same for tiles that hold several taps, each with `depth` channels: those that shared memory has room for. */
+DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t channels, const dmlops_plan_Row* row,
+    dmlops_plan_CooperativeTile_12* result) {
+    dmlops_plan_CooperativeTile_12 tiles;
+    tiles.count = 0;
+    if (row->taps == 1) {
+        dmlops_plan_CooperativeTile_12_copy(result, &tiles);
+        return;
+    }
+    dmlops_plan_CooperativeTile deep;
+    deep.rows = 64;
+    deep.columns = 128;
+    deep.depth = dmlops_gcd(32, channels);
+    deep.wave_rows = 32;
+    deep.wave_columns = 32;
+    deep.ahead = 1;
+    deep.resident = 3;
+    deep.efficiency = 100;
+    if (dmlops_plan_has_room(planning, &deep, row)) {
+        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &deep);
+    }
+    dmlops_plan_CooperativeTile wide;
+    wide.rows = 64;
+    wide.columns = 256;
+    wide.depth = 16;
+    wide.wave_rows = 32;
+    wide.wave_columns = 64;
+    wide.ahead = 1;
+    wide.resident = 1;
+    wide.efficiency = 100;
+    if (dmlops_plan_has_room(planning, &wide, row)) {
+        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &wide);
+    }
+    dmlops_plan_CooperativeTile tall;
+    tall.rows = 128;
+    tall.columns = 256;
+    tall.depth = 16;
+    tall.wave_rows = 64;
+    tall.wave_columns = 64;
+    tall.ahead = 1;
+    tall.resident = 1;
+    tall.efficiency = 61;
+    if (dmlops_plan_has_room(planning, &tall, row)) {
+        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &tall);
+    }
+    dmlops_plan_CooperativeTile made_1;
+    made_1.rows = 64;
+    made_1.columns = 128;
+    made_1.depth = 16;
+    made_1.wave_rows = 32;
+    made_1.wave_columns = 64;
+    made_1.ahead = 1;
+    made_1.resident = 4;
+    made_1.efficiency = 100;
+    dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_1);
+    dmlops_plan_CooperativeTile_12_copy(result, &tiles);
+    return;
+}
+
+/* The rates of cooperative matrices; with a window, those of steps with one tap or several. */
+DMLOPS_CALLED void dmlops_plan_unit_rates(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Row* row, int is_gathered, dmlops_plan_Rates* result) {
+    (void)planning;
+    if (found->column_axis != -1) {
+        result->arithmetic = 3750;
+        result->latency = 229;
+        result->alone = 32;
+        result->element = 2;
+        return;
+    }
+    int64_t latency = 76;
+    int64_t alone = 32;
+    if (row->taps > 1) {
+        latency = 122;
+        alone = 73;
+    }
+    if (is_gathered) {
+        latency = dmlops_divide(dmlops_multiply(latency, 580), 100);
+    }
+    result->arithmetic = 3750;
+    result->latency = latency;
+    result->alone = alone;
+    result->element = 2;
+    return;
+}
+
+/* The candidate that takes the least time, with its parts of k; if there is none, no time is less. */
+DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_CooperativeTile_12* tiles, const dmlops_plan_Row* row, int is_gathered, dmlops_plan_CooperativeChoice*
+    result) {
+    dmlops_plan_Rates rates;
+    dmlops_plan_unit_rates(planning, found, row, is_gathered, &rates);
+    dmlops_plan_CooperativeTile made_1;
+    made_1.rows = 16;
+    made_1.columns = 64;
+    made_1.depth = 32;
+    made_1.wave_rows = 16;
+    made_1.wave_columns = 16;
+    made_1.ahead = 1;
+    made_1.resident = 1;
+    made_1.efficiency = 1;
+    dmlops_plan_SplitK made_2;
+    made_2.parts = 1;
+    made_2.time = INT64_C(4294967296);
+    dmlops_plan_CooperativeChoice best;
+    best.tile = made_1;
+    best.split = made_2;
+    for (int64_t each_3 = 0; each_3 < tiles->count; ++each_3) {
+        const dmlops_plan_CooperativeTile* tile = &tiles->items[each_3];
+        dmlops_plan_Shape shape;
+        shape.rows = tile->rows;
+        shape.columns = dmlops_subtract(tile->columns, row->reach);
+        shape.step = dmlops_multiply(tile->depth, row->taps);
+        shape.resident = tile->resident;
+        shape.efficiency = tile->efficiency;
+        dmlops_plan_SplitK split;
+        dmlops_plan_split_k(planning, found, &shape, &rates, row->taps == 1, &split);
+        if (split.time < best.split.time) {
+            dmlops_plan_CooperativeChoice made_4;
+            made_4.tile = *tile;
+            made_4.split = split;
+            best = made_4;
+        }
+    }
+    *result = best;
+    return;
+}
+
+/* The vectors of eight in a convolution's packed left factor. */
+DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->count),
+        dmlops_plan_ceil_div(planning, found->depth, 8));
+}
+
+/* Whether the device has cooperative matrices, both factors are halves, and there is enough work. */
+DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    int is_for_units = dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning, contracted->left,
+        told->tensors.count)]) && dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning,
+        contracted->right, told->tensors.count)]);
+    int64_t least = (found->column_axis == -1) ? 3 : 2;
+    int is_large = found->is_worth && (found->rows >= least) && (found->columns > 1);
+    int is_tiny = (found->column_axis != -1) && (dmlops_max(dmlops_max(found->rows, found->columns), found->depth) <=
+        32);
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && is_for_units && is_large && !is_tiny;
+}
+
+/* One dispatch, preceded by one if the left factor is packed, and followed by one if k is split. */
+DMLOPS_CALLED void dmlops_plan_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given) {
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
+        told->tensors.count)];
+    int is_windowed = given->column_axis == -1;
+    dmlops_plan_Halves right;
+    dmlops_plan_right_of(planning, told, shader, given, &right);
+    int is_gathered = is_windowed && (right.vector == 1);
+    dmlops_plan_Row made_1;
+    made_1.taps = 1;
+    made_1.reach = 0;
+    made_1.pitch = 0;
+    dmlops_plan_Row made_2;
+    dmlops_plan_row_of(planning, told, shader, given, &made_2);
+    dmlops_plan_Row single;
+    single = made_1;
+    dmlops_plan_Row several;
+    several = made_2;
+    int64_t channels = told->factors.depth;
+    dmlops_plan_CooperativeTile_12 made_3;
+    dmlops_plan_candidates(planning, given, channels, is_gathered, &made_3);
+    dmlops_plan_CooperativeChoice by_taps;
+    dmlops_plan_choose_tile(planning, given, &made_3, &single, is_gathered, &by_taps);
+    dmlops_plan_Matrices made_4;
+    dmlops_plan_in_rows(planning, given, window, &several, &made_4);
+    dmlops_plan_CooperativeTile_12 made_5;
+    dmlops_plan_row_candidates(planning, channels, &several, &made_5);
+    dmlops_plan_CooperativeChoice by_rows;
+    dmlops_plan_choose_tile(planning, &made_4, &made_5, &several, is_gathered, &by_rows);
+    dmlops_plan_Row row;
+    row = *((by_rows.split.time < by_taps.split.time) ? &several : &single);
+    dmlops_plan_CooperativeChoice chosen;
+    chosen = *((by_rows.split.time < by_taps.split.time) ? &by_rows : &by_taps);
+    const dmlops_plan_CooperativeTile * tile = &chosen.tile;
+    dmlops_plan_Matrices found;
+    dmlops_plan_in_rows(planning, given, window, &row, &found);
+    int is_phased = dmlops_plan_is_divided(planning, window);
+    dmlops_plan_Halves left;
+    dmlops_plan_halves_of(planning, &found.left, found.row_axis, found.rows, found.depth, &left);
+    int64_t down = dmlops_plan_ceil_div(planning, found.rows, tile->rows);
+    int64_t across = dmlops_plan_ceil_div(planning, found.columns, dmlops_subtract(tile->columns, row.reach));
+    dmlops_plan_Split split;
+    dmlops_plan_split_into(planning, chosen.split.parts, found.depth, dmlops_multiply(tile->depth, row.taps), down,
+        across, &split);
+    int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window->sizes) > 1) ||
+        is_phased);
+    int64_t sums_words = dmlops_plan_partial_words(planning, &found, &split);
+    dmlops_plan_Matrices factors;
+    factors = found;
+    int64_t words = dmlops_add(sums_words, is_ordered ? dmlops_plan_times(planning, 4, dmlops_plan_in_order(planning,
+        &found)) : 0);
+    if (words >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
+        return;
+    }
+    dmlops_plan_Known known;
+    dmlops_plan_begin_form(planning, told, shader, output, &known);
+    dmlops_plan_define_matrices(planning, told, shader, &found, tile->depth, row.taps);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile->depth);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split.parts > 1));
+    dmlops_plan_Buffer made_6;
+    made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_6);
+    dmlops_out_share(planning);
+    int64_t number = contracted->number;
+    int64_t first = is_windowed ? dmlops_plan_first_of(planning, window, &told->tensors.items[dmlops_item(planning,
+        contracted->left, told->tensors.count)]) : 0;
+    dmlops_plan_int_96 made_7;
+    dmlops_plan_window_words(planning, told, shader, &made_7);
+    dmlops_plan_CommonConstants common;
+    dmlops_plan_common_constants(planning, &found, &split, &made_7, &known, &common);
+    if (is_ordered) {
+        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 2),
+            dmlops_plan_in_order(planning, &found));
+        first = dmlops_multiply(2, sums_words);
+        dmlops_plan_Halves made_8;
+        made_8.is_along = 1;
+        made_8.vector = 8;
+        left = made_8;
+        dmlops_plan_Matrices made_9;
+        dmlops_plan_ordered(planning, &found, output, &made_9);
+        factors = made_9;
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
+    dmlops_plan_define_tile(planning, tile, &left, &right);
+    if (is_windowed) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), (int64_t)is_ordered);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), row.reach);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_MERGED"), dmlops_plan_merged_last(planning, output,
+            found.row_axis));
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split.parts == 1) ?
+        dmlops_plan_output_vector(planning, &found, output) : 1);
+    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
+        found.count), split.parts), dmlops_plan_unit_threads(planning, tile));
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, tile), 1, &groups);
+    dmlops_plan_ContractionParams params;
+    dmlops_plan_contraction_params(planning, told, &factors, first, &common, &groups, &params);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, is_ordered);
+    if (split.parts > 1) {
+        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 1),
+            dmlops_plan_partial_vectors(planning, &found));
+    }
+}
+
+/* The same matrices with a packed left factor, its rows padded to whole vectors. */
+DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tensor* output, dmlops_plan_Matrices* result) {
+    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 8);
+    dmlops_plan_int_8 steps;
+    dmlops_plan_axis_steps(planning, output, found->row_axis, pitch, &steps);
+    dmlops_plan_Side made_1;
+    made_1.steps = steps;
+    made_1.depth = 1;
+    made_1.matrix = dmlops_plan_times(planning, found->rows, pitch);
+    made_1.is_along = 1;
+    made_1.vector = 1;
+    *result = *found;
+    result->left = made_1;
+    return;
+}
+
+/* The macros of the pass that multiplies. */
+DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_CooperativeTile* tile, const
+    dmlops_plan_Halves* left, const dmlops_plan_Halves* right) {
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_plan_unit_threads(planning, tile));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)left->is_along);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), right->vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right->is_along);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile->rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile->wave_rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile->wave_columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile->ahead);
+}
+
+/* Pass `number`, in which each thread packs one item, or adds up four adjacent partial sums. The latter waits for
+   these. */
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
+    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads) {
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    int is_last = number == dmlops_add(contracted->number, 1);
+    int64_t vector = is_last ? dmlops_plan_output_vector(planning, found, &told->tensors.items[dmlops_item(planning,
+        contracted->output, told->tensors.count)]) : 1;
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, threads, 256, 1, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), vector);
+    dmlops_plan_ContractionParams params;
+    dmlops_plan_contraction_params(planning, told, found, first, common, &groups, &params);
+    dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, is_last);
 }
 
@@ -32095,8 +32756,8 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* The intermediate tensors kept as halves, as bits: what attention with matrix units or by parts reads as halves, each
-   written by a pass that writes nothing else. `wanted` are all that lead to outputs. */
+/* The intermediate tensors kept as halves, as bits: what attention with cooperative matrices or by parts reads as
+   halves, each written by a pass that writes nothing else. `wanted` are all that lead to outputs. */
 DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Parts* parts) {
     int64_t halves = 0;
@@ -32402,7 +33063,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         threads = count;
     } else {
         if (tile->threads > 0) {
-            dmlops_plan_define_sums(planning, tile, is_alone);
+            dmlops_plan_define_sums(planning, tile, one->is_along, is_alone);
             threads = is_alone ? tile->threads : tile->all_threads;
             in_group = tile->threads;
         } else {
@@ -32476,7 +33137,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
     } else {
         if (way->halves != 0) {
             dmlops_plan_Threads tiles;
-            dmlops_plan_define_attention_units(planning, attention, &told->kept_sizes, sources, parts, &tiles);
+            dmlops_plan_define_attention_cooperative(planning, attention, &told->kept_sizes, sources, parts, &tiles);
             dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &tiles, waits);
         } else {
             dmlops_plan_Threads blocks;
@@ -32888,12 +33549,12 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     }
     for (int64_t place = 0; place < dmlops_clip(-1, told->tensors.count); ++place) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
-        int turned = (other != -1) && dmlops_plan_has_vectors(planning, told, &loops, place, other, vector);
-        int straight = turned || dmlops_plan_has_vectors(planning, told, &loops, place, dmlops_subtract(loops.count,
-            1), vector);
+        int transposed = (other != -1) && dmlops_plan_has_vectors(planning, told, &loops, place, other, vector);
+        int straight = transposed || dmlops_plan_has_vectors(planning, told, &loops, place,
+            dmlops_subtract(loops.count, 1), vector);
         dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SINGLE"),
             (int64_t)(inner->strides.items[dmlops_item(planning, place, inner->strides.count)] == 0));
-        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_TURNED"), (int64_t)turned);
+        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_TRANSPOSED"), (int64_t)transposed);
         dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), straight ? vector : 1);
     }
     dmlops_plan_Loop_16 vectors;
@@ -33254,658 +33915,6 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_GatherLookup_8_copy(&made_15.lookups, &made_12);
     dmlops_put_GatherParams(planning, &made_15);
     dmlops_out_dispatch(planning, &groups, 0);
-}
-
-DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    (void)planning;
-    return (tensor->bits == 16) && tensor->is_float;
-}
-
-/* How a factor that is a plain matrix is loaded; `axis` has its `lines`, rows or columns. */
-DMLOPS_CALLED void dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis, int64_t
-    lines, int64_t depth, dmlops_plan_Halves* result) {
-    result->is_along = side->is_along;
-    result->vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 8);
-    return;
-}
-
-/* How a convolution's right factor is loaded: eight adjacent channels at once, or eight adjacent pixels if each output
-   element meets one tap, which is never outside; else element by element. */
-DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Halves* result) {
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    if (dmlops_plan_channels_vector(planning, &told->factors, right, 8) == 8) {
-        result->is_along = 1;
-        result->vector = 8;
-        return;
-    }
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
-        told->tensors.count)];
-    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
-    int is_plain = 1;
-    for (int64_t d = 0; d < window->right_divisors.count; ++d) {
-        const int64_t divisor = window->right_divisors.items[d];
-        int64_t size = output->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, d,
-            window->axes.count)], output->sizes.count)];
-        int is_next = (size == 1) || (dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
-            window->right_steps.count)], window->right_first.items[dmlops_item(planning, d,
-            window->right_first.count)]) == 1);
-        is_plain = is_plain && dmlops_plan_is_pointwise(planning, window, d) && is_next;
-        is_plain = is_plain && (dmlops_modulo(size, divisor) == 0) && (dmlops_divide(size, divisor) <=
-            right->sizes.items[dmlops_item(planning, dmlops_add(behind, d), right->sizes.count)]);
-    }
-    int64_t run = 1;
-    for (int64_t place = 0; place < window->sizes.count; ++place) {
-        int64_t d = dmlops_subtract(dmlops_subtract(window->sizes.count, 1), place);
-        if (is_plain && (right->strides.items[dmlops_item(planning, dmlops_add(behind, d), right->strides.count)] ==
-            run)) {
-            run = dmlops_multiply(run, dmlops_divide(output->sizes.items[dmlops_item(planning,
-                window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)],
-                window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
-        }
-    }
-    int64_t whole = 1;
-    for (int64_t d = 0; d < window->right_divisors.count; ++d) {
-        const int64_t divisor = window->right_divisors.items[d];
-        whole = dmlops_multiply(whole, dmlops_divide(output->sizes.items[dmlops_item(planning,
-            window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)], divisor));
-    }
-    int64_t vector = dmlops_gcd(dmlops_gcd(8, run), right->strides.items[dmlops_item(planning, 1,
-        right->strides.count)]);
-    if (output->sizes.items[dmlops_item(planning, 0, output->sizes.count)] > 1) {
-        vector = dmlops_gcd(vector, right->strides.items[dmlops_item(planning, 0, right->strides.count)]);
-    }
-    if (is_plain && (run == whole) && (vector == 8)) {
-        result->is_along = 0;
-        result->vector = 8;
-        return;
-    }
-    result->is_along = 1;
-    result->vector = 1;
-    return;
-}
-
-/* How the right factor is loaded. */
-DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Halves* result) {
-    if (found->column_axis == -1) {
-        dmlops_plan_pixels_of(planning, told, shader, result);
-        return;
-    }
-    dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns, found->depth, result);
-    return;
-}
-
-/* The taps that tiles can hold at once. Each row of the output has so many columns that they keep its windows clear of
-   the tensor's next row: the zeros before that row also end this one. */
-DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    if ((found->column_axis != -1) || dmlops_plan_is_divided(planning, window)) {
-        result->taps = 1;
-        result->reach = 0;
-        result->pitch = 0;
-        return;
-    }
-    int64_t last = dmlops_subtract(window->sizes.count, 1);
-    int64_t taps = window->sizes.items[dmlops_item(planning, last, window->sizes.count)];
-    int64_t first = window->right_first.items[dmlops_item(planning, last, window->right_first.count)];
-    int64_t tap = dmlops_subtract(window->right_taps.items[dmlops_item(planning, last, window->right_taps.count)],
-        first);
-    int64_t step = dmlops_subtract(window->right_steps.items[dmlops_item(planning, last, window->right_steps.count)],
-        first);
-    int64_t width = found->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, last,
-        window->axes.count)], found->sizes.count)];
-    int64_t size = right->sizes.items[dmlops_item(planning, dmlops_subtract(right->sizes.count, 1),
-        right->sizes.count)];
-    int64_t reach = dmlops_multiply(tap, dmlops_subtract(taps, 1));
-    int64_t before = dmlops_max(dmlops_subtract(0, first), 0);
-    int64_t pitch = dmlops_max(dmlops_min(dmlops_add(width, reach), dmlops_max(dmlops_add(before, size),
-        dmlops_subtract(dmlops_add(width, reach), before))), width);
-    int suits = (taps > 1) && (taps <= 7) && (tap > 0) && (step == 1) && (reach <= 16);
-    suits = suits && (dmlops_modulo(told->factors.depth, 16) == 0) && (dmlops_multiply(4, pitch) <= dmlops_multiply(5,
-        width));
-    if (!suits) {
-        result->taps = 1;
-        result->reach = 0;
-        result->pitch = 0;
-        return;
-    }
-    result->taps = taps;
-    result->reach = reach;
-    result->pitch = pitch;
-    return;
-}
-
-/* The same matrices, with padded output rows if tiles hold several taps at once. */
-DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result) {
-    if (row->taps == 1) {
-        *result = *found;
-        return;
-    }
-    int64_t axis = window->axes.items[dmlops_item(planning, dmlops_subtract(window->sizes.count, 1),
-        window->axes.count)];
-    int64_t pitch = row->pitch;
-    dmlops_plan_int_8 sizes;
-    sizes.count = 0;
-    for (int64_t d = 0; d < found->sizes.count; ++d) {
-        const int64_t size = found->sizes.items[d];
-        dmlops_plan_int_8_append(planning, &sizes, (d == axis) ? pitch : size);
-    }
-    int64_t run = found->is_down ? found->run : 1;
-    *result = *found;
-    result->sizes = sizes;
-    result->columns = dmlops_multiply(dmlops_divide(found->columns, found->sizes.items[dmlops_item(planning, axis,
-        found->sizes.count)]), pitch);
-    result->run = run;
-    return;
-}
-
-/* Whether tiles of both factors leave shared memory for other groups. Lines are padded by one vector. */
-DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
-    dmlops_plan_Row* row) {
-    (void)planning;
-    int64_t left = dmlops_multiply(tile->rows, dmlops_add(dmlops_divide(dmlops_multiply(row->taps, tile->depth), 8),
-        1));
-    int64_t right = dmlops_multiply(dmlops_add(tile->columns, row->reach), dmlops_add(dmlops_divide(tile->depth, 8),
-        1));
-    return dmlops_add(left, right) < dmlops_divide(32768, 16);
-}
-
-/* The tiles to choose from. With a window, their depth divides the `channels` of a tap if possible, so that a step
-   reads a single tap; gathering elements one by one takes registers, and so smaller shares. */
-DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    channels, int is_gathered, dmlops_plan_UnitTile_12* result) {
-    dmlops_plan_UnitTile_12 tiles;
-    tiles.count = 0;
-    if (found->column_axis != -1) {
-        int64_t ahead = (found->depth <= 64) ? 1 : 2;
-        dmlops_plan_UnitTile made_1;
-        made_1.rows = 128;
-        made_1.columns = 128;
-        made_1.depth = 64;
-        made_1.wave_rows = 64;
-        made_1.wave_columns = 64;
-        made_1.ahead = 1;
-        made_1.resident = 2;
-        made_1.efficiency = 80;
-        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_1);
-        dmlops_plan_UnitTile made_2;
-        made_2.rows = 64;
-        made_2.columns = 128;
-        made_2.depth = 64;
-        made_2.wave_rows = 32;
-        made_2.wave_columns = 32;
-        made_2.ahead = ahead;
-        made_2.resident = 1;
-        made_2.efficiency = 89;
-        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_2);
-        dmlops_plan_UnitTile made_3;
-        made_3.rows = 64;
-        made_3.columns = 64;
-        made_3.depth = 64;
-        made_3.wave_rows = 32;
-        made_3.wave_columns = 32;
-        made_3.ahead = ahead;
-        made_3.resident = 6;
-        made_3.efficiency = 100;
-        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_3);
-        dmlops_plan_UnitTile made_4;
-        made_4.rows = 32;
-        made_4.columns = 64;
-        made_4.depth = 64;
-        made_4.wave_rows = 32;
-        made_4.wave_columns = 16;
-        made_4.ahead = ahead;
-        made_4.resident = 7;
-        made_4.efficiency = 100;
-        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_4);
-        dmlops_plan_UnitTile made_5;
-        made_5.rows = 32;
-        made_5.columns = 32;
-        made_5.depth = 64;
-        made_5.wave_rows = 16;
-        made_5.wave_columns = 16;
-        made_5.ahead = ahead;
-        made_5.resident = 6;
-        made_5.efficiency = 100;
-        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_5);
-        dmlops_plan_UnitTile made_6;
-        made_6.rows = 64;
-        made_6.columns = 16;
-        made_6.depth = 64;
-        made_6.wave_rows = 16;
-        made_6.wave_columns = 16;
-        made_6.ahead = ahead;
-        made_6.resident = 6;
-        made_6.efficiency = 100;
-        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_6);
-        dmlops_plan_UnitTile made_7;
-        made_7.rows = 16;
-        made_7.columns = 64;
-        made_7.depth = 64;
-        made_7.wave_rows = 16;
-        made_7.wave_columns = 16;
-        made_7.ahead = ahead;
-        made_7.resident = 6;
-        made_7.efficiency = 100;
-        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_7);
-        dmlops_plan_UnitTile_12_copy(result, &tiles);
-        return;
-    }
-    int64_t depth = (dmlops_modulo(channels, 64) > 0) ? 32 : 64;
-    if (is_gathered) {
-        dmlops_plan_UnitTile made_8;
-        made_8.rows = 128;
-        made_8.columns = 128;
-        made_8.depth = 32;
-        made_8.wave_rows = 64;
-        made_8.wave_columns = 32;
-        made_8.ahead = 1;
-        made_8.resident = 2;
-        made_8.efficiency = 26;
-        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_8);
-    } else {
-        dmlops_plan_UnitTile made_9;
-        made_9.rows = 128;
-        made_9.columns = 128;
-        made_9.depth = depth;
-        made_9.wave_rows = 64;
-        made_9.wave_columns = 64;
-        made_9.ahead = 1;
-        made_9.resident = 2;
-        made_9.efficiency = 100;
-        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_9);
-        dmlops_plan_UnitTile made_10;
-        made_10.rows = 128;
-        made_10.columns = 128;
-        made_10.depth = depth;
-        made_10.wave_rows = 64;
-        made_10.wave_columns = 32;
-        made_10.ahead = 1;
-        made_10.resident = 2;
-        made_10.efficiency = 26;
-        dmlops_plan_UnitTile_12_append(planning, &tiles, &made_10);
-    }
-    dmlops_plan_UnitTile made_11;
-    made_11.rows = 64;
-    made_11.columns = 128;
-    made_11.depth = depth;
-    made_11.wave_rows = 32;
-    made_11.wave_columns = 32;
-    made_11.ahead = 1;
-    made_11.resident = 3;
-    made_11.efficiency = 72;
-    dmlops_plan_UnitTile_12_append(planning, &tiles, &made_11);
-    dmlops_plan_UnitTile made_12;
-    made_12.rows = 64;
-    made_12.columns = 128;
-    made_12.depth = depth;
-    made_12.wave_rows = 32;
-    made_12.wave_columns = 64;
-    made_12.ahead = 1;
-    made_12.resident = 4;
-    made_12.efficiency = 14;
-    dmlops_plan_UnitTile_12_append(planning, &tiles, &made_12);
-    dmlops_plan_UnitTile made_13;
-    made_13.rows = 64;
-    made_13.columns = 64;
-    made_13.depth = depth;
-    made_13.wave_rows = 32;
-    made_13.wave_columns = 32;
-    made_13.ahead = 1;
-    made_13.resident = 1;
-    made_13.efficiency = 56;
-    dmlops_plan_UnitTile_12_append(planning, &tiles, &made_13);
-    dmlops_plan_UnitTile made_14;
-    made_14.rows = 32;
-    made_14.columns = 64;
-    made_14.depth = depth;
-    made_14.wave_rows = 32;
-    made_14.wave_columns = 16;
-    made_14.ahead = 1;
-    made_14.resident = 5;
-    made_14.efficiency = 100;
-    dmlops_plan_UnitTile_12_append(planning, &tiles, &made_14);
-    dmlops_plan_UnitTile made_15;
-    made_15.rows = 32;
-    made_15.columns = 32;
-    made_15.depth = depth;
-    made_15.wave_rows = 16;
-    made_15.wave_columns = 16;
-    made_15.ahead = 1;
-    made_15.resident = 5;
-    made_15.efficiency = 61;
-    dmlops_plan_UnitTile_12_append(planning, &tiles, &made_15);
-    dmlops_plan_UnitTile made_16;
-    made_16.rows = 16;
-    made_16.columns = 64;
-    made_16.depth = depth;
-    made_16.wave_rows = 16;
-    made_16.wave_columns = 16;
-    made_16.ahead = 1;
-    made_16.resident = 4;
-    made_16.efficiency = 98;
-    dmlops_plan_UnitTile_12_append(planning, &tiles, &made_16);
-    dmlops_plan_UnitTile_12_copy(result, &tiles);
-    return;
-}
-
-/* The same for tiles that hold several taps, each with `depth` channels: those that shared memory has room for. */
-DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t channels, const dmlops_plan_Row* row,
-    dmlops_plan_UnitTile_12* result) {
-    dmlops_plan_UnitTile_12 tiles;
-    tiles.count = 0;
-    if (row->taps == 1) {
-        dmlops_plan_UnitTile_12_copy(result, &tiles);
-        return;
-    }
-    dmlops_plan_UnitTile deep;
-    deep.rows = 64;
-    deep.columns = 128;
-    deep.depth = dmlops_gcd(32, channels);
-    deep.wave_rows = 32;
-    deep.wave_columns = 32;
-    deep.ahead = 1;
-    deep.resident = 3;
-    deep.efficiency = 100;
-    if (dmlops_plan_has_room(planning, &deep, row)) {
-        dmlops_plan_UnitTile_12_append(planning, &tiles, &deep);
-    }
-    dmlops_plan_UnitTile wide;
-    wide.rows = 64;
-    wide.columns = 256;
-    wide.depth = 16;
-    wide.wave_rows = 32;
-    wide.wave_columns = 64;
-    wide.ahead = 1;
-    wide.resident = 1;
-    wide.efficiency = 100;
-    if (dmlops_plan_has_room(planning, &wide, row)) {
-        dmlops_plan_UnitTile_12_append(planning, &tiles, &wide);
-    }
-    dmlops_plan_UnitTile tall;
-    tall.rows = 128;
-    tall.columns = 256;
-    tall.depth = 16;
-    tall.wave_rows = 64;
-    tall.wave_columns = 64;
-    tall.ahead = 1;
-    tall.resident = 1;
-    tall.efficiency = 61;
-    if (dmlops_plan_has_room(planning, &tall, row)) {
-        dmlops_plan_UnitTile_12_append(planning, &tiles, &tall);
-    }
-    dmlops_plan_UnitTile made_1;
-    made_1.rows = 64;
-    made_1.columns = 128;
-    made_1.depth = 16;
-    made_1.wave_rows = 32;
-    made_1.wave_columns = 64;
-    made_1.ahead = 1;
-    made_1.resident = 4;
-    made_1.efficiency = 100;
-    dmlops_plan_UnitTile_12_append(planning, &tiles, &made_1);
-    dmlops_plan_UnitTile_12_copy(result, &tiles);
-    return;
-}
-
-/* The rates of matrix units; with a window, those of steps with one tap or several. */
-DMLOPS_CALLED void dmlops_plan_unit_rates(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Row* row, int is_gathered, dmlops_plan_Rates* result) {
-    (void)planning;
-    if (found->column_axis != -1) {
-        result->arithmetic = 3750;
-        result->latency = 229;
-        result->alone = 32;
-        result->element = 2;
-        return;
-    }
-    int64_t latency = 76;
-    int64_t alone = 32;
-    if (row->taps > 1) {
-        latency = 122;
-        alone = 73;
-    }
-    if (is_gathered) {
-        latency = dmlops_divide(dmlops_multiply(latency, 580), 100);
-    }
-    result->arithmetic = 3750;
-    result->latency = latency;
-    result->alone = alone;
-    result->element = 2;
-    return;
-}
-
-/* The candidate that takes the least time, with its parts of k; if there is none, no time is less. */
-DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_UnitTile_12* tiles, const dmlops_plan_Row* row, int is_gathered, dmlops_plan_UnitChoice* result) {
-    dmlops_plan_Rates rates;
-    dmlops_plan_unit_rates(planning, found, row, is_gathered, &rates);
-    dmlops_plan_UnitTile made_1;
-    made_1.rows = 16;
-    made_1.columns = 64;
-    made_1.depth = 32;
-    made_1.wave_rows = 16;
-    made_1.wave_columns = 16;
-    made_1.ahead = 1;
-    made_1.resident = 1;
-    made_1.efficiency = 1;
-    dmlops_plan_SplitK made_2;
-    made_2.parts = 1;
-    made_2.time = INT64_C(4294967296);
-    dmlops_plan_UnitChoice best;
-    best.tile = made_1;
-    best.split = made_2;
-    for (int64_t each_3 = 0; each_3 < tiles->count; ++each_3) {
-        const dmlops_plan_UnitTile* tile = &tiles->items[each_3];
-        dmlops_plan_Shape shape;
-        shape.rows = tile->rows;
-        shape.columns = dmlops_subtract(tile->columns, row->reach);
-        shape.step = dmlops_multiply(tile->depth, row->taps);
-        shape.resident = tile->resident;
-        shape.efficiency = tile->efficiency;
-        dmlops_plan_SplitK split;
-        dmlops_plan_split_k(planning, found, &shape, &rates, row->taps == 1, &split);
-        if (split.time < best.split.time) {
-            dmlops_plan_UnitChoice made_4;
-            made_4.tile = *tile;
-            made_4.split = split;
-            best = made_4;
-        }
-    }
-    *result = best;
-    return;
-}
-
-/* The vectors of eight in a convolution's packed left factor. */
-DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->count),
-        dmlops_plan_ceil_div(planning, found->depth, 8));
-}
-
-/* Whether the device has matrix units, both factors are halves, and there is enough work. */
-DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    int is_for_units = dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning, contracted->left,
-        told->tensors.count)]) && dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning,
-        contracted->right, told->tensors.count)]);
-    int64_t least = (found->column_axis == -1) ? 3 : 2;
-    int is_large = found->is_worth && (found->rows >= least) && (found->columns > 1);
-    int is_tiny = (found->column_axis != -1) && (dmlops_max(dmlops_max(found->rows, found->columns), found->depth) <=
-        32);
-    return dmlops_out_has(planning, DMLOPS_CAPABILITY_MATRIX_UNITS) && is_for_units && is_large && !is_tiny;
-}
-
-/* One dispatch, preceded by one if the left factor is packed, and followed by one if k is split. */
-DMLOPS_CALLED void dmlops_plan_matrix_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
-        told->tensors.count)];
-    int is_windowed = given->column_axis == -1;
-    dmlops_plan_Halves right;
-    dmlops_plan_right_of(planning, told, shader, given, &right);
-    int is_gathered = is_windowed && (right.vector == 1);
-    dmlops_plan_Row made_1;
-    made_1.taps = 1;
-    made_1.reach = 0;
-    made_1.pitch = 0;
-    dmlops_plan_Row made_2;
-    dmlops_plan_row_of(planning, told, shader, given, &made_2);
-    dmlops_plan_Row single;
-    single = made_1;
-    dmlops_plan_Row several;
-    several = made_2;
-    int64_t channels = told->factors.depth;
-    dmlops_plan_UnitTile_12 made_3;
-    dmlops_plan_candidates(planning, given, channels, is_gathered, &made_3);
-    dmlops_plan_UnitChoice by_taps;
-    dmlops_plan_choose_tile(planning, given, &made_3, &single, is_gathered, &by_taps);
-    dmlops_plan_Matrices made_4;
-    dmlops_plan_in_rows(planning, given, window, &several, &made_4);
-    dmlops_plan_UnitTile_12 made_5;
-    dmlops_plan_row_candidates(planning, channels, &several, &made_5);
-    dmlops_plan_UnitChoice by_rows;
-    dmlops_plan_choose_tile(planning, &made_4, &made_5, &several, is_gathered, &by_rows);
-    dmlops_plan_Row row;
-    row = *((by_rows.split.time < by_taps.split.time) ? &several : &single);
-    dmlops_plan_UnitChoice chosen;
-    chosen = *((by_rows.split.time < by_taps.split.time) ? &by_rows : &by_taps);
-    const dmlops_plan_UnitTile * tile = &chosen.tile;
-    dmlops_plan_Matrices found;
-    dmlops_plan_in_rows(planning, given, window, &row, &found);
-    int is_phased = dmlops_plan_is_divided(planning, window);
-    dmlops_plan_Halves left;
-    dmlops_plan_halves_of(planning, &found.left, found.row_axis, found.rows, found.depth, &left);
-    int64_t down = dmlops_plan_ceil_div(planning, found.rows, tile->rows);
-    int64_t across = dmlops_plan_ceil_div(planning, found.columns, dmlops_subtract(tile->columns, row.reach));
-    dmlops_plan_Split split;
-    dmlops_plan_split_into(planning, chosen.split.parts, found.depth, dmlops_multiply(tile->depth, row.taps), down,
-        across, &split);
-    int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window->sizes) > 1) ||
-        is_phased);
-    int64_t sums_words = dmlops_plan_partial_words(planning, &found, &split);
-    dmlops_plan_Matrices factors;
-    factors = found;
-    int64_t words = dmlops_add(sums_words, is_ordered ? dmlops_plan_times(planning, 4, dmlops_plan_in_order(planning,
-        &found)) : 0);
-    if (words >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
-        return;
-    }
-    dmlops_plan_Known known;
-    dmlops_plan_begin_form(planning, told, shader, output, &known);
-    dmlops_plan_define_matrices(planning, told, shader, &found, tile->depth, row.taps);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile->depth);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_6;
-    made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_6);
-    dmlops_out_share(planning);
-    int64_t number = contracted->number;
-    int64_t first = is_windowed ? dmlops_plan_first_of(planning, window, &told->tensors.items[dmlops_item(planning,
-        contracted->left, told->tensors.count)]) : 0;
-    dmlops_plan_int_96 made_7;
-    dmlops_plan_window_words(planning, told, shader, &made_7);
-    dmlops_plan_CommonConstants common;
-    dmlops_plan_common_constants(planning, &found, &split, &made_7, &known, &common);
-    if (is_ordered) {
-        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 2),
-            dmlops_plan_in_order(planning, &found));
-        first = dmlops_multiply(2, sums_words);
-        dmlops_plan_Halves made_8;
-        made_8.is_along = 1;
-        made_8.vector = 8;
-        left = made_8;
-        dmlops_plan_Matrices made_9;
-        dmlops_plan_ordered(planning, &found, output, &made_9);
-        factors = made_9;
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("MATRIX_UNITS"), 1);
-    dmlops_plan_define_tile(planning, tile, &left, &right);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), (int64_t)is_ordered);
-    if (is_windowed) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), row.reach);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_MERGED"), dmlops_plan_merged_last(planning, output,
-            found.row_axis));
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split.parts == 1) ?
-        dmlops_plan_output_vector(planning, &found, output) : 1);
-    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
-        found.count), split.parts), dmlops_plan_unit_threads(planning, tile));
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, tile), 1, &groups);
-    dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, told, &factors, first, &common, &groups, &params);
-    dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, is_ordered);
-    if (split.parts > 1) {
-        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 1),
-            dmlops_plan_partial_vectors(planning, &found));
-    }
-}
-
-/* The same matrices with a packed left factor, its rows padded to whole vectors. */
-DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tensor* output, dmlops_plan_Matrices* result) {
-    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 8);
-    dmlops_plan_int_8 steps;
-    dmlops_plan_axis_steps(planning, output, found->row_axis, pitch, &steps);
-    dmlops_plan_Side made_1;
-    made_1.steps = steps;
-    made_1.depth = 1;
-    made_1.matrix = dmlops_plan_times(planning, found->rows, pitch);
-    made_1.is_along = 1;
-    made_1.vector = 1;
-    *result = *found;
-    result->left = made_1;
-    return;
-}
-
-/* The macros of the pass that multiplies. */
-DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_UnitTile* tile, const
-    dmlops_plan_Halves* left, const dmlops_plan_Halves* right) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_plan_unit_threads(planning, tile));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)left->is_along);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), right->vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right->is_along);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile->rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile->wave_rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile->wave_columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile->ahead);
-}
-
-/* Pass `number`, in which each thread packs one item, or adds up four adjacent partial sums. The latter waits for
-   these. */
-DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    int is_last = number == dmlops_add(contracted->number, 1);
-    int64_t vector = is_last ? dmlops_plan_output_vector(planning, found, &told->tensors.items[dmlops_item(planning,
-        contracted->output, told->tensors.count)]) : 1;
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, threads, 256, 1, &groups);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), vector);
-    dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, told, found, first, common, &groups, &params);
-    dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, is_last);
 }
 
 /* A mask of the bits that make an element nonzero: all but the sign of a float, else all. */
@@ -34735,7 +34744,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
 }
 
 /* The transposed problem: rows and columns, and with them the factors, swapped. */
-DMLOPS_CALLED void dmlops_plan_turned(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Matrices* result) {
     (void)planning;
     *result = *found;
@@ -34756,8 +34765,8 @@ DMLOPS_CALLED void dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_p
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
     if (found->rows > 4) {
         dmlops_plan_Matrices made_1;
-        dmlops_plan_turned(planning, found, &made_1);
-        result->is_turned = 1;
+        dmlops_plan_transposed(planning, found, &made_1);
+        result->is_transposed = 1;
         result->matrices = made_1;
         result->right = contracted->left;
         return;
@@ -34767,12 +34776,12 @@ DMLOPS_CALLED void dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_p
         made_2 = *found;
         made_2.is_down = 0;
         made_2.run = 1;
-        result->is_turned = 0;
+        result->is_transposed = 0;
         result->matrices = made_2;
         result->right = contracted->right;
         return;
     }
-    result->is_turned = 0;
+    result->is_transposed = 0;
     result->matrices = *found;
     result->right = contracted->right;
     return;
@@ -34862,7 +34871,7 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     const dmlops_plan_Side * left = &matrices->left;
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(number, 2));
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TURNED"), (int64_t)thin.is_turned);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TRANSPOSED"), (int64_t)thin.is_transposed);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->is_along ? dmlops_gcd(left->vector, share.step) :
         1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), vector);
@@ -34923,8 +34932,8 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int6
 }
 
 /* Thin matrices take a pass of their own; windows with few rows or few products slide over the input; others use tiles:
-   of bytes, of matrix units where these suit, else of ordinary arithmetic; else the definition's own passes where
-   those are as good. */
+   of bytes, of cooperative matrices where these suit, else of ordinary arithmetic; else the definition's own passes
+   where those are as good. */
 DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Matrices found;
@@ -34934,7 +34943,7 @@ DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_
         return;
     }
     int of_bytes = dmlops_plan_is_of_bytes(planning, told, shader);
-    int has_byte_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_BYTE_UNITS) && (found.rows >= 4);
+    int has_byte_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (found.rows >= 4);
     int has_units = of_bytes ? has_byte_units : dmlops_plan_suits_units(planning, told, shader, &found);
     int64_t taps = dmlops_plan_element_count(planning, &told->factors.window.sizes);
     int64_t least_rows = dmlops_plan_rows_for_tiles(planning, taps, of_bytes, has_units);
@@ -34952,7 +34961,7 @@ DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_
         return;
     }
     if (has_units) {
-        dmlops_plan_matrix_units(planning, told, shader, &found);
+        dmlops_plan_cooperative_matrix(planning, told, shader, &found);
         return;
     }
     if (found.is_worth) {
@@ -35574,8 +35583,10 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), sharing.lanes);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ACROSS"), (int64_t)is_across);
     dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing.unroll);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)(extent <= dmlops_multiply(sharing.lanes,
-        sharing.unroll)));
+    if (has_statistics) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)(extent <= dmlops_multiply(sharing.lanes,
+            sharing.unroll)));
+    }
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), found.vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), found.kept.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), vectors.count);
@@ -36369,10 +36380,12 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("GROUP_PLANES"), tile.planes);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PLANES"), tile.planes_ahead);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS"), tile.taps);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS_AHEAD"), tile.rows_ahead);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AHEAD"), tile.taps_ahead);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SPAN"), tile.span);
+    if (one->is_sum) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS"), tile.taps);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS_AHEAD"), tile.rows_ahead);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AHEAD"), tile.taps_ahead);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SPAN"), tile.span);
+    }
     int is_apart = one->is_sum && (tile.columns > 1) && (output->bits >= 16) &&
         (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > extent.columns);
     int is_whole = (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] == extent.columns) &&

@@ -26,10 +26,26 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _ENTRY = "CSMain"
 
 
+class Uses(NamedTuple):
+    """Of the macros given for a variant, those that its text uses; and names in its conditions that stand for
+    nothing, which compilers take as 0."""
+
+    used: frozenset[str]
+    undefined: frozenset[str]
+
+
 def resolved(source: str, macros: Mapping[str, int | str]) -> str:
     """The text of a variant, without its head."""
     _, _, text = source.partition("\n\n")
     return _reached(_Resolver(macros).run(text))
+
+
+def uses(source: str, macros: Mapping[str, int | str]) -> Uses:
+    """Which macros decide what a variant is."""
+    _, _, text = source.partition("\n\n")
+    resolver = _Resolver(macros)
+    resolver.run(text)
+    return Uses(frozenset(resolver.used & macros.keys()), frozenset(resolver.undefined))
 
 
 # Conditions and macros.
@@ -58,6 +74,8 @@ class _Condition:
 class _Resolver:
     given: Mapping[str, int | str]
     macros: dict[str, _Macro] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+    undefined: set[str] = field(default_factory=set)
     conditions: list[_Condition] = field(default_factory=list)
 
     def run(self, text: str) -> str:
@@ -100,6 +118,7 @@ class _Resolver:
         if not self._is_active():
             self.conditions.append(_Condition(is_active=False, is_open=False))
             return
+        self.used.add(rest)
         if name == "if":
             value = self._value(rest)
         elif rest == _TARGET or not self.macros.get(rest, _Macro("", "", True)).is_certain:
@@ -158,15 +177,17 @@ class _Resolver:
             if macro is None or macro.parameters or not macro.is_certain:
                 parts.append(token)
             else:
+                self.used.add(token)
                 parts.append(self._expanded(macro.body, {*hidden, token}))
         return "".join(parts)
 
     def _value(self, text: str) -> int | None:
         """The value of a condition; None if it depends on the target."""
         expanded = self._expanded(text)
-        names = set(_WORD.findall(expanded))
+        names = {token for token in _TOKEN.findall(expanded) if _WORD.fullmatch(token)}
         if _TARGET in names or any(name in self.macros for name in names):
             return None
+        self.undefined |= names
         return _Expression(expanded).value()
 
 

@@ -112,7 +112,7 @@ def compile(source: str, defines: Mapping[str, int | str], target: Target = "spi
 def arguments(defines: Mapping[str, int | str], target: Target = "spirv") -> list[str]:
     """The compiler's arguments for a variant, apart from the name of the source file."""
     # The compiler's own validator runs before the memory model is patched.
-    unchecked = ["-Vd"] if target == "spirv" and defines.get("MATRIX_UNITS") else []
+    unchecked = ["-Vd"] if target == "spirv" and defines.get("COOPERATIVE_MATRIX") else []
     macros = (f"-D{k}={v}" for k, v in defines.items())
     return ["-T", profile(defines), *ARGUMENTS[2:], *TARGET_ARGUMENTS[target], *unchecked, *macros]
 
@@ -123,8 +123,8 @@ def profile(defines: Mapping[str, int | str]) -> str:
 
 
 def with_memory_model(code: bytes) -> bytes:
-    """Patches SPIR-V that declares the capability of Vulkan's memory model to use that model, as matrix units
-    require.
+    """Patches SPIR-V that declares the capability of Vulkan's memory model to use that model, as cooperative
+    matrices require.
 
     DXC up to 1.8 leaves the model at GLSL450 whatever a shader declares. These shaders annotate what threads
     exchange as the Vulkan model demands, so this one word is all that has to change.

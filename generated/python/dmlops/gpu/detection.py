@@ -11,7 +11,7 @@ from typing import Any
 from .descriptors import EXTENSIONS as _DESCRIPTORS
 from .errors import GpuUnavailable
 from .plans.capabilities import NO_CAPABILITIES, Capability
-from .plans.matrix_units import GROUP_MEMORY
+from .plans.cooperative_matrix import GROUP_MEMORY
 from .plans.told import WAVE
 from .vulkan_api import vk
 
@@ -69,19 +69,19 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
         "shaderFloat64": offered.features.shaderFloat64,
         "shaderFloat16": offered12.shaderFloat16,
     }
-    units = matrix_units(instance, physical) if offered12.vulkanMemoryModel else NO_CAPABILITIES
+    units = cooperative_matrix(instance, physical) if offered12.vulkanMemoryModel else NO_CAPABILITIES
     capabilities = NO_CAPABILITIES
     if offered12.shaderFloat16:
-        capabilities |= units & Capability.MATRIX_UNITS
+        capabilities |= units & Capability.COOPERATIVE_MATRIX
     if offered12.shaderInt8:
-        capabilities |= units & Capability.BYTE_UNITS
+        capabilities |= units & Capability.COOPERATIVE_MATRIX_INT8
     chain = None
     extensions: tuple[str, ...] = ()
     if capabilities:
         optional |= {
             "vulkanMemoryModel": True,
             "cooperativeMatrix": True,
-            "shaderInt8": Capability.BYTE_UNITS in capabilities,
+            "shaderInt8": Capability.COOPERATIVE_MATRIX_INT8 in capabilities,
         }
         waves = vk.VkPhysicalDeviceSubgroupSizeControlFeatures(
             subgroupSizeControl=True, computeFullSubgroups=True
@@ -128,7 +128,7 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
     return Detected(features, extensions, present, capabilities, has_descriptor_memory, robustness)
 
 
-def matrix_units(instance: Any, physical: Any) -> Capability:
+def cooperative_matrix(instance: Any, physical: Any) -> Capability:
     """Which matrices the device supports in the shapes that shaders use, in waves of their size."""
     listed = {one.extensionName for one in vk.vkEnumerateDeviceExtensionProperties(physical, None)}
     if not listed.issuperset(_UNITS):
@@ -165,8 +165,8 @@ def _listed(instance: Any, physical: Any) -> Capability:
     half, single = vk.VK_COMPONENT_TYPE_FLOAT16_KHR, vk.VK_COMPONENT_TYPE_FLOAT32_KHR
     byte, whole = vk.VK_COMPONENT_TYPE_SINT8_KHR, vk.VK_COMPONENT_TYPE_SINT32_KHR
     wanted = {
-        (16, 16, 16, half, half, single, single): Capability.MATRIX_UNITS,
-        (16, 16, 32, byte, byte, whole, whole): Capability.BYTE_UNITS,
+        (16, 16, 16, half, half, single, single): Capability.COOPERATIVE_MATRIX,
+        (16, 16, 32, byte, byte, whole, whole): Capability.COOPERATIVE_MATRIX_INT8,
     }
     found = NO_CAPABILITIES
     for one in vk.vkGetInstanceProcAddr(instance, function)(physical):

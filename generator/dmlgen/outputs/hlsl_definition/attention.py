@@ -72,6 +72,16 @@ class AttentionPass(FormPass):
         return (*(f"{role}Places" for role in ("query", "key", "value", "output")), "storedPlaces")
 
     @property
+    def zeros(self) -> tuple[str, ...]:
+        return (
+            "COOPERATIVE_MATRIX",
+            "BY_PARTS",
+            "HALVING",
+            "LATER",
+            *(f"{role.upper()}_IN" for role in self.views),
+        )
+
+    @property
     def viewed(self) -> Mapping[str, Mapping[int, Tensor]]:
         """The tensors that may be accessed directly, by role and by the value of its macro. Keys and values
         may all come from the tensors of the past."""

@@ -86,6 +86,10 @@ class ContractedPass(FormPasses):
         }
 
     @property
+    def zeros(self) -> tuple[str, ...]:
+        return ("COOPERATIVE_MATRIX", "ORDERED", "LEFT_VECTOR", "RIGHT_VECTOR")
+
+    @property
     def whole(self) -> tuple[FormPass, ...]:
         return (self,) if self.few is None else (self.few, self)
 

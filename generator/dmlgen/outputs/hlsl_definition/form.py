@@ -65,6 +65,11 @@ class FormPass:
         return ()
 
     @property
+    def zeros(self) -> tuple[str, ...]:
+        """The macros that stand for 0 in passes whose planner does not define them."""
+        return ()
+
+    @property
     def whole(self) -> tuple[FormPass, ...]:
         """The pass and others that its planner chooses from, in the order of their numbers."""
         return (self,)

@@ -117,6 +117,12 @@ class DefinitionShader:
         return self.functions.is_precise or any("precise " in text for text in self.texts)
 
     @property
+    def zeros(self) -> tuple[str, ...]:
+        """The macros that stand for 0 in passes whose planner does not define them."""
+        forms = [form for form in (self.fast, self.within) if form is not None]
+        return (*(name for form in forms for name in form.zeros), *(("BYTES",) if self.writes_bytes else ()))
+
+    @property
     def writes_bytes(self) -> bool:
         """Whether elements of 8 bits may be written four at once."""
         return any(8 in tensor.bits for tensor in self.outputs)

@@ -69,20 +69,20 @@ class SumsPass:
 
     @property
     def has_units(self) -> bool:
-        """Whether matrix units can be used: if factors consist of a single read."""
+        """Whether cooperative matrices can be used: if factors consist of a single read."""
         return len(self.every) == 1
 
     @property
     def copied(self) -> Kept | None:
-        """The intermediate tensor that matrix units read and that this pass writes, row by row: it is also
-        written as halves."""
+        """The intermediate tensor that cooperative matrices read and that this pass writes, row by row: it is
+        also written as halves."""
         if self.has_units and self._goes_by_rows:
             return next((kept for kept, _, _ in self.values if kept == self.every[0].kept), None)
         return None
 
     @property
     def in_fours(self) -> bool:
-        """Whether matrix units write four adjacent rows at once: those of a single tensor."""
+        """Whether cooperative matrices write four adjacent rows at once: those of a single tensor."""
         return self.has_units and not self.along and len(self.values) == 1 and self._goes_by_rows
 
     @property
@@ -132,7 +132,7 @@ class SumsPasses(FormPasses):
     template = "sums"
     scratch = "Scratch"
     word = "ScratchWord(%s)"
-    in_halves = "MATRIX_UNITS"
+    in_halves = "COOPERATIVE_MATRIX"
 
     @property
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
@@ -142,6 +142,10 @@ class SumsPasses(FormPasses):
     def told(self) -> Mapping[str, ir.Expr]:
         """For each of the passes whether it applies, as 1 or 0."""
         return {"sums": ones_where(one.when for one in self.passes)}
+
+    @property
+    def zeros(self) -> tuple[str, ...]:
+        return ("COOPERATIVE_MATRIX",)
 
     @property
     def tensors(self) -> Mapping[Tensor, Sequence[SumsPass]]:

@@ -3,8 +3,8 @@ bytes wide.
 
 A group takes some queries of all heads that share keys, and one part of these keys. Its partial results, the
 maximum score, the sum of weights and the weighted sum of values, are combined by a second dispatch, in a
-fixed order, unless there is only one part. Matrix units take parts of the keys, too, where there are too few
-groups otherwise.
+fixed order, unless there is only one part. Cooperative matrices take parts of the keys, too, where there are
+too few groups otherwise.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .loops import ceil_div, power_below, times
 from .planning import Planning
 from .told import NONE, Sizes, Tensors, Threads
 from .tuning import (
+    PARTS_COOPERATIVE_SHARED,
     PARTS_FEW_QUERIES,
     PARTS_GROUPS,
     PARTS_KEYS,
@@ -29,7 +30,6 @@ from .tuning import (
     PARTS_MOST_QUERIES,
     PARTS_QUERIES,
     PARTS_THREADS,
-    PARTS_UNITS_SHARED,
 )
 
 VECTOR_BITS = 128
@@ -43,11 +43,11 @@ MOST_WEIGHTS = 2048  # of a group: 8 KiB, besides half as much for exchange betw
 class Parts(NamedTuple):
     """How keys are split into `number` parts of `keys` each; a group takes one.
 
-    The rest is told if this form `applies`; if matrix units take the parts, only `vector` and `shared` are. A
-    `vector` is that many elements; `shared` adjacent heads have the same keys. A group has `rows` queries
-    of these heads, which take `blocks` groups. `lanes` threads share a key, `value_lanes` a value; of each, a
-    thread has `key_vectors` or `value_vectors`, and loads those of `key_fetches` keys or `value_fetches`
-    values at once."""
+    The rest is told if this form `applies`; if cooperative matrices take the parts, only `vector` and
+    `shared` are. A `vector` is that many elements; `shared` adjacent heads have the same keys. A group has
+    `rows` queries of these heads, which take `blocks` groups. `lanes` threads share a key, `value_lanes` a
+    value; of each, a thread has `key_vectors` or `value_vectors`, and loads those of `key_fetches` keys or
+    `value_fetches` values at once."""
 
     applies: bool
     vector: int
@@ -99,8 +99,8 @@ def parts_of(
     has_units: bool,
 ) -> Parts:
     """The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at
-    once. `has_units`: matrix units could compute the pass instead. They do it faster unless there is a single
-    query, and its keys are shared by few heads, or are also stored on the way."""
+    once. `has_units`: cooperative matrices could compute the pass instead. They do it faster unless there is
+    a single query, and its keys are shared by few heads, or are also stored on the way."""
     query, sizes = kept_sizes[attention.query], kept_sizes[attention.target]
     vector = floats_at_once(tensors)
     depth, width = query[3], sizes[3]
@@ -108,7 +108,7 @@ def parts_of(
         return no_parts()
     keys = kept_sizes[attention.key][2]
     shared = max(views.shared, 1)
-    is_single = sizes[2] == 1 and (shared <= PARTS_UNITS_SHARED or stores_keys(views, tensors))
+    is_single = sizes[2] == 1 and (shared <= PARTS_COOPERATIVE_SHARED or stores_keys(views, tensors))
     if not (is_single if has_units else are_few(sizes[2], keys, times(sizes[0], sizes[1]))):
         return no_parts()
     lanes = power_below(depth // vector, MOST_LANES)

@@ -1,4 +1,4 @@
-"""Contractions of bytes with zero points: by matrix units on devices that have them, else by ordinary
+"""Contractions of bytes with zero points: by cooperative matrices on devices that have them, else by ordinary
 arithmetic.
 
 The output is treated as matrices, as in other contractions. Tiles of the factors are stored in shared memory
@@ -30,7 +30,7 @@ from .defined import MAX_COUNT, Definition, DefinitionShader
 from .forms import begin_form
 from .loops import Words, ceil_div, element_count, grid, times
 from .matrices import Matrices, Side, axis_steps, first_of, output_vector, side_vector, tiles_of
-from .occupancy import UnitTile, is_for_pairs, occupies_most, unit_parts, unit_threads
+from .occupancy import CooperativeTile, is_for_pairs, occupies_most, unit_parts, unit_threads
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER, NONE, Eight, Groups, Tensor
@@ -63,7 +63,7 @@ def line_vector(side: Side, axis: int, lines: int, depth: int) -> int:
     return vector if vector == 16 and side.is_along else 4 if vector >= 4 else 1
 
 
-def byte_tile_for(found: Matrices, has_units: bool) -> UnitTile:
+def byte_tile_for(found: Matrices, has_units: bool) -> CooperativeTile:
     """The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. Deep
     tiles need fewer barriers, but where lines are transposed, large ones run out of registers. With few rows,
     groups mostly wait for loads, so more of them are resident."""
@@ -71,50 +71,50 @@ def byte_tile_for(found: Matrices, has_units: bool) -> UnitTile:
         return byte_window_tile_for(found, has_units)
     ahead = 1 if found.depth <= 64 else 2
     if found.rows <= 16:
-        return UnitTile(16, 64, 64, 16, 16, ahead, 8, 100)
+        return CooperativeTile(16, 64, 64, 16, 16, ahead, 8, 100)
     depth = 64 if found.depth <= 64 else 128
     resident = 4 if found.rows <= TILE_FEW_ROWS else 2 if found.rows <= 64 else 1
     is_along = found.left.is_along and found.right.is_along  # nothing to transpose
     large_depth = depth if is_along else 64
     large_ahead = 1 if is_along else ahead
     share = 32 if is_along else 64
-    large = UnitTile(128, 128, large_depth, 64, share, large_ahead, 1, 100)
+    large = CooperativeTile(128, 128, large_depth, 64, share, large_ahead, 1, 100)
     if min(found.rows, found.columns) > 64 and occupies_most(found, large):
-        pair = UnitTile(128, 128, depth, 64, 64, 1, 2, 100)
+        pair = CooperativeTile(128, 128, depth, 64, 64, 1, 2, 100)
         if is_along and is_for_pairs(found, pair):
             return pair
         return large
-    half = UnitTile(64, 128, large_depth, 32, share, large_ahead, resident, 100)
+    half = CooperativeTile(64, 128, large_depth, 32, share, large_ahead, resident, 100)
     if found.rows > TILE_FEW_ROWS and found.columns > 64 and occupies_most(found, half):
         return half
-    square = UnitTile(64, 64, depth, 32, 32, 1, resident, 100)
+    square = CooperativeTile(64, 64, depth, 32, 32, 1, resident, 100)
     if found.rows > TILE_FEW_ROWS and occupies_most(found, square):
         return square
-    small = UnitTile(32, 64, depth, 16, 32, 1, resident, 100)
+    small = CooperativeTile(32, 64, depth, 16, 32, 1, resident, 100)
     if occupies_most(found, small):
         return small
-    return UnitTile(16, 32, 64, 16, 16, ahead, resident, 100)
+    return CooperativeTile(16, 32, 64, 16, 16, ahead, resident, 100)
 
 
-def byte_window_tile_for(found: Matrices, has_units: bool) -> UnitTile:
+def byte_window_tile_for(found: Matrices, has_units: bool) -> CooperativeTile:
     """The same for windows, which need more groups, and enough arithmetic to hide the latency of their loads.
     Devices without units take these tiles for plain matrices, too."""
     is_windowed = found.column_axis == NONE
     enough = 2 * BYTES_GROUPS if is_windowed else BYTES_GROUPS
     if found.rows <= 16:
-        return UnitTile(16, 64, 64, 16, 16, 1, 1, 100)
+        return CooperativeTile(16, 64, 64, 16, 16, 1, 1, 100)
     if found.rows <= TILE_FEW_ROWS:
-        return UnitTile(32, 64, 64, 16, 32, 1, 1, 100)
+        return CooperativeTile(32, 64, 64, 16, 32, 1, 1, 100)
     if found.rows > 64 and tiles_of(found, 128, 256) >= BYTES_GROUPS and has_units:
-        return UnitTile(128, 256, 64, 64, 64, 1, 1, 100)
+        return CooperativeTile(128, 256, 64, 64, 64, 1, 1, 100)
     if tiles_of(found, 64, 128) >= enough:
-        return UnitTile(64, 128, 64, 32, 32 if is_windowed and has_units else 64, 1, 1, 100)
+        return CooperativeTile(64, 128, 64, 32, 32 if is_windowed and has_units else 64, 1, 1, 100)
     if tiles_of(found, 64, 64) >= BYTES_GROUPS // 2:
-        return UnitTile(64, 64, 64, 32, 32, 1, 1, 100)
-    return UnitTile(16, 32, 64, 16, 16, 1, 1, 100)
+        return CooperativeTile(64, 64, 64, 32, 32, 1, 1, 100)
+    return CooperativeTile(16, 32, 64, 16, 16, 1, 1, 100)
 
 
-def byte_split(found: Matrices, tile: UnitTile, has_units: bool) -> Split:
+def byte_split(found: Matrices, tile: CooperativeTile, has_units: bool) -> Split:
     """How groups share the work. k is split where there are few tiles."""
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
     groups = times(down * across, found.count)
@@ -177,8 +177,8 @@ def sums_count(tensor: Tensor, lessens: bool) -> bool:
 
 
 def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> None:
-    """One dispatch, preceded by one if factors are packed, and followed by one if k is split or matrix units
-    cannot store the output."""
+    """One dispatch, preceded by one if factors are packed, and followed by one if k is split or cooperative
+    matrices cannot store the output."""
     contracted, window, factors = shader.contracted, told.factors.window, told.factors
     left, right = told.tensors[contracted.left], told.tensors[contracted.right]
     output = told.tensors[contracted.output]
@@ -193,10 +193,10 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
     stored = output_vector(found, output)
     is_whole = output.bits >= 16 or stored == 4
     sums = times(4, partial_vectors(found))
-    has_units = out.has(Capability.BYTE_UNITS) and (is_whole or sums < MAX_COUNT // 16)
+    has_units = out.has(Capability.COOPERATIVE_MATRIX_INT8) and (is_whole or sums < MAX_COUNT // 16)
     tile = byte_tile_for(made, has_units)
     split = byte_split(made, tile, has_units)
-    # Storing bytes one by one takes atomics, which do not mix with matrix units.
+    # Storing bytes one by one takes atomics, which do not mix with cooperative matrices.
     in_parts = split.parts > 1 or (has_units and not is_whole)
     sums_words = times(sums, split.parts) if in_parts else 0
     items = order.left_items + order.right_items
@@ -232,7 +232,7 @@ def plan_bytes(out: Planning, told: Definition, shader: DefinitionShader, found:
     out.define("WAVE_ROWS", tile.wave_rows)
     out.define("WAVE_COLUMNS", tile.wave_columns)
     out.define("AHEAD", tile.ahead)
-    out.define("MATRIX_UNITS", int(has_units))
+    out.define("COOPERATIVE_MATRIX", int(has_units))
     out.define("DOT_PRODUCTS", int(out.has(Capability.DOT_PRODUCTS)))
     threads = split.down * split.across * found.count * split.parts * unit_threads(tile)
     groups = grid(out, threads, unit_threads(tile), 1)
@@ -310,5 +310,6 @@ def dispatch_byte_items(
     out.define("NUM_THREADS", SINGLE_THREADS)
     out.define("LEFT_VECTOR", 1)
     out.define("RIGHT_VECTOR", vector)
-    out.define("OUTPUT_VECTOR", 1)
+    if told.tensors[shader.contracted.output].bits >= 16:
+        out.define("OUTPUT_VECTOR", 1)
     out.dispatch(unordered_params(told, shader, found, common, groups), groups, is_last)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .attention import define_attention, places_of
+from .attention_cooperative import define_attention_cooperative
 from .attention_parts import define_join, define_parts, words_of
-from .attention_units import define_attention_units
 from .defined import LANES, MAX_COUNT, Definition, DefinitionShader, Pass
 from .known import Known, Lists, tell_known
 from .loops import (
@@ -190,7 +190,7 @@ def dispatch_defined(
         count = count // 8
         threads = count
     elif tile.threads > 0:
-        define_sums(out, tile, is_alone)
+        define_sums(out, tile, one.is_along, is_alone)
         threads, in_group = tile.threads if is_alone else tile.all_threads, tile.threads
     elif writes_words(told, one):
         out.define("BYTES", 1)
@@ -242,7 +242,7 @@ def dispatch_attention(
         few = define_parts(out, sizes, sources, parts)
         dispatch_box(out, told, known, one, sizes, count, 0, few, waits)
     elif way.halves != 0:
-        tiles = define_attention_units(out, attention, told.kept_sizes, sources, parts)
+        tiles = define_attention_cooperative(out, attention, told.kept_sizes, sources, parts)
         dispatch_box(out, told, known, one, sizes, count, 0, tiles, waits)
     else:
         blocks = define_attention(out, attention, told.kept_sizes, sizes, sources)

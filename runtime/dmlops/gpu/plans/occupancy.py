@@ -1,4 +1,4 @@
-"""Tiles of products by matrix units, and how products of bytes occupy the multiprocessors."""
+"""Tiles of products by cooperative matrices, and how products of bytes occupy the multiprocessors."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import NamedTuple
 from .loops import ceil_div, times
 from .matrices import Matrices, tiles_of
 from .told import NONE, WAVE
-from .tuning import MULTIPROCESSORS, UNITS_MOST_PARTS, UNITS_PART, UNITS_WINDOW_PART
+from .tuning import COOPERATIVE_MOST_PARTS, COOPERATIVE_PART, COOPERATIVE_WINDOW_PART, MULTIPROCESSORS
 
 
-class UnitTile(NamedTuple):
+class CooperativeTile(NamedTuple):
     """A group's tile of the output, the `depth` of its k-loop, each wave's share, how many tiles are
     prefetched `ahead`, how many groups should be `resident` on a multiprocessor at once, and the percentage
     of its arithmetic rate that these reach."""
@@ -25,29 +25,29 @@ class UnitTile(NamedTuple):
     efficiency: int
 
 
-def unit_threads(tile: UnitTile) -> int:
+def unit_threads(tile: CooperativeTile) -> int:
     """Threads in a group, given its tile."""
     return tile.rows // tile.wave_rows * (tile.columns // tile.wave_columns) * WAVE
 
 
-def unit_parts(found: Matrices, tile: UnitTile) -> int:
+def unit_parts(found: Matrices, tile: CooperativeTile) -> int:
     """The parts of k: as many as fill the multiprocessors, if it is deep enough for four."""
     is_windowed = found.column_axis == NONE
-    least = UNITS_WINDOW_PART if is_windowed else UNITS_PART
+    least = COOPERATIVE_WINDOW_PART if is_windowed else COOPERATIVE_PART
     if found.depth < 4 * least:
         return 1
     wanted = tile.resident * MULTIPROCESSORS // tiles_of(found, tile.rows, tile.columns)
-    most = UNITS_MOST_PARTS if is_windowed else found.depth // least
+    most = COOPERATIVE_MOST_PARTS if is_windowed else found.depth // least
     return max(min(wanted, found.depth // least, most), 1)
 
 
-def occupies_most(found: Matrices, tile: UnitTile) -> bool:
+def occupies_most(found: Matrices, tile: CooperativeTile) -> bool:
     """Whether groups with this tile, each with a part of k, occupy at least three fifths of the
     multiprocessors."""
     return 5 * times(tiles_of(found, tile.rows, tile.columns), unit_parts(found, tile)) >= 3 * MULTIPROCESSORS
 
 
-def is_for_pairs(found: Matrices, tile: UnitTile) -> bool:
+def is_for_pairs(found: Matrices, tile: CooperativeTile) -> bool:
     """Whether large tiles are best taken by groups of which two are resident. A round of pairs takes five
     thirds of the time of a round of single groups, and is worth three parts of k, but not two."""
     tiles = tiles_of(found, tile.rows, tile.columns)

@@ -5,22 +5,22 @@ from __future__ import annotations
 from .bytes import plan_bytes
 from .capabilities import Capability
 from .contraction import plan_contraction
+from .cooperative_matrix import plan_cooperative_matrix, suits_units
 from .defined import Definition, DefinitionShader
 from .definition import plan_definition
 from .loops import element_count
 from .matrices import is_of_bytes, matrices_of
-from .matrix_units import plan_matrix_units, suits_units
 from .phases import is_upright, upright
 from .planning import Planning
 from .sliding import plan_sliding, suits_sliding
 from .thin import is_thin, plan_thin
 from .tuning import (
     BYTES_DIRECT_ROWS,
+    COOPERATIVE_DIRECT_ROWS,
+    COOPERATIVE_LARGE_ROWS,
+    COOPERATIVE_LARGE_TAPS,
     TILE_DIRECT_ROWS,
     TILE_POINT_ROWS,
-    UNITS_DIRECT_ROWS,
-    UNITS_LARGE_ROWS,
-    UNITS_LARGE_TAPS,
 )
 
 
@@ -39,20 +39,20 @@ def rows_for_tiles(taps: int, of_bytes: bool, has_units: bool) -> int:
     if of_bytes:
         return BYTES_DIRECT_ROWS
     if has_units:
-        return UNITS_DIRECT_ROWS if taps <= UNITS_LARGE_TAPS else UNITS_LARGE_ROWS
+        return COOPERATIVE_DIRECT_ROWS if taps <= COOPERATIVE_LARGE_TAPS else COOPERATIVE_LARGE_ROWS
     return TILE_POINT_ROWS if taps == 1 else TILE_DIRECT_ROWS
 
 
 def plan_way(out: Planning, told: Definition, shader: DefinitionShader) -> None:
     """Thin matrices take a pass of their own; windows with few rows or few products slide over the input;
-    others use tiles: of bytes, of matrix units where these suit, else of ordinary arithmetic; else the
-    definition's own passes where those are as good."""
+    others use tiles: of bytes, of cooperative matrices where these suit, else of ordinary arithmetic; else
+    the definition's own passes where those are as good."""
     found = matrices_of(told, shader)
     if is_thin(told, shader, found):
         plan_thin(out, told, shader, found)
         return
     of_bytes = is_of_bytes(told, shader)
-    has_byte_units = out.has(Capability.BYTE_UNITS) and found.rows >= BYTES_DIRECT_ROWS
+    has_byte_units = out.has(Capability.COOPERATIVE_MATRIX_INT8) and found.rows >= BYTES_DIRECT_ROWS
     has_units = has_byte_units if of_bytes else suits_units(out, told, shader, found)
     taps = element_count(told.factors.window.sizes)
     least_rows = rows_for_tiles(taps, of_bytes, has_units)
@@ -67,7 +67,7 @@ def plan_way(out: Planning, told: Definition, shader: DefinitionShader) -> None:
         plan_definition(out, told, shader)
         return
     if has_units:
-        plan_matrix_units(out, told, shader, found)
+        plan_cooperative_matrix(out, told, shader, found)
         return
     if found.is_worth:
         plan_contraction(out, told, shader, found)

@@ -199,7 +199,8 @@ def plan_rows(out: Planning, told: Definition, shader: DefinitionShader) -> None
     out.define("LANES", sharing.lanes)
     out.define("ACROSS", int(is_across))
     out.define("UNROLL", sharing.unroll)
-    out.define("WHOLE", int(extent <= sharing.lanes * sharing.unroll))
+    if has_statistics:
+        out.define("WHOLE", int(extent <= sharing.lanes * sharing.unroll))
     out.define("VECTOR", found.vector)
     out.define("KEPT_RANK", len(found.kept))
     out.define("REDUCED_RANK", len(vectors))

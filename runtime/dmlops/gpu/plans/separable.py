@@ -214,10 +214,11 @@ def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) ->
     out.define("TILE_ROWS", tile.rows)
     out.define("GROUP_PLANES", tile.planes)
     out.define("PLANES", tile.planes_ahead)
-    out.define("TAPS", tile.taps)
-    out.define("ROWS_AHEAD", tile.rows_ahead)
-    out.define("TAPS_AHEAD", tile.taps_ahead)
-    out.define("SPAN", tile.span)
+    if one.is_sum:
+        out.define("TAPS", tile.taps)
+        out.define("ROWS_AHEAD", tile.rows_ahead)
+        out.define("TAPS_AHEAD", tile.taps_ahead)
+        out.define("SPAN", tile.span)
     # Where the taps of adjacent outputs lie apart, a thread's columns lie apart instead, so that neighboring
     # threads load adjacent elements.
     is_apart = one.is_sum and tile.columns > 1 and output.bits >= 16 and tensor.sizes[axis] > extent.columns

@@ -21,15 +21,16 @@ from .contraction_passes import (
     split_into,
     window_words,
 )
+from .cooperative_matrix import dispatch_single
 from .defined import MAX_COUNT, Definition, DefinitionShader
 from .forms import begin_form
 from .loops import ceil_div, grid, power_below, times
 from .matrices import Matrices, side_vector
-from .matrix_units import dispatch_single
 from .planning import Planning
 from .reasons import Reason
 from .told import NO_MEMBER
 from .tuning import (
+    COOPERATIVE_GROUPS,
     MULTIPROCESSORS,
     THIN_ALL_THREADS,
     THIN_LANES,
@@ -39,7 +40,6 @@ from .tuning import (
     THIN_NEIGHBOURS,
     THIN_PART,
     THIN_VECTORS,
-    UNITS_GROUPS,
 )
 
 MOST_ROWS = 4  # that a thread accumulates
@@ -48,10 +48,10 @@ THIN_PASS = 2  # relative to the contraction's number
 
 
 class Thin(NamedTuple):
-    """Matrices with few rows, and the number of the tensor that is their right factor. `is_turned`: they are
-    transposed, and that tensor is the contraction's left factor."""
+    """Matrices with few rows, and the number of the tensor that is their right factor. `is_transposed`: they
+    are transposed, and that tensor is the contraction's left factor."""
 
-    is_turned: bool
+    is_transposed: bool
     matrices: Matrices
     right: int
 
@@ -67,7 +67,7 @@ class Lanes(NamedTuple):
     split: Split
 
 
-def turned(found: Matrices) -> Matrices:
+def transposed(found: Matrices) -> Matrices:
     """The transposed problem: rows and columns, and with them the factors, swapped."""
     return found._replace(
         row_axis=found.column_axis,
@@ -85,7 +85,7 @@ def thin_of(shader: DefinitionShader, found: Matrices) -> Thin:
     """The matrices, transposed if they have too many rows. Threads store rows, whatever is contiguous."""
     contracted = shader.contracted
     if found.rows > MOST_ROWS:
-        return Thin(True, turned(found), contracted.left)
+        return Thin(True, transposed(found), contracted.left)
     if found.is_down:
         return Thin(False, found._replace(is_down=False, run=1), contracted.right)
     return Thin(False, found, contracted.right)
@@ -118,8 +118,8 @@ def lanes_for(matrices: Matrices, vector: int) -> Lanes:
     across = ceil_div(matrices.columns, columns * width)
     groups = times(across, matrices.count)
     parts = 1
-    if groups < UNITS_GROUPS:
-        parts = max(min(2 * UNITS_GROUPS // groups, matrices.depth // (THIN_PART * vector)), 1)
+    if groups < COOPERATIVE_GROUPS:
+        parts = max(min(2 * COOPERATIVE_GROUPS // groups, matrices.depth // (THIN_PART * vector)), 1)
     return Lanes(columns, step, lanes, width, split_into(parts, matrices.depth, step, 1, across))
 
 
@@ -147,7 +147,7 @@ def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, found: 
     left = matrices.left
     out.define("PASS", number + THIN_PASS)
     out.define("NUM_THREADS", in_group)
-    out.define("TURNED", int(thin.is_turned))
+    out.define("TRANSPOSED", int(thin.is_transposed))
     out.define("LEFT_VECTOR", gcd(left.vector, share.step) if left.is_along else 1)
     out.define("RIGHT_VECTOR", vector)
     out.define("RIGHT_ALONG", int(matrices.right.is_along))

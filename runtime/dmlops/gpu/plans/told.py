@@ -45,7 +45,7 @@ class Groups(NamedTuple):
 
 
 WAVE = 32
-"""Threads of a wave with matrix units."""
+"""Threads of a wave with cooperative matrices."""
 
 
 class Threads(NamedTuple):

@@ -113,8 +113,8 @@ SUMS_ALONE_THREAD_ROWS = 4  # NVIDIA H200: 2 at 1.0
 "rows of these per thread"
 SUMS_NONE_THREADS = 256  # NVIDIA H200: 64 at 0.97, 128 at 0.99
 "threads in a group, for passes that only copy what others have summed"
-SUMS_UNITS_COLUMNS = 5  # NVIDIA H200: 2 at 0.97, 10 at 0.99
-"columns from which matrix units, which process 16, are faster"
+SUMS_COOPERATIVE_COLUMNS = 5  # NVIDIA H200: 2 at 0.97, 10 at 0.99
+"columns from which cooperative matrices, which process 16, are faster"
 
 TILE_PRODUCTS = 96  # NVIDIA H200: 512 at 0.31 to 0.86
 "products of a matrix, or with a window of all matrices; below, the definition is as good"
@@ -151,41 +151,43 @@ FLOAT_WINDOW_ALONE = 58  # NVIDIA H200, fitted
 SINGLE_THREADS = 256  # NVIDIA H200: 64 at 0.94, 128 at 1.00, 512 at 1.00
 "threads in a group, for passes that add up partial sums or pack factors"
 
-UNITS_RATE = 3750  # NVIDIA H200: 990 T/s
-"multiply-adds of float16 by matrix units of a multiprocessor in a nanosecond"
-UNITS_LATENCY = 229  # NVIDIA H200, fitted
+COOPERATIVE_RATE = 3750  # NVIDIA H200: 990 T/s
+"multiply-adds of float16 by cooperative matrices of a multiprocessor in a nanosecond"
+COOPERATIVE_LATENCY = 229  # NVIDIA H200, fitted
 "nanoseconds of a step in which a group only waits"
-UNITS_ALONE = 32  # NVIDIA H200, fitted
+COOPERATIVE_ALONE = 32  # NVIDIA H200, fitted
 "percentage of the rate that a group reaches alone"
-UNITS_WINDOW_LATENCY = 76  # NVIDIA H200, fitted
+COOPERATIVE_WINDOW_LATENCY = 76  # NVIDIA H200, fitted
 "nanoseconds with a window"
-UNITS_ROW_LATENCY = 122  # NVIDIA H200, fitted
+COOPERATIVE_ROW_LATENCY = 122  # NVIDIA H200, fitted
 "nanoseconds where tiles hold several taps"
-UNITS_GATHER_LATENCY = 580  # NVIDIA H200, fitted
+COOPERATIVE_GATHER_LATENCY = 580  # NVIDIA H200, fitted
 "percentage of these two where a window's elements are loaded one by one"
-UNITS_ROW_ALONE = 73  # NVIDIA H200, fitted
+COOPERATIVE_ROW_ALONE = 73  # NVIDIA H200, fitted
 "percentage of the rate that a group then reaches alone"
-UNITS_GROUPS = 128  # NVIDIA H200: 32 at 0.64, 64 at 0.73, 256 at 0.99
-"groups with matrix units that saturate a GPU in phases, attention and sums; half of what thin matrices need"
-UNITS_PART = 512  # NVIDIA H200: 384 at 1.00, 640 at 0.99
+COOPERATIVE_GROUPS = 128  # NVIDIA H200: 32 at 0.64, 64 at 0.73, 256 at 0.99
+"groups with cooperative matrices that saturate a GPU in attention and sums; half of what thin matrices need"
+COOPERATIVE_PART = 512  # NVIDIA H200: 384 at 1.00, 640 at 0.99
 "products in a part of k, at least; k is split from four times as many"
-UNITS_WINDOW_PART = 256  # NVIDIA H200: 64 at 0.63 with 256 products of a sum, at 1.0 with 576 to 2304
+COOPERATIVE_WINDOW_PART = 256  # NVIDIA H200: 64 at 0.63 with 256 products of a sum, at 1.0 with 576 to 2304
 "the same with a window"
-UNITS_MOST_PARTS = 8  # NVIDIA H200: 2 at 0.81, 4 at 1.00, 16 at 1.00; without a window, 8 at 0.35 to 0.7
+COOPERATIVE_MOST_PARTS = (
+    8  # NVIDIA H200: 2 at 0.81, 4 at 1.00, 16 at 1.00; without a window, 8 at 0.35 to 0.7
+)
 "parts of k with a window, at most"
-UNITS_TINY = 32  # NVIDIA H200: 1.2 to 3.1 times as fast with 8 to 32, 0.81 with a depth of 64
-"rows, columns and depth up to which ordinary arithmetic beats matrix units"
-UNITS_DIRECT_ROWS = 3  # NVIDIA H200: 2 at 0.75 to 1.2 with 2 rows, 4 at 0.7 to 1.2 with 3
-"the same as TILE_DIRECT_ROWS with matrix units"
-UNITS_LARGE_ROWS = 6  # NVIDIA H200: 3 at 0.56 to 0.77 with 4 rows, 9 at 0.64 to 1.3 with 8
+COOPERATIVE_TINY = 32  # NVIDIA H200: 1.2 to 3.1 times as fast with 8 to 32, 0.81 with a depth of 64
+"rows, columns and depth up to which ordinary arithmetic beats cooperative matrices"
+COOPERATIVE_DIRECT_ROWS = 3  # NVIDIA H200: 2 at 0.75 to 1.2 with 2 rows, 4 at 0.7 to 1.2 with 3
+"the same as TILE_DIRECT_ROWS with cooperative matrices"
+COOPERATIVE_LARGE_ROWS = 6  # NVIDIA H200: 3 at 0.56 to 0.77 with 4 rows, 9 at 0.64 to 1.3 with 8
 "the same with windows of more taps than the next number"
-UNITS_LARGE_TAPS = 9  # NVIDIA H200: 25 at 0.69 to 0.77 with 4 rows
-"taps of a window up to which tiles pay from UNITS_DIRECT_ROWS rows"
-UNITS_TAPS = 7  # NVIDIA H200: 1 at 0.60 to 0.93
+COOPERATIVE_LARGE_TAPS = 9  # NVIDIA H200: 25 at 0.69 to 0.77 with 4 rows
+"taps of a window up to which tiles pay from COOPERATIVE_DIRECT_ROWS rows"
+COOPERATIVE_TAPS = 7  # NVIDIA H200: 1 at 0.60 to 0.93
 "taps along a window's last dimension that tiles hold at once, at most"
-UNITS_MEMORY = 32 * 1024  # NVIDIA H200: 16384 at 0.84 to 0.99, 65536 at 1.00
+COOPERATIVE_MEMORY = 32 * 1024  # NVIDIA H200: 16384 at 0.84 to 0.99, 65536 at 1.00
 "bytes of shared memory for a tile that holds several taps at once, at most"
-UNITS_REACH = 16  # NVIDIA H200: 2 at 0.92
+COOPERATIVE_REACH = 16  # NVIDIA H200: 2 at 0.92
 "extra columns of a tile that only its other taps need, at most"
 
 BYTES_GROUPS = 128  # NVIDIA H200: tiles half as large at 0.8 to 1.0, twice as large at 0.65 to 0.9
@@ -208,7 +210,7 @@ ATTENTION_DEPTH = 16  # NVIDIA H200: 8 at 0.95
 ATTENTION_GROUPS = 256  # NVIDIA H200: 128 at 0.85 to 1.00, 512 at 0.79 to 1.00
 "groups that saturate a GPU"
 ATTENTION_WAVES = 4  # NVIDIA H200: 2 at 0.58, 8 at 0.86 with 384 groups
-"waves in a group with matrix units"
+"waves in a group with cooperative matrices"
 
 PARTS_FEW_QUERIES = 4  # NVIDIA H200: 1.03 to 15 times as fast
 "queries up to which keys are split into parts, and read once for all queries and heads that share them"
@@ -218,13 +220,15 @@ PARTS_QUERIES = 2560  # NVIDIA H200: 1.1 to 12 times as fast with fewer, with 30
 "queries in all heads together that count as few"
 PARTS_LEAST_KEYS = 256  # NVIDIA H200: 0.95 to 1.09 times as fast with as many, with 64 and 128 0.63 to 0.78
 "keys that count as many"
-PARTS_UNITS_SHARED = 2  # NVIDIA H200: 1 at 0.94, 4 at 0.76 to 0.87, 8 at 0.32 to 0.58
-"heads that share keys up to which that beats matrix units for single queries"
-PARTS_UNITS_GROUPS = 264  # NVIDIA H200: 132 at 0.80 to 1.10
-"groups that occupy a GPU with matrix units, which take parts of the keys only if there are fewer"
-PARTS_UNITS_LEAST = 64  # NVIDIA H200: 128 at 0.91 to 1.00, 256 at 0.77 to 0.97
+PARTS_COOPERATIVE_SHARED = 2  # NVIDIA H200: 1 at 0.94, 4 at 0.76 to 0.87, 8 at 0.32 to 0.58
+"heads that share keys up to which that beats cooperative matrices for single queries"
+PARTS_COOPERATIVE_GROUPS = 264  # NVIDIA H200: 132 at 0.80 to 1.10
+"groups that occupy a GPU with cooperative matrices, which take parts of the keys only if there are fewer"
+PARTS_COOPERATIVE_LEAST = 64  # NVIDIA H200: 128 at 0.91 to 1.00, 256 at 0.77 to 0.97
 "keys per part then, at least"
-PARTS_UNITS_WORTH = 4096  # NVIDIA H200: 1.1 to 7 times as fast with as many, with 256 to 2048 0.70 to 0.95
+PARTS_COOPERATIVE_WORTH = (
+    4096  # NVIDIA H200: 1.1 to 7 times as fast with as many, with 256 to 2048 0.70 to 0.95
+)
 "parts times keys from which that pays"
 PARTS_THREADS = 128  # NVIDIA H200: 64 at 0.87 to 1.00, 256 at 0.99
 "threads in a group of that form"

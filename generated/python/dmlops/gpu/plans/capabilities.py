@@ -11,8 +11,8 @@ class Capability(IntFlag):
     """Each is a bit. The first ones make plans faster; a device that LACKS something that nearly all have
     gets no plan that needs it."""
 
-    MATRIX_UNITS = 1
-    BYTE_UNITS = 2
+    COOPERATIVE_MATRIX = 1
+    COOPERATIVE_MATRIX_INT8 = 2
     DOT_PRODUCTS = 4
     LACKS_16_BIT = 8
     LACKS_64_BIT = 16
@@ -21,12 +21,12 @@ class Capability(IntFlag):
 
 NO_CAPABILITIES = Capability(0)
 
-FASTER = Capability.MATRIX_UNITS | Capability.BYTE_UNITS | Capability.DOT_PRODUCTS
+FASTER = Capability.COOPERATIVE_MATRIX | Capability.COOPERATIVE_MATRIX_INT8 | Capability.DOT_PRODUCTS
 """All that make plans faster."""
 
 TEXTS = {
-    Capability.MATRIX_UNITS: "Vulkan's matrices of 16x16x16 halves, sums in single precision, of 32 threads",
-    Capability.BYTE_UNITS: "the same of 16x16x32 signed bytes, sums in 32 bits",
+    Capability.COOPERATIVE_MATRIX: "16x16x16 halves, sums in single precision, in waves of 32: Vulkan",
+    Capability.COOPERATIVE_MATRIX_INT8: "the same of 16x16x32 signed bytes, sums in 32 bits",
     Capability.DOT_PRODUCTS: "sums of four products of signed bytes at once: shader model 6.4",
     Capability.LACKS_16_BIT: "no Native16BitShaderOpsSupported; in Vulkan no shaderFloat16",
     Capability.LACKS_64_BIT: "no Int64ShaderOps; in Vulkan no shaderInt64",

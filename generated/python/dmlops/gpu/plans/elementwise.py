@@ -231,10 +231,10 @@ def plan_aligned(out: Planning, told: Map) -> None:
     if other == NONE and output.bits >= 32 and repeats(loops) <= ELEMENTWISE_FEW:
         vector = 1
     for place, tensor in enumerate(told.tensors[:-1]):
-        turned = other != NONE and has_vectors(told, loops, place, other, vector)
-        straight = turned or has_vectors(told, loops, place, len(loops) - 1, vector)
+        transposed = other != NONE and has_vectors(told, loops, place, other, vector)
+        straight = transposed or has_vectors(told, loops, place, len(loops) - 1, vector)
         out.define(f"{tensor.macro}_SINGLE", int(inner.strides[place] == 0))
-        out.define(f"{tensor.macro}_TURNED", int(turned))
+        out.define(f"{tensor.macro}_TRANSPOSED", int(transposed))
         out.define(f"{tensor.macro}_VECTOR", vector if straight else 1)
     vectors: Loops = [loop for place, loop in enumerate(loops[:-1]) if place != other]
     if other == NONE:

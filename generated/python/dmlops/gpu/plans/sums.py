@@ -14,13 +14,13 @@ from typing import Annotated, NamedTuple
 
 from .loops import ceil_div, element_count, times
 from .planning import Planning
-from .sums_units import (
-    SumsUnits,
+from .sums_cooperative import (
+    CooperativeSums,
+    cooperative_sums_for,
     groups_of,
     no_units,
     rows_of_each,
-    suits_sums_units,
-    sums_units_for,
+    suits_cooperative_sums,
 )
 from .told import Eight, Sizes, Tensor, Tensors
 from .tuning import (
@@ -45,8 +45,8 @@ class SumsPass(NamedTuple):
     """Pass `number` of the shader. `writes` and `reads` have a bit for each intermediate tensor, `begins` for
     each that the first step of a recurrence reads; `tensors` and `kept` for the tensors of the description
     and the intermediate ones that are factors, including `weights`, by number. There are `sums` for each
-    element, with `factors` factors besides weights; `has_units`: matrix units can multiply them. `rows` and
-    `columns` have a bit for each dimension of the result."""
+    element, with `factors` factors besides weights; `has_units`: cooperative matrices can multiply them.
+    `rows` and `columns` have a bit for each dimension of the result."""
 
     number: int
     writes: int
@@ -64,9 +64,9 @@ class SumsPass(NamedTuple):
 
 class SumsTile(NamedTuple):
     """What a group computes, a thread's share of it, the adjacent weights that a thread loads at once, and
-    how many such vectors it has in flight; threads in a group, and in all. With matrix units only rows,
-    columns and threads of these apply, besides `units`, and the tensors that are also `copied` as halves, as
-    bits. `is_alone`: a single group runs all steps of a recurrence."""
+    how many such vectors it has in flight; threads in a group, and in all. With cooperative matrices only
+    rows, columns and threads of these apply, besides `units`, and the tensors that are also `copied` as
+    halves, as bits. `is_alone`: a single group runs all steps of a recurrence."""
 
     rows: int
     columns: int
@@ -76,7 +76,7 @@ class SumsTile(NamedTuple):
     fetches: int
     threads: int
     all_threads: int
-    units: SumsUnits
+    units: CooperativeSums
     copied: int
     is_alone: bool
 
@@ -124,18 +124,18 @@ def weights_vector(weights: Tensor) -> int:
 
 
 def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, is_along: bool) -> SumsTile:
-    """The tile for these sizes, those of a step if the pass runs along a recurrence: with matrix units if
-    they suit, else with ordinary arithmetic."""
+    """The tile for these sizes, those of a step if the pass runs along a recurrence: with cooperative
+    matrices if they suit, else with ordinary arithmetic."""
     rows, columns = count_along(sizes, one.rows), count_along(sizes, one.columns)
     others = count_along(sizes, 255 - (one.rows | one.columns))
     weights = tensors[one.weights]
     products = times(times(times(rows, columns), others), times(one.sums, weights.sizes[-1]))
     if is_along and products <= SUMS_ALONE:
         return tile_alone(weights, rows, columns, others)
-    if not one.has_units or not suits_sums_units(out, tensors, one.tensors, columns, sizes[-1]):
+    if not one.has_units or not suits_cooperative_sums(out, tensors, one.tensors, columns, sizes[-1]):
         return ordinary_tile(one, weights, rows, columns, others)
     copied = one.writes & one.kept
-    units = sums_units_for(rows, columns, others, one.sums)
+    units = cooperative_sums_for(rows, columns, others, one.sums)
     in_group = rows_of_each(units.rows, one.sums)
     groups = groups_of(rows, columns, others, in_group, units.columns)
     all_threads = times(groups, units.threads)
@@ -212,14 +212,16 @@ def ordinary_tile(one: SumsPass, weights: Tensor, rows: int, columns: int, other
     )
 
 
-def define_sums(out: Planning, tile: SumsTile, is_alone: bool) -> None:
-    """The macros of a pass of sums; `is_alone`: one group runs all steps."""
-    out.define("ALONE", int(is_alone))
+def define_sums(out: Planning, tile: SumsTile, is_along: bool, is_alone: bool) -> None:
+    """The macros of a pass of sums; `is_alone`: one group runs all steps of those that run along a
+    recurrence."""
+    if is_along:
+        out.define("ALONE", int(is_alone))
     out.define("SUM_ROWS", tile.rows)
     out.define("SUM_COLUMNS", tile.columns)
     units = tile.units
     if units.rows > 0:
-        out.define("MATRIX_UNITS", 1)
+        out.define("COOPERATIVE_MATRIX", 1)
         out.define("TILE_ROWS", units.rows)
         out.define("TILE_DEPTH", units.depth)
         out.define("WAVE_ROWS", units.wave_rows)

@@ -13,8 +13,8 @@ from .attention import (
     sources_of,
     sources_split,
 )
+from .attention_cooperative import takes_units, unit_parts_of
 from .attention_parts import Parts, no_parts, parts_of
-from .attention_units import takes_units, unit_parts_of
 from .defined import Definition, DefinitionShader, Pass, Passes
 from .passes import box_of, is_needed, leading, passes_with, present
 from .planning import Planning
@@ -80,8 +80,9 @@ def way_to(out: Planning, told: Definition, shader: DefinitionShader) -> Way:
 
 
 def kept_halves(out: Planning, told: Definition, shader: DefinitionShader, wanted: int, parts: Parts) -> int:
-    """The intermediate tensors kept as halves, as bits: what attention with matrix units or by parts reads as
-    halves, each written by a pass that writes nothing else. `wanted` are all that lead to outputs."""
+    """The intermediate tensors kept as halves, as bits: what attention with cooperative matrices or by parts
+    reads as halves, each written by a pass that writes nothing else. `wanted` are all that lead to
+    outputs."""
     halves = 0
     for one in shader.passes:
         if one.number == shader.attention.number and one.writes & wanted != 0:

@@ -1,4 +1,4 @@
-"""Sums of products by matrix units, where all factors are halves: the tiles of groups and waves.
+"""Sums of products by cooperative matrices, where all factors are halves: the tiles of groups and waves.
 
 A matrix's rows are the weights of all sums of the group's rows, its columns are the group's columns. If there
 are few of these, waves split the products of each sum.
@@ -13,12 +13,12 @@ from .loops import ceil_div, times
 from .planning import Planning
 from .told import Tensor, Tensors
 from .tuning import (
-    SUMS_UNITS_COLUMNS,
-    UNITS_GROUPS,
+    COOPERATIVE_GROUPS,
+    SUMS_COOPERATIVE_COLUMNS,
 )
 
 
-class SumsUnits(NamedTuple):
+class CooperativeSums(NamedTuple):
     """The rows and columns of a group's matrices, the `depth` of its k-loop, a wave's share, how many tiles
     are prefetched `ahead`, and the group's threads."""
 
@@ -31,9 +31,9 @@ class SumsUnits(NamedTuple):
     threads: int
 
 
-def no_units() -> SumsUnits:
+def no_units() -> CooperativeSums:
     """For ordinary arithmetic."""
-    return SumsUnits(0, 0, 0, 0, 0, 0, 0)
+    return CooperativeSums(0, 0, 0, 0, 0, 0, 0)
 
 
 def is_of_eights(tensor: Tensor) -> bool:
@@ -45,13 +45,15 @@ def is_of_eights(tensor: Tensor) -> bool:
     return found
 
 
-def suits_sums_units(out: Planning, tensors: Tensors, read: int, columns: int, neighbours: int) -> bool:
-    """Whether the device has matrix units, there are columns enough to fill them, they can load all factors,
-    which have bits in `read`, and the `neighbors` that are written are multiples of four."""
+def suits_cooperative_sums(out: Planning, tensors: Tensors, read: int, columns: int, neighbours: int) -> bool:
+    """Whether the device has cooperative matrices, there are columns enough to fill them, they can load all
+    factors, which have bits in `read`, and the `neighbors` that are written are multiples of four."""
     for place, tensor in enumerate(tensors):
         if read >> place & 1 == 1 and not is_of_eights(tensor):
             return False
-    return out.has(Capability.MATRIX_UNITS) and columns >= SUMS_UNITS_COLUMNS and neighbours % 4 == 0
+    return (
+        out.has(Capability.COOPERATIVE_MATRIX) and columns >= SUMS_COOPERATIVE_COLUMNS and neighbours % 4 == 0
+    )
 
 
 def groups_of(rows: int, columns: int, others: int, tile_rows: int, tile_columns: int) -> int:
@@ -65,17 +67,23 @@ def rows_of_each(tile_rows: int, sums: int) -> int:
     return tile_rows // sums // 4 * 4
 
 
-def sums_units_for(rows: int, columns: int, others: int, sums: int) -> SumsUnits:
+def cooperative_sums_for(rows: int, columns: int, others: int, sums: int) -> CooperativeSums:
     """Tiles as large as leave enough groups."""
     largest = groups_of(rows, columns, others, rows_of_each(128, sums), 128)
-    if columns >= 128 and largest >= UNITS_GROUPS:
-        return SumsUnits(128, 128, 64, 64, 64, 1, 128)
-    if groups_of(rows, columns, others, rows_of_each(128, sums), 64) >= UNITS_GROUPS:
-        return SumsUnits(128, 64, 64, 32, 32, 1, 256)
-    if groups_of(rows, columns, others, rows_of_each(64, sums), 64) >= UNITS_GROUPS:
-        return SumsUnits(64, 64, 64, 32, 32, 2, 256)
-    if columns > 16 and groups_of(rows, columns, others, rows_of_each(32, sums), 32) >= UNITS_GROUPS * 3 // 4:
-        return SumsUnits(32, 32, 128, 16, 32, 4, 256)
-    if columns > 16 and groups_of(rows, columns, others, rows_of_each(16, sums), 32) >= UNITS_GROUPS // 2:
-        return SumsUnits(16, 32, 256, 16, 32, 2, 256)
-    return SumsUnits(16, 16, 256, 16, 16, 2, 256)
+    if columns >= 128 and largest >= COOPERATIVE_GROUPS:
+        return CooperativeSums(128, 128, 64, 64, 64, 1, 128)
+    if groups_of(rows, columns, others, rows_of_each(128, sums), 64) >= COOPERATIVE_GROUPS:
+        return CooperativeSums(128, 64, 64, 32, 32, 1, 256)
+    if groups_of(rows, columns, others, rows_of_each(64, sums), 64) >= COOPERATIVE_GROUPS:
+        return CooperativeSums(64, 64, 64, 32, 32, 2, 256)
+    if (
+        columns > 16
+        and groups_of(rows, columns, others, rows_of_each(32, sums), 32) >= COOPERATIVE_GROUPS * 3 // 4
+    ):
+        return CooperativeSums(32, 32, 128, 16, 32, 4, 256)
+    if (
+        columns > 16
+        and groups_of(rows, columns, others, rows_of_each(16, sums), 32) >= COOPERATIVE_GROUPS // 2
+    ):
+        return CooperativeSums(16, 32, 256, 16, 32, 2, 256)
+    return CooperativeSums(16, 16, 256, 16, 16, 2, 256)

@@ -1,4 +1,4 @@
-"""Contractions and attention on matrix units: plans, valid SPIR-V, results, device requirements."""
+"""Contractions and attention on cooperative matrices: plans, valid SPIR-V, results, device requirements."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import pytest
 
 import dmlops
 from c_plans import Library, expected
+from cooperative_matrix_apart import taken_apart
 from dmlops import gpu, reference
 from dmlops.gpu import compiler, detection, shader
-from dmlops.gpu.plans import attention_units, matrix_units
-from dmlops.gpu.plans.attention_units import UnitsTile
+from dmlops.gpu.plans import attention_cooperative, cooperative_matrix
+from dmlops.gpu.plans.attention_cooperative import AttentionTile
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
-from dmlops.gpu.plans.occupancy import UnitTile
+from dmlops.gpu.plans.occupancy import CooperativeTile
 from dmlops.gpu.plans.tuning import MULTIPROCESSORS
 from gpu_device import device, run_in_guard_zones
-from matrix_units_apart import taken_apart
 from test_attention_parts import MANY, PRESENT, decoding
 from test_hlsl import instructions, validate
 from test_schedules_contraction import (
@@ -40,8 +40,8 @@ from test_schedules_sums import declared_memory
 
 __all__ = ["device", "tiles_of_any_size"]  # fixtures
 
-UNITS = Capability.MATRIX_UNITS
-CAPABILITIES = {1, 9, 11, 22, 61, 62, 4433, 5345, 6022}  # the last two are those of matrix units
+UNITS = Capability.COOPERATIVE_MATRIX
+CAPABILITIES = {1, 9, 11, 22, 61, 62, 4433, 5345, 6022}  # the last two are those of cooperative matrices
 MEMORY_MODEL = 14
 
 
@@ -173,8 +173,8 @@ ROWS = {  # windows of which tiles have places beside each other at once
 }
 
 
-def tile_of(*numbers: int) -> UnitTile:
-    return UnitTile(*numbers, efficiency=100)
+def tile_of(*numbers: int) -> CooperativeTile:
+    return CooperativeTile(*numbers, efficiency=100)
 
 
 ROW_TILES = {
@@ -209,9 +209,9 @@ ATTENTIONS = {  # batches, queries, keys, heads, elements of a key and of a valu
     "four slices, one of them empty": (1, 33, 20, 1, 8, 264),
 }
 ATTENTION_TILES = (  # for 2 sequences of 37 queries and 85 keys, 24 elements of a query and 40 of a value
-    UnitsTile(2, 1, 48), UnitsTile(4, 1, 16), UnitsTile(4, 2, 32), UnitsTile(8, 4, 16),
+    AttentionTile(2, 1, 48), AttentionTile(4, 1, 16), AttentionTile(4, 2, 32), AttentionTile(8, 4, 16),
 )  # fmt: skip
-SLICED_OR_NOT = (UnitsTile(4, 1, 64), UnitsTile(4, 1, 32), UnitsTile(4, 2, 16))
+SLICED_OR_NOT = (AttentionTile(4, 1, 64), AttentionTile(4, 1, 32), AttentionTile(4, 2, 16))
 TILES = (
     tile_of(32, 128, 64, 32, 16, 2, 2), tile_of(64, 64, 64, 32, 32, 2, 1),
     tile_of(64, 128, 64, 32, 32, 2, 1), tile_of(128, 128, 64, 64, 32, 1, 1),
@@ -220,8 +220,8 @@ TILES = (
 
 
 def multiplying(desc: Any) -> Any:
-    """The dispatch by matrix units."""
-    (found,) = (one for one in gpu.planned(desc, UNITS).dispatches if "MATRIX_UNITS" in one.defines)
+    """The dispatch by cooperative matrices."""
+    (found,) = (one for one in gpu.planned(desc, UNITS).dispatches if "COOPERATIVE_MATRIX" in one.defines)
     return found
 
 
@@ -229,7 +229,7 @@ def test_plans_for_devices_without_them_have_none() -> None:
     for desc in CASES.values():
         assert desc.validate("6.4") == []
         assert gpu.planned(desc) == gpu.planned(desc, NO_CAPABILITIES)
-        assert not any("MATRIX_UNITS" in one.defines for one in gpu.planned(desc).dispatches)
+        assert not any("COOPERATIVE_MATRIX" in one.defines for one in gpu.planned(desc).dispatches)
 
 
 def test_only_halves_with_enough_to_do_are_for_them() -> None:
@@ -333,7 +333,7 @@ def test_group_memory_is_what_every_device_with_them_has() -> None:
 def test_so_is_that_of_tiles_with_places_of_a_row_at_once(
     images: int, window: int, dilation: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matrix_units, "candidates", lambda *given: [])
+    monkeypatch.setattr(cooperative_matrix, "candidates", lambda *given: [])
     padding = (window - 1) * dilation // 2
     desc = convolution(
         half(images, 192, 17, 70), half(256, 192, 1, window), bias=False, Dilations=[1, dilation],
@@ -358,7 +358,7 @@ def test_spirv_is_valid(name: str, tmp_path: Path) -> None:
         code = compiler.compile(shader(dispatch.shader or desc.OPERATOR), dispatch.defines)
         validate(code, tmp_path, name)
         parsed = list(instructions(code))
-        is_for_units = "MATRIX_UNITS" in dispatch.defines
+        is_for_units = "COOPERATIVE_MATRIX" in dispatch.defines
         assert next(operands for opcode, operands in parsed if opcode == MEMORY_MODEL)[1] == (
             3 if is_for_units else 1
         )
@@ -382,8 +382,8 @@ def test_the_memory_model_is_changed_where_it_is_declared() -> None:
 
 
 def check(device: Any, desc: Any, **special: float) -> None:
-    """Compares with the reference, and two runs with each other; where the device has no matrix units, they
-    are taken apart. `special` is what some elements of an input are instead."""
+    """Compares with the reference, and two runs with each other; where the device has no cooperative
+    matrices, they are taken apart. `special` is what some elements of an input are instead."""
     rng = np.random.default_rng(5)
     tensors = {one.name: getattr(desc, one.name) for one in desc.MEMBERS if one.role == "input"}
     inputs = {name: filled(one, rng) for name, one in tensors.items() if one is not None}
@@ -405,18 +405,18 @@ def test_results_are_those_of_the_reference(name: str, device: Any) -> None:
 
 
 @pytest.mark.parametrize("tile", TILES)
-def test_all_tiles_give_them_too(tile: UnitTile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matrix_units, "candidates", lambda *given: [tile])
+def test_all_tiles_give_them_too(tile: CooperativeTile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cooperative_matrix, "candidates", lambda *given: [tile])
     for turns, left, right in (("NN", (140, 72), (72, 300)), ("TT", (72, 140), (300, 72))):
         check(device, product(half(*left), half(*right), half(140, 300), turns))
 
 
 @pytest.mark.parametrize(("name", "tile"), WINDOW_TILES)
 def test_all_tiles_of_windows_give_them_too(
-    name: str, tile: UnitTile, device: Any, monkeypatch: pytest.MonkeyPatch
+    name: str, tile: CooperativeTile, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matrix_units, "candidates", lambda *given: [tile])
-    monkeypatch.setattr(matrix_units, "row_candidates", lambda *given: [])
+    monkeypatch.setattr(cooperative_matrix, "candidates", lambda *given: [tile])
+    monkeypatch.setattr(cooperative_matrix, "row_candidates", lambda *given: [])
     check(device, WINDOWS[name])
 
 
@@ -425,9 +425,9 @@ def test_all_tiles_of_windows_give_them_too(
 def test_places_of_a_row_at_once_give_them_too(
     name: str, tile: str, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matrix_units, "candidates", lambda *given: [])
+    monkeypatch.setattr(cooperative_matrix, "candidates", lambda *given: [])
     if ROW_TILES[tile]:
-        monkeypatch.setattr(matrix_units, "row_candidates", lambda *given: [ROW_TILES[tile]])
+        monkeypatch.setattr(cooperative_matrix, "row_candidates", lambda *given: [ROW_TILES[tile]])
     assert int(multiplying(ROWS[name]).defines["TAPS_AT_ONCE"]) > 1
     check(device, ROWS[name])
     if name == "whole":
@@ -441,10 +441,10 @@ def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None
 
 
 def attends(device: Any, desc: Any, arrays: dict[str, Any], is_alike: bool = True) -> np.ndarray:
-    """What attention gives by matrix units, where the device has none taken apart, `is_alike` or not: near
-    the reference, and twice the same."""
+    """What attention gives by cooperative matrices, where the device has none taken apart, `is_alike` or not:
+    near the reference, and twice the same."""
     work = gpu.planned(desc, UNITS)
-    assert any("MATRIX_UNITS" in one.defines for one in work.dispatches)
+    assert any("COOPERATIVE_MATRIX" in one.defines for one in work.dispatches)
     has_units = UNITS in device.capabilities
     text_of = shader if has_units else lambda operator: taken_apart(shader(operator), is_alike)
     found, again = (run_in_guard_zones(device, desc, arrays, work, text_of) for _ in range(2))
@@ -470,18 +470,18 @@ def test_attention_where_left_factors_are_laid_out_otherwise(device: Any) -> Non
 @pytest.fixture(params=[False, True], ids=["whole", "in parts"])
 def in_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether groups take parts of the keys, of 64 each."""
-    monkeypatch.setattr(attention_units, "PARTS_UNITS_LEAST", 64)
-    monkeypatch.setattr(attention_units, "PARTS_UNITS_WORTH", 1 if request.param else 2**30)
+    monkeypatch.setattr(attention_cooperative, "PARTS_COOPERATIVE_LEAST", 64)
+    monkeypatch.setattr(attention_cooperative, "PARTS_COOPERATIVE_WORTH", 1 if request.param else 2**30)
     return bool(request.param)
 
 
 @pytest.mark.parametrize("tile", ATTENTION_TILES, ids=str)
 def test_attention_with_any_tile(
-    tile: UnitsTile, in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    tile: AttentionTile, in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The last tile of keys is not whole, and neither is the last block of queries. Left factors are laid out
     otherwise where groups take parts."""
-    monkeypatch.setattr(attention_units, "units_tile", lambda *_: tile)
+    monkeypatch.setattr(attention_cooperative, "units_tile", lambda *_: tile)
     desc, arrays = attention((2, 37, 85, 1, 24, 40), "FLOAT16")
     made = multiplying(desc).defines
     assert (made["NUM_THREADS"], made["SLICES"]) == (tile.waves * 32, tile.slices)
@@ -507,15 +507,15 @@ def test_attention_for_them_is_of_halves_in_whole_vectors() -> None:
         ((1, 20, 70, 1, 64, 520), "FLOAT16"),
     ):
         work = gpu.planned(attention_of(sizes, kind), UNITS)
-        assert not any("MATRIX_UNITS" in one.defines for one in work.dispatches)
+        assert not any("COOPERATIVE_MATRIX" in one.defines for one in work.dispatches)
 
 
 @pytest.mark.parametrize("tile", SLICED_OR_NOT, ids=str)
 def test_attention_where_scores_keep_growing(
-    tile: UnitsTile, in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch
+    tile: AttentionTile, in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each tile of keys has scores greater than all before it by more than halves have room for."""
-    monkeypatch.setattr(attention_units, "units_tile", lambda *_: tile)
+    monkeypatch.setattr(attention_cooperative, "units_tile", lambda *_: tile)
     desc, arrays = attention((1, 40, 160, 1, 16, 16), "FLOAT16")
     arrays["QueryTensor"][:] = np.abs(arrays["QueryTensor"])
     arrays["KeyTensor"][:] = np.arange(160).reshape(1, 160, 1) / 8
@@ -532,7 +532,7 @@ def test_attention_at_any_scale(scale: float, device: Any) -> None:
 
 
 def test_attention_with_masks(in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention_units, "units_tile", lambda *_: UnitsTile(4, 1, 16))
+    monkeypatch.setattr(attention_cooperative, "units_tile", lambda *_: AttentionTile(4, 1, 16))
     rng = np.random.default_rng(6)
     dense = (rng.random((2, 2, 37, 70)) > 0.4).astype(np.int32)
     dense[1, 0, 3] = 0  # every key of a query
@@ -547,9 +547,9 @@ def test_attention_with_masks(in_parts: bool, device: Any, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("tile", SLICED_OR_NOT[1:], ids=str)
 def test_attention_with_infinities_and_nan(
-    tile: UnitsTile, in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch
+    tile: AttentionTile, in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attention_units, "units_tile", lambda *_: tile)
+    monkeypatch.setattr(attention_cooperative, "units_tile", lambda *_: tile)
     desc, arrays = attention((1, 20, 70, 2, 8, 8), "FLOAT16")
     arrays["ValueTensor"][0, 69, 2] = np.inf
     arrays["ValueTensor"][0, 1, 11] = np.nan
@@ -664,7 +664,7 @@ def test_plans_in_c_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 class Pretended:
-    """The Vulkan bindings, with a device that has all that matrix units need but what is named."""
+    """The Vulkan bindings, with a device that has all that cooperative matrices need but what is named."""
 
     def __init__(self, lacking: str) -> None:
         import vulkan
@@ -744,10 +744,12 @@ class Pretended:
         "wrapping sums",
     ],
 )  # fmt: skip
-def test_devices_must_have_all_that_matrix_units_need(lacking: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_devices_must_have_all_that_cooperative_matrix_need(
+    lacking: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(detection, "vk", Pretended(lacking))
     of_halves = {"sums in single precision", "16 products"}
     of_bytes = {"32 products", "signed bytes", "wrapping sums"}
-    found = detection.matrix_units(None, None)
-    assert (Capability.MATRIX_UNITS in found) == (lacking in {"nothing", *of_bytes})
-    assert (Capability.BYTE_UNITS in found) == (lacking in {"nothing", *of_halves})
+    found = detection.cooperative_matrix(None, None)
+    assert (Capability.COOPERATIVE_MATRIX in found) == (lacking in {"nothing", *of_bytes})
+    assert (Capability.COOPERATIVE_MATRIX_INT8 in found) == (lacking in {"nothing", *of_halves})

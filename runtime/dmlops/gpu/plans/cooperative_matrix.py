@@ -1,4 +1,4 @@
-"""Contractions of halves by matrix units, on devices that have them.
+"""Contractions of halves by cooperative matrices, on devices that have them.
 
 The output is treated as matrices, as in `contraction`. Tiles of the factors are stored in shared memory as
 they lie in memory, eight halves to a vector, and each wave of a group multiplies 16x16 blocks of them. A
@@ -36,30 +36,30 @@ from .matrices import (
     output_vector,
     side_vector,
 )
-from .occupancy import UnitTile, unit_threads
+from .occupancy import CooperativeTile, unit_threads
 from .phases import is_divided, is_pointwise
 from .planning import Planning
 from .reasons import Reason
 from .tile_cost import Rates, Shape, SplitK, split_k
 from .told import NO_MEMBER, NONE, Eight, Tensor
 from .tuning import (
+    COOPERATIVE_ALONE,
+    COOPERATIVE_DIRECT_ROWS,
+    COOPERATIVE_GATHER_LATENCY,
+    COOPERATIVE_LATENCY,
+    COOPERATIVE_MEMORY,
+    COOPERATIVE_RATE,
+    COOPERATIVE_REACH,
+    COOPERATIVE_ROW_ALONE,
+    COOPERATIVE_ROW_LATENCY,
+    COOPERATIVE_TAPS,
+    COOPERATIVE_TINY,
+    COOPERATIVE_WINDOW_LATENCY,
     SINGLE_THREADS,
-    UNITS_ALONE,
-    UNITS_DIRECT_ROWS,
-    UNITS_GATHER_LATENCY,
-    UNITS_LATENCY,
-    UNITS_MEMORY,
-    UNITS_RATE,
-    UNITS_REACH,
-    UNITS_ROW_ALONE,
-    UNITS_ROW_LATENCY,
-    UNITS_TAPS,
-    UNITS_TINY,
-    UNITS_WINDOW_LATENCY,
 )
 
 EIGHTS_PASS = 2  # packs a convolution's left factor; relative to the contraction's number
-GROUP_MEMORY = 48 * 1024  # bytes of shared memory; detection requires that much for matrix units
+GROUP_MEMORY = 48 * 1024  # bytes of shared memory; detection requires that much for cooperative matrices
 
 
 class Row(NamedTuple):
@@ -72,13 +72,13 @@ class Row(NamedTuple):
     pitch: int
 
 
-UnitTiles = Annotated[list[UnitTile], 12]
+CooperativeTiles = Annotated[list[CooperativeTile], 12]
 
 
-class UnitChoice(NamedTuple):
+class CooperativeChoice(NamedTuple):
     """A tile, and how k is split with it."""
 
-    tile: UnitTile
+    tile: CooperativeTile
     split: SplitK
 
 
@@ -148,7 +148,7 @@ def row_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Row:
     width, size = found.sizes[window.axes[last]], right.sizes[len(right.sizes) - 1]
     reach, before = tap * (taps - 1), max(-first, 0)
     pitch = max(min(width + reach, max(before + size, width + reach - before)), width)
-    suits = taps > 1 and taps <= UNITS_TAPS and tap > 0 and step == 1 and reach <= UNITS_REACH
+    suits = taps > 1 and taps <= COOPERATIVE_TAPS and tap > 0 and step == 1 and reach <= COOPERATIVE_REACH
     suits = suits and told.factors.depth % 16 == 0 and 4 * pitch <= 5 * width
     if not suits:
         return Row(1, 0, 0)
@@ -165,84 +165,84 @@ def in_rows(found: Matrices, window: Window, row: Row) -> Matrices:
     return found._replace(sizes=sizes, columns=found.columns // found.sizes[axis] * pitch, run=run)
 
 
-def has_room(tile: UnitTile, row: Row) -> bool:
+def has_room(tile: CooperativeTile, row: Row) -> bool:
     """Whether tiles of both factors leave shared memory for other groups. Lines are padded by one vector."""
     left = tile.rows * (row.taps * tile.depth // 8 + 1)
     right = (tile.columns + row.reach) * (tile.depth // 8 + 1)
-    return left + right < UNITS_MEMORY // 16
+    return left + right < COOPERATIVE_MEMORY // 16
 
 
-def candidates(found: Matrices, channels: int, is_gathered: bool) -> UnitTiles:
+def candidates(found: Matrices, channels: int, is_gathered: bool) -> CooperativeTiles:
     """The tiles to choose from. With a window, their depth divides the `channels` of a tap if possible, so
     that a step reads a single tap; gathering elements one by one takes registers, and so smaller shares."""
-    tiles: UnitTiles = []
+    tiles: CooperativeTiles = []
     if found.column_axis != NONE:
         ahead = 1 if found.depth <= 64 else 2
-        tiles.append(UnitTile(128, 128, 64, 64, 64, 1, 2, 80))
-        tiles.append(UnitTile(64, 128, 64, 32, 32, ahead, 1, 89))
-        tiles.append(UnitTile(64, 64, 64, 32, 32, ahead, 6, 100))
-        tiles.append(UnitTile(32, 64, 64, 32, 16, ahead, 7, 100))
-        tiles.append(UnitTile(32, 32, 64, 16, 16, ahead, 6, 100))
-        tiles.append(UnitTile(64, 16, 64, 16, 16, ahead, 6, 100))
-        tiles.append(UnitTile(16, 64, 64, 16, 16, ahead, 6, 100))
+        tiles.append(CooperativeTile(128, 128, 64, 64, 64, 1, 2, 80))
+        tiles.append(CooperativeTile(64, 128, 64, 32, 32, ahead, 1, 89))
+        tiles.append(CooperativeTile(64, 64, 64, 32, 32, ahead, 6, 100))
+        tiles.append(CooperativeTile(32, 64, 64, 32, 16, ahead, 7, 100))
+        tiles.append(CooperativeTile(32, 32, 64, 16, 16, ahead, 6, 100))
+        tiles.append(CooperativeTile(64, 16, 64, 16, 16, ahead, 6, 100))
+        tiles.append(CooperativeTile(16, 64, 64, 16, 16, ahead, 6, 100))
         return tiles
     depth = 32 if channels % 64 > 0 else 64
     if is_gathered:
-        tiles.append(UnitTile(128, 128, 32, 64, 32, 1, 2, 26))
+        tiles.append(CooperativeTile(128, 128, 32, 64, 32, 1, 2, 26))
     else:
-        tiles.append(UnitTile(128, 128, depth, 64, 64, 1, 2, 100))
-        tiles.append(UnitTile(128, 128, depth, 64, 32, 1, 2, 26))
-    tiles.append(UnitTile(64, 128, depth, 32, 32, 1, 3, 72))
-    tiles.append(UnitTile(64, 128, depth, 32, 64, 1, 4, 14))
-    tiles.append(UnitTile(64, 64, depth, 32, 32, 1, 1, 56))
-    tiles.append(UnitTile(32, 64, depth, 32, 16, 1, 5, 100))
-    tiles.append(UnitTile(32, 32, depth, 16, 16, 1, 5, 61))
-    tiles.append(UnitTile(16, 64, depth, 16, 16, 1, 4, 98))
+        tiles.append(CooperativeTile(128, 128, depth, 64, 64, 1, 2, 100))
+        tiles.append(CooperativeTile(128, 128, depth, 64, 32, 1, 2, 26))
+    tiles.append(CooperativeTile(64, 128, depth, 32, 32, 1, 3, 72))
+    tiles.append(CooperativeTile(64, 128, depth, 32, 64, 1, 4, 14))
+    tiles.append(CooperativeTile(64, 64, depth, 32, 32, 1, 1, 56))
+    tiles.append(CooperativeTile(32, 64, depth, 32, 16, 1, 5, 100))
+    tiles.append(CooperativeTile(32, 32, depth, 16, 16, 1, 5, 61))
+    tiles.append(CooperativeTile(16, 64, depth, 16, 16, 1, 4, 98))
     return tiles
 
 
-def row_candidates(channels: int, row: Row) -> UnitTiles:
+def row_candidates(channels: int, row: Row) -> CooperativeTiles:
     """The same for tiles that hold several taps, each with `depth` channels: those that shared memory has
     room for."""
-    tiles: UnitTiles = []
+    tiles: CooperativeTiles = []
     if row.taps == 1:
         return tiles
-    deep = UnitTile(64, 128, gcd(32, channels), 32, 32, 1, 3, 100)
+    deep = CooperativeTile(64, 128, gcd(32, channels), 32, 32, 1, 3, 100)
     if has_room(deep, row):
         tiles.append(deep)
-    wide = UnitTile(64, 256, 16, 32, 64, 1, 1, 100)
+    wide = CooperativeTile(64, 256, 16, 32, 64, 1, 1, 100)
     if has_room(wide, row):
         tiles.append(wide)
-    tall = UnitTile(128, 256, 16, 64, 64, 1, 1, 61)
+    tall = CooperativeTile(128, 256, 16, 64, 64, 1, 1, 61)
     if has_room(tall, row):
         tiles.append(tall)
-    tiles.append(UnitTile(64, 128, 16, 32, 64, 1, 4, 100))
+    tiles.append(CooperativeTile(64, 128, 16, 32, 64, 1, 4, 100))
     return tiles
 
 
 def unit_rates(found: Matrices, row: Row, is_gathered: bool) -> Rates:
-    """The rates of matrix units; with a window, those of steps with one tap or several."""
+    """The rates of cooperative matrices; with a window, those of steps with one tap or several."""
     if found.column_axis != NONE:
-        return Rates(UNITS_RATE, UNITS_LATENCY, UNITS_ALONE, 2)
-    latency, alone = UNITS_WINDOW_LATENCY, UNITS_ALONE
+        return Rates(COOPERATIVE_RATE, COOPERATIVE_LATENCY, COOPERATIVE_ALONE, 2)
+    latency, alone = COOPERATIVE_WINDOW_LATENCY, COOPERATIVE_ALONE
     if row.taps > 1:
-        latency, alone = UNITS_ROW_LATENCY, UNITS_ROW_ALONE
+        latency, alone = COOPERATIVE_ROW_LATENCY, COOPERATIVE_ROW_ALONE
     if is_gathered:
-        latency = latency * UNITS_GATHER_LATENCY // 100
-    return Rates(UNITS_RATE, latency, alone, 2)
+        latency = latency * COOPERATIVE_GATHER_LATENCY // 100
+    return Rates(COOPERATIVE_RATE, latency, alone, 2)
 
 
-def choose_tile(found: Matrices, tiles: UnitTiles, row: Row, is_gathered: bool) -> UnitChoice:
+def choose_tile(found: Matrices, tiles: CooperativeTiles, row: Row, is_gathered: bool) -> CooperativeChoice:
     """The candidate that takes the least time, with its parts of k; if there is none, no time is less."""
     rates = unit_rates(found, row, is_gathered)
-    best = UnitChoice(UnitTile(16, 64, 32, 16, 16, 1, 1, 1), SplitK(1, COUNT_LIMIT))
+    best = CooperativeChoice(CooperativeTile(16, 64, 32, 16, 16, 1, 1, 1), SplitK(1, COUNT_LIMIT))
     for tile in tiles:
         shape = Shape(
             tile.rows, tile.columns - row.reach, tile.depth * row.taps, tile.resident, tile.efficiency
         )
         split = split_k(found, shape, rates, row.taps == 1)
         if split.time < best.split.time:
-            best = UnitChoice(tile, split)
+            best = CooperativeChoice(tile, split)
     return best
 
 
@@ -252,16 +252,18 @@ def in_order(found: Matrices) -> int:
 
 
 def suits_units(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
-    """Whether the device has matrix units, both factors are halves, and there is enough work."""
+    """Whether the device has cooperative matrices, both factors are halves, and there is enough work."""
     contracted = shader.contracted
     is_for_units = is_half(told.tensors[contracted.left]) and is_half(told.tensors[contracted.right])
-    least = UNITS_DIRECT_ROWS if found.column_axis == NONE else 2
+    least = COOPERATIVE_DIRECT_ROWS if found.column_axis == NONE else 2
     is_large = found.is_worth and found.rows >= least and found.columns > 1
-    is_tiny = found.column_axis != NONE and max(found.rows, found.columns, found.depth) <= UNITS_TINY
-    return out.has(Capability.MATRIX_UNITS) and is_for_units and is_large and not is_tiny
+    is_tiny = found.column_axis != NONE and max(found.rows, found.columns, found.depth) <= COOPERATIVE_TINY
+    return out.has(Capability.COOPERATIVE_MATRIX) and is_for_units and is_large and not is_tiny
 
 
-def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader, given: Matrices) -> None:
+def plan_cooperative_matrix(
+    out: Planning, told: Definition, shader: DefinitionShader, given: Matrices
+) -> None:
     """One dispatch, preceded by one if the left factor is packed, and followed by one if k is split."""
     contracted, window = shader.contracted, told.factors.window
     output = told.tensors[contracted.output]
@@ -304,10 +306,10 @@ def plan_matrix_units(out: Planning, told: Definition, shader: DefinitionShader,
         left = Halves(True, 8)
         factors = ordered(found, output)
     out.define("PASS", number)
-    out.define("MATRIX_UNITS", 1)
+    out.define("COOPERATIVE_MATRIX", 1)
     define_tile(out, tile, left, right)
-    out.define("ORDERED", int(is_ordered))
     if is_windowed:
+        out.define("ORDERED", int(is_ordered))
         out.define("REACH", row.reach)
         out.define("OUTPUT_MERGED", merged_last(output, found.row_axis))
     out.define("OUTPUT_VECTOR", output_vector(found, output) if split.parts == 1 else 1)
@@ -326,7 +328,7 @@ def ordered(found: Matrices, output: Tensor) -> Matrices:
     return found._replace(left=Side(steps, 1, times(found.rows, pitch), True, 1))
 
 
-def define_tile(out: Planning, tile: UnitTile, left: Halves, right: Halves) -> None:
+def define_tile(out: Planning, tile: CooperativeTile, left: Halves, right: Halves) -> None:
     """The macros of the pass that multiplies."""
     out.define("NUM_THREADS", unit_threads(tile))
     out.define("LEFT_VECTOR", left.vector)

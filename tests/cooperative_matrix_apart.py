@@ -1,8 +1,8 @@
-"""Matrix units in ordinary arithmetic, for drivers that have none: the same shader, matrices lowered.
+"""Cooperative matrices in ordinary arithmetic, for drivers that have none: the same shader, matrices lowered.
 
 A wave is 32 consecutive threads. Each thread holds eight sums of a matrix, and as many entries of a left
-factor, in the positions where NVIDIA's matrix units hold them; four threads share two rows. Right factors
-stay in group memory, where threads read them as they multiply.
+factor, in the positions where NVIDIA's cooperative matrices hold them; four threads share two rows. Right
+factors stay in group memory, where threads read them as they multiply.
 """
 
 from __future__ import annotations
@@ -152,8 +152,8 @@ void StoreShared(uint at, uint4 eight, uint operands)
 
 
 def taken_apart(shader: str, is_alike: bool = True) -> str:
-    """A shader with ordinary arithmetic in place of matrix units; `is_alike` says whether a thread has the
-    entries of a left factor in the order in which it has those of sums."""
+    """A shader with ordinary arithmetic in place of cooperative matrices; `is_alike` says whether a thread
+    has the entries of a left factor in the order in which it has those of sums."""
     size = re.search(r"groupshared uint4 tiles\[(.*?)\];\n", shader)
     assert size
     begin = shader.index("typedef vk::integral_constant<uint, 16> Sixteen;")

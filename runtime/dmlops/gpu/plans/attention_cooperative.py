@@ -1,5 +1,5 @@
-"""Attention of halves by matrix units: a group takes some rows of a head, and tiles of keys pass through
-shared memory.
+"""Attention of halves by cooperative matrices: a group takes some rows of a head, and tiles of keys pass
+through shared memory.
 
 Where queries are few, the rows of a group are those of all heads that share keys, and if groups are few even
 then, each takes a part of the keys, as in `attention_parts`.
@@ -18,9 +18,9 @@ from .planning import Planning
 from .told import WAVE, Sizes, Tensors, Threads
 from .tuning import (
     ATTENTION_WAVES,
-    PARTS_UNITS_GROUPS,
-    PARTS_UNITS_LEAST,
-    PARTS_UNITS_WORTH,
+    PARTS_COOPERATIVE_GROUPS,
+    PARTS_COOPERATIVE_LEAST,
+    PARTS_COOPERATIVE_WORTH,
 )
 
 UNIT_ROWS = 16  # of a wave
@@ -29,9 +29,10 @@ WIDE = 128  # a wave has registers for whole rows, not only slices
 WIDEST = 512  # shared memory has room for a tile of 16 keys
 
 
-class UnitsTile(NamedTuple):
-    """What a group with matrix units holds: `waves`, each with 16 queries, or one of `slices` of their
-    elements and of the columns of values; and `keys` in shared memory, whose scores waves hold at once."""
+class AttentionTile(NamedTuple):
+    """What a group with cooperative matrices holds: `waves`, each with 16 queries, or one of `slices` of
+    their elements and of the columns of values; and `keys` in shared memory, whose scores waves hold at
+    once."""
 
     waves: int
     slices: int
@@ -45,9 +46,9 @@ def takes_units(
     kept_sizes: Annotated[Sequence[Sizes], 16],
     sizes: Sizes,
 ) -> bool:
-    """Whether matrix units compute the pass: the device has them, all floats are halves, and rows are whole
-    vectors of eight, short enough for a tile of them. `sizes` are those of the result."""
-    if not out.has(Capability.MATRIX_UNITS):
+    """Whether cooperative matrices compute the pass: the device has them, all floats are halves, and rows are
+    whole vectors of eight, short enough for a tile of them. `sizes` are those of the result."""
+    if not out.has(Capability.COOPERATIVE_MATRIX):
         return False
     for tensor in tensors:
         if tensor.is_present and tensor.is_float and tensor.bits != 16:
@@ -56,15 +57,15 @@ def takes_units(
     return depth % 8 == 0 and width % 8 == 0 and max(depth, width) <= WIDEST
 
 
-def units_tile(widest: int) -> UnitsTile:
+def units_tile(widest: int) -> AttentionTile:
     """The tile for elements of a query or a value: wide rows are shared by two or four waves."""
     if widest <= WIDE:
-        return UnitsTile(ATTENTION_WAVES, 1, 32)
+        return AttentionTile(ATTENTION_WAVES, 1, 32)
     slices = 2 if widest <= 2 * WIDE else 4
-    return UnitsTile(2 * slices, slices, 32 if widest <= 2 * WIDE else 16)
+    return AttentionTile(2 * slices, slices, 32 if widest <= 2 * WIDE else 16)
 
 
-def unit_groups(tile: UnitsTile, heads: int, rows: int) -> int:
+def unit_groups(tile: AttentionTile, heads: int, rows: int) -> int:
     """Groups, if each takes all keys."""
     return times(heads, ceil_div(rows, tile.waves // tile.slices * UNIT_ROWS))
 
@@ -78,16 +79,16 @@ def unit_parts_of(attention: AttentionPass, shared: int, kept_sizes: Annotated[S
     heads, rows = times(query[0], query[1] // together), query[2] * together
     tile = units_tile(max(query[3], kept_sizes[attention.value][3]))
     groups = times(unit_groups(tile, heads, rows), 1 if tile.slices == 1 else 2)
-    own = PARTS_UNITS_LEAST
-    while own < keys and times(groups, ceil_div(keys, own)) > PARTS_UNITS_GROUPS:  # ends: it doubles
+    own = PARTS_COOPERATIVE_LEAST
+    while own < keys and times(groups, ceil_div(keys, own)) > PARTS_COOPERATIVE_GROUPS:  # ends: it doubles
         own *= 2
     number = ceil_div(keys, own)
-    if times(number, keys) < PARTS_UNITS_WORTH:
+    if times(number, keys) < PARTS_COOPERATIVE_WORTH:
         number = 1
     return no_parts()._replace(vector=8, shared=together, keys=own if number > 1 else 0, number=number)
 
 
-def define_attention_units(
+def define_attention_cooperative(
     out: Planning,
     attention: AttentionPass,
     kept_sizes: Annotated[Sequence[Sizes], 16],
@@ -100,7 +101,7 @@ def define_attention_units(
     heads, rows = times(query[0], query[1] // parts.shared), query[2] * parts.shared
     tile = units_tile(max(query[3], width))
     groups = times(unit_groups(tile, heads, rows), parts.number)
-    out.define("MATRIX_UNITS", 1)
+    out.define("COOPERATIVE_MATRIX", 1)
     out.define("QUERY_EIGHTS", query[3] // 8)
     out.define("VALUE_EIGHTS", width // 8)
     out.define("SLICES", tile.slices)

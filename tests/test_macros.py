@@ -1,0 +1,106 @@
+"""Macros of shaders: what planners define, what heads declare, and what the text uses are the same.
+
+Compilers take an undefined name in a condition as 0; a macro that nothing uses only makes variants differ.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from dmlops import gpu
+from dmlops.gpu.plans.capabilities import FASTER, NO_CAPABILITIES
+from dmlops.gpu.preprocessing import uses
+from dmlops.gpu.work import Work
+from matrix_cases import cases, described
+from random_shapes import drawn
+from shader_branches import covering
+
+OPERATORS = sorted(path.stem for path in (Path(__file__).parents[1] / "generated/hlsl").glob("*.hlsl"))
+# What is the same for all dispatches of a description, whichever of it they use: types of tensors, and lists
+OF_DESCRIPTIONS = re.compile(r"\w+_(STORED|BITS|VALUE|LENGTH|BOUND|ROW|LOWEST|HIGHEST|FLOATS|SINGLE)")
+
+
+class Found(NamedTuple):
+    """The macros of a pass of an operator's shader, in all its variants."""
+
+    defined: set[str]
+    shared: set[str]  # by all dispatches of a plan, of which others may use them
+    used: set[str]
+    undefined: set[str]
+
+
+def works() -> Iterator[tuple[str, Work]]:
+    """Plans that together take nearly all branches: see test_shader_branches.py."""
+    descs = [described(case) for operator in OPERATORS for case in cases(operator)]
+    descs += [drawn(family, seed).desc for family, seed in covering()]
+    for desc in descs:
+        for capabilities in (NO_CAPABILITIES, FASTER):
+            yield desc.OPERATOR, gpu.planned(desc, capabilities)
+
+
+@cache
+def found() -> dict[tuple[str, object], Found]:
+    passes: dict[tuple[str, object], Found] = defaultdict(lambda: Found(set(), set(), set(), set()))
+    known = set()
+    for owner, work in works():
+        for one in work.dispatches:
+            operator = one.shader or owner
+            variant = (operator, tuple(one.defines.items()))
+            if variant in known:
+                continue
+            known.add(variant)
+            into = passes[operator, one.defines.get("PASS")]
+            decided = uses(gpu.shader(operator), one.defines)
+            into.defined.update(one.defines)
+            into.used.update(decided.used)
+            into.undefined.update(decided.undefined)
+            others = [other for other in work.dispatches if other is not one and other.shader == one.shader]
+            into.shared.update(
+                name
+                for name, value in one.defines.items()
+                if any(other.defines.get(name) == value for other in others)
+            )
+    return dict(passes)
+
+
+def test_no_condition_has_a_name_that_stands_for_nothing() -> None:
+    assert {place: one.undefined for place, one in found().items() if one.undefined} == {}
+
+
+def test_every_macro_is_used() -> None:
+    """By the pass it is defined for; by one of its shader, if several dispatches share it."""
+    by_operator: dict[str, set[str]] = defaultdict(set)
+    for (operator, _), one in found().items():
+        by_operator[operator] |= one.used
+    unused = {
+        (*place, name)
+        for place, one in found().items()
+        for name in one.defined - one.used
+        if not OF_DESCRIPTIONS.fullmatch(name) and not (name in one.shared and name in by_operator[place[0]])
+    }
+    assert unused == set()
+
+
+def test_every_macro_is_declared() -> None:
+    """In the head of the shader, by its name or, where X stands for tensors or factors, by its end."""
+    missing = {}
+    for (operator, number), one in found().items():
+        head = gpu.shader(operator).partition("\n\n")[0]
+        declared = set(re.findall(r"^// +([A-Z]\w+) ", head, re.MULTILINE))
+        ends = tuple(name[1:] for name in declared if name.startswith("X_"))
+        names = {name for name in one.defined - declared if not OF_DESCRIPTIONS.fullmatch(name)}
+        missing[operator, number] = {name for name in names if not name.endswith(ends)}
+    assert {place: names for place, names in missing.items() if names} == {}
+
+
+def test_every_declared_macro_is_used() -> None:
+    for operator in map(str.upper, OPERATORS):
+        head, _, text = gpu.shader(operator).partition("\n\n")
+        for name in re.findall(r"^// +([A-Z][A-Z0-9_]+)  ", head, re.MULTILINE):
+            word = r"\w+" + name[1:] if name.startswith("X_") else name
+            assert re.search(rf"\b{word}\b", text), (operator, name)
