@@ -335,8 +335,7 @@ static void record_dispatch(
 }
 
 /* All steps, in a command buffer that can be submitted any number of times. */
-static VkCommandBuffer record(const char* plan, const pipeline* pipelines, const region* regions) {
-    const char* steps = member(plan, "steps");
+static VkCommandBuffer record(const char* steps, const pipeline* pipelines, const region* regions) {
     const uint32_t count = count_of(steps);
     uint32_t buffers = 1;
     VkCommandPool command_pool;
@@ -384,9 +383,20 @@ static VkCommandBuffer record(const char* plan, const pipeline* pipelines, const
             record_dispatch(commands, pool, &pipelines[number(shader)], regions, step);
         }
     }
-    record_barrier(commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    record_barrier(
+        commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_HOST_BIT,
+        VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_HOST_READ_BIT);
     CHECK(vkEndCommandBuffer(commands) == VK_SUCCESS);
     return commands;
+}
+
+/* Runs a command buffer, and waits for its end. */
+static void submit(VkCommandBuffer commands) {
+    const VkSubmitInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
+
+    CHECK(vkQueueSubmit(queue, 1, &info, VK_NULL_HANDLE) == VK_SUCCESS);
+    CHECK(vkQueueWaitIdle(queue) == VK_SUCCESS);
 }
 
 int main(int argc, char** argv) {
@@ -433,7 +443,8 @@ int main(int argc, char** argv) {
     for (const char* one = first_entry(list); one; one = next_entry(one)) {
         pipelines[place++] = make_pipeline(argv[1], one);
     }
-    commands = record(plan, pipelines, regions);
+    submit(record(member(plan, "once"), pipelines, regions));
+    commands = record(member(plan, "steps"), pipelines, regions);
 
     for (const char* one = first_entry(inputs); one; one = next_entry(one), ++file) {
         const region* target = &regions[number(member(one, "region"))];
@@ -442,12 +453,7 @@ int main(int argc, char** argv) {
         memcpy(memories[target->memory].mapped + target->offset, data, size);
         free(data);
     }
-    {
-        const VkSubmitInfo submit = {
-            .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
-        CHECK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE) == VK_SUCCESS);
-        CHECK(vkQueueWaitIdle(queue) == VK_SUCCESS);
-    }
+    submit(commands);
     for (const char* one = first_entry(outputs); one; one = next_entry(one), ++file) {
         const region* source = &regions[number(member(one, "region"))];
         FILE* target = fopen(argv[file], "wb");

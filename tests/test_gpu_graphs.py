@@ -14,6 +14,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
@@ -23,11 +24,15 @@ import dmlops
 from c_runner import WARNINGS, compiler
 from dmlops import TensorDesc, gpu, reference
 from dmlops.__main__ import main
+from dmlops.gpu import compiler as hlsl
 from dmlops.gpu.device import Device
-from dmlops.gpu.graphs import execute
+from dmlops.gpu.graphs import execute, exporting
 from dmlops.gpu.graphs.arena import Lifetime, assign
+from dmlops.gpu.graphs.once import of_operator
 from dmlops.gpu.graphs.program import program
+from dmlops.gpu.graphs.usage import usage
 from dmlops.gpu.graphs.views import recast
+from dmlops.gpu.work import Work
 from dmlops.terminal import progress_for
 from gpu_device import device
 from test_onnx_running import BY_DATA, branching
@@ -286,20 +291,81 @@ def test_a_bar_shows_progress_on_a_terminal() -> None:
     assert terminal.getvalue().rpartition("\r")[0].endswith(" ")
 
 
+def player(folder: Path, name: str) -> Path:
+    """The player, compiled into a folder."""
+    program = folder / "player"
+    command = [compiler(name), "-std=c11", *WARNINGS, str(ROOT / "examples/player.c"), "-lvulkan"]
+    built = subprocess.run([*command, "-o", str(program)], capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    return program
+
+
+def test_filters_are_reordered_once(tmp_path: Path, device: Any) -> None:
+    """By `compile`, and by the player of a plan; what they compute is torch's."""
+    filters, builder = real(128, 64, 3, 3) / 24, dmlops.graph.Builder()
+    x = builder.input("x", TensorDesc("FLOAT32", (1, 64, 64, 64)))
+    graph = builder.build(y=convolution(builder, x, filters))
+    arrays = [{"x": real(1, 64, 64, 64)} for _ in range(2)]
+    expected = [
+        {"y": torch.nn.functional.conv2d(*map(torch.from_numpy, (one["x"], filters)), padding=1).numpy()}
+        for one in arrays
+    ]
+    with gpu.compile(graph, device) as compiled:
+        assert (len(compiled.program.once), len(compiled.program.steps)) == (1, 1)
+        for given_, right in zip(arrays, expected, strict=True):
+            near(compiled(given_), right)
+    plan = tmp_path / "plan"
+    exporting.write(exporting.program_of_graph(graph), plan)
+    assert len(json.loads((plan / "plan.json").read_text(encoding="utf-8"))["once"]) == 1
+    arrays[0]["x"].tofile(tmp_path / "x")
+    subprocess.run([player(tmp_path, "gcc"), plan, tmp_path / "x", tmp_path / "y"], check=True)
+    found = np.fromfile(tmp_path / "y", np.float32).reshape(1, 128, 64, 64)
+    near({"y": found}, expected[0])
+
+
+@pytest.mark.parametrize(
+    ("named", "once"),
+    [
+        ([("w", "s"), ("x s", "y")], {0}),  # weights are reordered, then used
+        ([("w x", "s"), ("s", "y")], set()),  # partial sums
+        ([("w", "s"), ("x s", "s"), ("s", "y")], set()),  # both, in the same scratch
+        ([("w", "s"), ("s", "t"), ("x t", "y")], {0, 1}),
+        ([("w", "c"), ("x c", "y")], set()),  # into what is cleared in each run
+        ([("w", "y")], set()),
+    ],
+)
+def test_what_runs_once(named: Any, once: set[int]) -> None:
+    work = Work((), {"s": 8, "t": 8, "c": 8}, ("c",))
+    uses = [(frozenset(read.split()), frozenset(made.split())) for read, made in named]
+    assert of_operator(work, uses, frozenset("w")).dispatches == once
+
+
+def test_what_a_shader_uses() -> None:
+    source = """
+    [[vk::binding(0, 0)]] StructuredBuffer<float> a : register(t0);
+    [[vk::binding(1, 0)]] StructuredBuffer<float> b : register(t1);
+    [[vk::binding(2, 0)]] RWStructuredBuffer<float> c : register(u0);
+    [[vk::binding(3, 0)]] RWStructuredBuffer<uint> d : register(u1);
+    [[vk::binding(4, 0)]] RWStructuredBuffer<float> e : register(u2);
+    [numthreads(1, 1, 1)] void CSMain(uint i : SV_DispatchThreadID) {
+        c[i] = a[i];
+        e[i] = e[i + 1];
+        InterlockedAdd(d[0], i);
+    }"""
+    found = usage(hlsl.compile(source, {}))
+    assert (found.read, found.written) == ({0, 3, 4}, {2, 3, 4})
+
+
 @pytest.mark.parametrize("name", ["gcc", "clang"])
 def test_the_player_runs_a_plan(files: Path, device: Any, name: str, capsys: Any) -> None:
     plan = files / "plan"
     assert main(["plan", str(files / "model.onnx"), "--out", str(plan), "--dim", "n=2"]) == 0
     told = json.loads((plan / "plan.json").read_text(encoding="utf-8"))
     assert all(region["offset"] % 256 == 0 for region in told["regions"])
-    program = files / "player"
-    command = [compiler(name), "-std=c11", *WARNINGS, str(ROOT / "examples/player.c"), "-lvulkan"]
-    built = subprocess.run([*command, "-o", str(program)], capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stderr
     arrays = {"x": np.load(files / "x.npy")}
     arrays["x"].tofile(files / "x.bin")
     outputs = [files / "y.bin", files / "z.bin"]
-    subprocess.run([program, plan, files / "x.bin", *outputs], check=True)
+    subprocess.run([player(files, name), plan, files / "x.bin", *outputs], check=True)
     found = {
         one["name"]: np.fromfile(file, one["type"].lower()).reshape(one["sizes"])
         for one, file in zip(told["outputs"], outputs, strict=True)

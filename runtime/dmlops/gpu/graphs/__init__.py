@@ -6,6 +6,9 @@ From a graph to a device, each module knows only those before it:
     fusing     activations go into the operator in front of them
     views      copies whose readers can take strides are left out
     arena      offsets in one piece of memory, from lifetimes
+    shaders    the shaders that dispatches need, before they are compiled
+    usage      which of its buffers a compiled shader reads and writes
+    once       dispatches that depend on constants alone, such as those that reorder filters
     program    dispatches, regions, barriers and constants, as pure data
     execute    programs recorded as one command buffer, and replayed
     traced     ONNX models and WebNN graphs, with host nodes between such programs

@@ -6,9 +6,10 @@ docs/PLANS.md describes the format.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ from ...tensor import TensorDesc
 from .. import compiler, shader
 from ..direct3d import source
 from ..plans.capabilities import NO_CAPABILITIES, Capability
-from .program import End, Program, Region, Shader, Step, program
+from .program import End, Program, Region, Step, program
+from .shaders import Shader
 from .traced import Later, OnnxModel, WebnnModel, trace_whole
 
 FORMAT = 1
@@ -32,7 +34,7 @@ Progress = Callable[[int, int], None]
 
 def program_of_graph(graph: Graph, capabilities: Capability = NO_CAPABILITIES) -> Program:
     """A program for any device with these capabilities. Raises what `program` raises."""
-    return program(graph, ALIGNMENT, capabilities)
+    return program(graph, ALIGNMENT, capabilities, compiled=_spirv)
 
 
 def program_of_model(
@@ -47,7 +49,7 @@ def program_of_model(
     """
     arrays = {name: np.broadcast_to(one.DataType.numpy.type(0), one.Sizes) for name, one in inputs.items()}
     whole = trace_whole(model, arrays)
-    found = program(whole.graph, ALIGNMENT, capabilities, packed=True)
+    found = program(whole.graph, ALIGNMENT, capabilities, packed=True, compiled=_spirv)
     written = {one.name: one for one in found.outputs}
 
     def output(name: str, own: str, later: Any) -> End:
@@ -72,18 +74,24 @@ def write(
     """
     (folder / "shaders").mkdir(parents=True, exist_ok=True)
 
-    def compiled(one: Shader) -> bytes:
-        text = source(one.operator) if target == "dxil" else shader(one.operator)
-        return compiler.compile(text, dict(one.defines), target)
-
     with ThreadPoolExecutor() as pool:
-        for number, code in enumerate(pool.map(compiled, found.shaders)):
+        for number, code in enumerate(pool.map(partial(_compiled, target=target), found.shaders)):
             (folder / _file(number, target)).write_bytes(code)
             if progress is not None:
                 progress(number + 1, len(found.shaders))
     (folder / "weights.bin").write_bytes(found.weights.read(0, found.weights.size))
     (folder / "constants.bin").write_bytes(found.constants)
     (folder / "plan.json").write_text(json.dumps(as_json(found, target), indent=1) + "\n", encoding="utf-8")
+
+
+def _spirv(shaders: Sequence[Shader]) -> list[bytes]:
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(partial(_compiled, target="spirv"), shaders))
+
+
+def _compiled(one: Shader, target: compiler.Target) -> bytes:
+    text = source(one.operator) if target == "dxil" else shader(one.operator)
+    return compiler.compile(text, dict(one.defines), target)
 
 
 def as_json(found: Program, target: compiler.Target) -> dict[str, Any]:
@@ -118,7 +126,7 @@ def as_json(found: Program, target: compiler.Target) -> dict[str, Any]:
         return {"name": one.name, **form, **strides, "bytes": size, "region": place(one.region)}
 
     inputs, outputs = [end(one) for one in found.inputs], [end(one) for one in found.outputs]
-    steps = [step(one) for one in found.steps]
+    once, steps = ([step(one) for one in each] for each in (found.once, found.steps))
     return {
         "format": FORMAT,
         "target": target,
@@ -133,6 +141,7 @@ def as_json(found: Program, target: compiler.Target) -> dict[str, Any]:
             for number, one in enumerate(found.shaders)
         ],
         "regions": [{"memory": one.memory, "offset": one.offset, "size": one.size} for one in regions],
+        "once": once,
         "steps": steps,
     }
 

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
+from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -24,7 +25,8 @@ from ..pipelines import BoundPipeline
 from ..resources import Binding, Buffer
 from ..vulkan_api import vk
 from .arena import Arena
-from .program import End, Program, Region, Shader, program
+from .program import End, Program, Region, Step, program
+from .shaders import Shader
 
 Progress = Callable[[int, int], None]
 """Called with the number of shaders that are compiled, and of all."""
@@ -164,13 +166,16 @@ class Compiled:
     def _record(self, codes: Sequence[bytes], between: Between | None) -> None:
         found, device = self.program, self.device
         bound: list[BoundPipeline | None] = []
-        for step in found.steps:
+        for step in (*found.once, *found.steps):
             if step.shader is not None and step.constants is not None:
                 places = [self._binding(one) for one in (*step.regions, step.constants)]
                 pipeline = device.pipeline(codes[step.shader], len(step.regions))
                 bound.append(self._resources.enter_context(pipeline.bind(places)))
             else:
                 bound.append(None)
+
+        if found.once:
+            device.submit(partial(self._record_steps, steps=found.once, bound=bound[: len(found.once)]))
 
         def record(commands: Any) -> None:
             arena = self._memory["arena"]
@@ -180,15 +185,7 @@ class Compiled:
             barrier(commands)
             if between is not None:
                 between(commands, 0)
-            for done, (step, pipeline) in enumerate(zip(found.steps, bound, strict=True), 1):
-                if step.waits:
-                    barrier(commands)
-                if pipeline is None:
-                    clear(commands, self._binding(step.regions[0]))
-                else:
-                    pipeline.record(commands, (*step.groups, 1))
-                if between is not None:
-                    between(commands, done)
+            self._record_steps(commands, found.steps, bound[len(found.once) :], between)
             barrier(commands)
             for end in found.outputs:
                 source, place = self._memory[end.region.memory], self._place(end, uploads=False)
@@ -196,6 +193,23 @@ class Compiled:
 
         self._commands = device.record(record)
         self._resources.callback(device.forget, self._commands)
+
+    def _record_steps(
+        self,
+        commands: Any,
+        steps: Sequence[Step],
+        bound: Sequence[BoundPipeline | None],
+        between: Between | None = None,
+    ) -> None:
+        for done, (step, pipeline) in enumerate(zip(steps, bound, strict=True), 1):
+            if step.waits:
+                barrier(commands)
+            if pipeline is None:
+                clear(commands, self._binding(step.regions[0]))
+            else:
+                pipeline.record(commands, (*step.groups, 1))
+            if between is not None:
+                between(commands, done)
 
     def _binding(self, region: Region) -> Binding:
         return Binding(self._memory[region.memory], region.offset, region.size)
@@ -213,7 +227,9 @@ def compile_graph(
     kind: type[Compiled] = Compiled,
 ) -> Compiled:
     """The graph on a device; `packed` and `keep` are as for `program`."""
-    return kind(program(graph, device.alignment, device.capabilities, packed, keep), device, progress)
+    compile_all = partial(compiled, device=device, progress=progress)
+    found = program(graph, device.alignment, device.capabilities, packed, keep, compile_all)
+    return kind(found, device, progress)
 
 
 def content(end: End, arrays: Mapping[str, Any]) -> memoryview | bytes:

@@ -22,7 +22,12 @@ from ..work import Work
 from .arena import Arena, Lifetime, assign
 from .fusing import fuse
 from .net import INPUTS, Net, Source
+from .once import NOTHING, fixed
+from .shaders import Compile, Shader, shader_of
 from .views import alias
+
+SPARE = 0.05  # of the least memory, to save barriers
+FEW = 64  # small tensors are smaller than this part of it
 
 Memory = Literal["arena", "weights", "constants"]
 
@@ -44,14 +49,6 @@ class Region(NamedTuple):
             and self.offset < other.offset + other.size
             and other.offset < self.offset + self.size
         )
-
-
-class Shader(NamedTuple):
-    """A shader to compile: the operator whose HLSL it is, its macros, and how many buffers it has."""
-
-    operator: str
-    defines: tuple[tuple[str, int | str], ...]
-    buffers: int
 
 
 class Step(NamedTuple):
@@ -105,12 +102,14 @@ class Weights(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Steps over an arena of `arena.size` bytes."""
+    """Steps over an arena of `arena.size` bytes; those of `once` run a single time before all others, over
+    weights alone, such as to reorder filters."""
 
     inputs: tuple[End, ...]
     outputs: tuple[End, ...]
     nodes: tuple[Label, ...]
     shaders: tuple[Shader, ...]
+    once: tuple[Step, ...]
     steps: tuple[Step, ...]
     arena: Arena
     weights: Weights = field(repr=False)
@@ -123,18 +122,22 @@ def program(
     capabilities: Capability = NO_CAPABILITIES,
     packed: bool = False,
     keep: bool = False,
+    compiled: Compile | None = None,
 ) -> Program:
     """The program of a graph, for regions at multiples of `alignment` bytes.
 
     `keep`: nothing is fused or left out, and all results stay until the end, to be compared. `packed` is as
-    for `Net.of`. Raises ValueError for an invalid graph, or a constant whose data is unknown, and Unsupported
-    for what the shaders cannot do.
+    for `Net.of`. `compiled` gives the SPIR-V of shaders, which shows what needs to run only once; without it
+    everything runs each time.
+
+    Raises ValueError for an invalid graph, or a constant whose data is unknown, and Unsupported for what the
+    shaders cannot do.
     """
     net = Net.of(graph, packed)
     if not keep:
         fuse(net, capabilities)
         alias(net, alignment, capabilities)
-    return _Layout(net, alignment, capabilities, keep).program()
+    return _Layout(net, alignment, capabilities, keep, compiled).program()
 
 
 @dataclass
@@ -150,9 +153,12 @@ class _Storage:
 class _Layout:
     """Gives tensors their memory, and dispatches their regions."""
 
-    def __init__(self, net: Net, alignment: int, capabilities: Capability, keep: bool) -> None:
+    def __init__(
+        self, net: Net, alignment: int, capabilities: Capability, keep: bool, compiled: Compile | None
+    ) -> None:
         self.net, self.alignment, self.keep = net, alignment, keep
         self.works: dict[int, Work] = {at: planned(net.descs[at], capabilities) for at in net.order}
+        self.once = {} if keep or compiled is None else fixed(net, self.works, compiled)
         self.storages: list[_Storage] = []
         self.of: dict[tuple[int, int], int] = {}  # the storage of what nodes write, and of ports
         self.scratch: dict[tuple[int, str], int] = {}
@@ -195,9 +201,10 @@ class _Layout:
                 else:
                     self.of[key] = shared
                     self.storages[shared].last = until
+            lasting = self.once.get(at, NOTHING).scratch
             for name, size in self.works[at].scratch.items():
                 self.scratch[at, name] = len(self.storages)
-                self.storages.append(_Storage(size, step, step))
+                self.storages.append(_Storage(size, step, step, b"" if name in lasting else None))
 
     def _new(self, key: tuple[int, int], size: int, first: int, last: int, data: bytes | None = None) -> None:
         self.of[key] = len(self.storages)
@@ -239,11 +246,45 @@ class _Layout:
                 return self.of[source[:2]]
         return None
 
+    def _arena(self, storages: Sequence[_Storage]) -> Arena:
+        """One arena. Operators that could overlap do not share memory, if that costs little of it, since that
+        would take a barrier: no tensors at all, or else no small ones."""
+        begins, ends = self._phases()
+        exact = [Lifetime(one.size, one.first, one.last) for one in storages]
+        apart = [Lifetime(one.size, begins[one.first], ends[one.last]) for one in exact]
+        found = assign(exact, self.alignment)
+        small = found.bound // FEW
+        some = [two if one.size <= small else one for one, two in zip(exact, apart, strict=True)]
+        for lifetimes in (apart, some):
+            tried = assign(lifetimes, self.alignment)
+            if tried.size <= (1 + SPARE) * found.bound:
+                return tried._replace(bound=found.bound)
+        return found
+
+    def _phases(self) -> tuple[list[int], list[int]]:
+        """For each operator, and for the end, the first and the last one that it could overlap with: those
+        between two barriers that the tensors themselves demand."""
+        begins: list[int] = []
+        read: set[int] = set()
+        written: set[int] = set()
+        start = 0
+        for step, at in enumerate(self.net.order):
+            own = {self.of[source[:2]] for *_, source in self.net.inputs(at)}
+            made = {self.of[at, number] for number, *_ in self.net.outputs(at)}
+            if own & written or made & (read | written):
+                start, read, written = step, set(), set()
+            begins.append(start)
+            read |= own
+            written |= made
+        last = {start: step for step, start in enumerate(begins)}
+        end = len(begins)
+        return [*begins, end], [*(last[start] for start in begins), end]
+
     def program(self) -> Program:
         """Offsets, and steps with the barriers that they need."""
         net = self.net
         inside = [at for at, one in enumerate(self.storages) if one.data is None]
-        arena = assign([Lifetime(*_lifetime(self.storages[at])) for at in inside], self.alignment)
+        arena = self._arena([self.storages[at] for at in inside])
         offsets = dict(zip(inside, arena.offsets, strict=True))
         pieces: list[tuple[int, bytes]] = []
         used = 0
@@ -263,6 +304,7 @@ class _Layout:
         ports = [(number, port) for number, port in enumerate(net.ports) if (INPUTS, number) in self.of]
         names = [name or f"output{at}" for at, name in enumerate(net.graph.outputs)]
         steps = _Steps(self.alignment)
+        once = _Steps(self.alignment, steps)
         nodes: list[Label] = []
         for at in net.order:
             regions = {
@@ -276,7 +318,10 @@ class _Layout:
             nodes.append(Label(net.labels[at], net.descs[at], regions))
             work = self.works[at]
             scratch = {name: region(self.scratch[at, name], 0, size) for name, size in work.scratch.items()}
-            steps.add(len(nodes) - 1, net.descs[at].OPERATOR, work, {**regions, **scratch})
+            given = len(nodes) - 1, net.descs[at].OPERATOR, work, {**regions, **scratch}
+            apart = self.once.get(at, NOTHING).dispatches
+            once.add(*given, apart, ())
+            steps.add(*given, frozenset(range(len(work.dispatches))) - apart, work.cleared)
         return Program(
             tuple(end(one.name, one.tensor, Source(INPUTS, number), one.size) for number, one in ports),
             tuple(
@@ -285,6 +330,7 @@ class _Layout:
             ),
             tuple(nodes),
             tuple(steps.shaders),
+            tuple(once.steps),
             tuple(steps.steps),
             arena,
             Weights(tuple(pieces), used),
@@ -292,33 +338,40 @@ class _Layout:
         )
 
 
-def _lifetime(one: _Storage) -> tuple[int, int, int]:
-    return one.size, one.first, one.last
-
-
 class _Steps:
     """Steps in order. One waits if it reads what an earlier one has written since the last barrier, or writes
     what an earlier one has read or written; a plan says which of its own dispatches wait for each other."""
 
-    def __init__(self, alignment: int) -> None:
-        self.shaders: dict[Shader, int] = {}
+    def __init__(self, alignment: int, shared: _Steps | None = None) -> None:
+        """`shared`: other steps that have the same shaders and constants."""
+        self.shaders: dict[Shader, int] = shared.shaders if shared else {}
         self.steps: list[Step] = []
-        self.constants = bytearray()
+        self.constants: bytearray = shared.constants if shared else bytearray()
         self._alignment = alignment
-        self._places: dict[bytes, Region] = {}
+        self._places: dict[bytes, Region] = shared._places if shared else {}
         self._read: list[tuple[int, Region]] = []  # since the last barrier, with their nodes
         self._written: list[tuple[int, Region]] = []
 
-    def add(self, node: int, operator: str, work: Work, regions: Mapping[str, Region]) -> None:
-        for name in work.cleared:
+    def add(
+        self,
+        node: int,
+        operator: str,
+        work: Work,
+        regions: Mapping[str, Region],
+        chosen: frozenset[int],
+        cleared: Sequence[str],
+    ) -> None:
+        """Adds some of an operator's dispatches, by their numbers, after buffers that are cleared."""
+        for name in cleared:
             self._step(Step(node, None, (0, 0), (regions[name],), 0, None, False))
-        waits = bool(work.cleared)
-        for dispatch in work.dispatches:
-            key = Shader(dispatch.shader or operator, tuple(dispatch.defines.items()), len(dispatch.buffers))
+        waits = bool(cleared)
+        for place in sorted(chosen):
+            dispatch = work.dispatches[place]
+            key = shader_of(operator, dispatch)
             number = self.shaders.setdefault(key, len(self.shaders))
             bound = tuple(regions[name] for name in dispatch.buffers)
             constants = self._constants(dispatch.constants)
-            waits = waits or dispatch.waits
+            waits = waits or (dispatch.waits and place > min(chosen))
             self._step(Step(node, number, dispatch.groups, bound, dispatch.reads, constants, waits))
             waits = False
 
