@@ -27,7 +27,15 @@ pytestmark = pytest.mark.skipif(
 
 KINDS = (
     *("index.html", "operators/gather_elements.html", "operators/lstm.html", "levels/4.1.html"),
-    *("levels/index.html", "general.html", "types.html", "refused.html", "reading.html", "language.html"),
+    *(
+        "levels/index.html",
+        "general.html",
+        "types.html",
+        "refused.html",
+        "reading.html",
+        "concepts.html",
+        "language.html",
+    ),
     *("python.html", "c.html", "rules.html", "errata.html"),
 )
 OPTIONS = (
@@ -63,6 +71,9 @@ QUERIES = {
     "gather elements axis range": "operators/gather_elements.html#DML-GATHER_ELEMENTS-axis-range",
     "DML-TENSOR-total-size": "general.html#DML-TENSOR-total-size",
     "total size limit": "general.html#DML-TENSOR-total-size-limit",
+    "nhwc": "concepts.html#layouts",
+    "broadcast": "concepts.html#broadcasting",
+    "int8 gemm": "concepts.html#integers",
     "0x80070057": "refused.html",
     "E_INVALIDARG": "refused.html",
     "the parameter is incorrect": "refused.html",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE
@@ -28,6 +29,25 @@ _SOURCES = {
     "observed": "what shipping software does",
     "ours": "a decision of this registry",
 }
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A chapter of the page of concepts; `words` are further ones by which the search finds it."""
+
+    id: str
+    title: str
+    words: str
+
+
+_CHAPTERS = (
+    Chapter("strides", "Sizes, strides, bytes", "packed padded row pitch TotalTensorSizeInBytes"),
+    Chapter("layouts", "Layouts: NCHW and NHWC", "channels last channels first memory order nhwc nchw"),
+    Chapter("broadcasting", "Broadcasting: strides of 0", "broadcast repeat expand bias stride 0"),
+    Chapter("levels", "Ranks and feature levels", "dimension count four dimensions 4D 5D"),
+    Chapter("advice", "Rules and advice", "warning recommendation should violation"),
+    Chapter("integers", "8-bit integers", "int8 uint8 gemm matmul conv quantization quantized zero point"),
+)
 
 
 def render(registry: Registry, templates: Templates, matrices: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -147,6 +167,9 @@ class _Site:
         self._add("types.html", "types", title, "types data type flags", enums=enums, structs=structs)
         words = "0x80070057 E_INVALIDARG -2147024809 the parameter is incorrect HRESULT refused invalid why"
         self._add("refused.html", "refused", "My description is rejected. What now?", words)
+        self._pages += [(one.title, f"concepts.html#{one.id}", one.words) for one in _CHAPTERS]
+        words = "strides layouts broadcasting levels advice"
+        self._add("concepts.html", "concepts", "Concepts", words, chapters=_CHAPTERS)
         words = "help how to read legend sources docs header observed ours advice"
         self._add("reading.html", "reading", "How to read these pages", words)
 
@@ -273,7 +296,7 @@ def _enumerators(registry: Registry, level: FeatureLevel) -> list[tuple[str, str
         (enum.c_name, f"{enum.prefix}{entry.name}")
         for enum in registry.enums.values()
         for entry in enum.entries
-        if entry.since is level and level.ordinal and enum.name != "OPERATOR_TYPE"
+        if entry.since == level and level.ordinal and enum.name != "OPERATOR_TYPE"
     ]
 
 

@@ -92,7 +92,7 @@ class Examples:
         function = self._judge.evaluator.function
         parts = list(check.message)
         if check.hint is not None and function(check.hint.when)(environment):
-            parts += ["; ", *check.hint.message]
+            parts += check.hint.message
         return "".join(
             part
             if isinstance(part, str)

@@ -13,8 +13,9 @@ from collections.abc import Collection, Iterable, Mapping
 from markupsafe import Markup, escape
 
 from dmlgen.expr import ir
-from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, Printer
+from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SOURCE, SUM, Printer
 
+_LINE = 60  # characters, as specs write an expression
 _TOKEN = re.compile(r"([A-Za-z_]\w*)|(\d[\w.]*)")
 _WORDS = frozenset(["if", "else", "for", "in", "and", "or", "not", "when", "range"])
 _RELATIONS = {"==": "=", "!=": "≠", "<": "&lt;", "<=": "≤", ">": "&gt;", ">=": "≥"}
@@ -76,19 +77,29 @@ class Formulas(Printer):
         """`name(parameters) = value`, as a formula of its own."""
         arguments = _separated([_identifier(one) for one in parameters])
         head = _identifier(name) + (_fenced("(", arguments, ")") if arguments else "")
-        return self._math(f"{head}<mo>=</mo>{self.print(value)}")
+        return self._math(head, value)
 
     def entry(self, tensor: str, value: ir.Expr) -> Markup:
         """`tensor[at] = value`, as a formula of its own."""
-        head = _identifier(tensor) + _fenced("[", _identifier("at"), "]")
-        return self._math(f"{head}<mo>=</mo>{self.print(value)}")
+        return self._math(_identifier(tensor) + _fenced("[", _identifier("at"), "]"), value)
 
     def value(self, value: ir.Expr) -> Markup:
         """An expression within a sentence."""
         return Markup(f"<math>{self.print(value)}</math>")
 
-    def _math(self, text: str) -> Markup:
+    def _math(self, head: str, value: ir.Expr) -> Markup:
+        """An equation; each term of a long sum has its own line, since browsers do not break formulas."""
+        first, *others = self._terms(value) if _is_long(value) else [self.print(value)]
+        rows = [_row(f"{head}<mo>=</mo>", first), *(_row("", one) for one in others)]
+        text = f'<mtable class="lines">{"".join(rows)}</mtable>' if others else f"{head}<mo>=</mo>{first}"
         return Markup(f'<math display="block">{text}</math>')
+
+    def _terms(self, value: ir.Expr) -> list[str]:
+        """The terms of a sum, each but the first with its sign."""
+        if not (isinstance(value, ir.Binary) and value.op in ("+", "-")):
+            return [self.print(value, SUM)]
+        right = self.print(value.right, SUM + 1)
+        return [*self._terms(value.left), f"<mo>{_OPERATIONS.get(value.op, value.op)}</mo>{right}"]
 
     def print(self, node: ir.Expr, outer: int = 0) -> str:
         text, precedence = self._node(node)
@@ -168,12 +179,24 @@ class Formulas(Printer):
         return f"{self.print(node.item, COMPARISON + 1)}<mo>{sign}</mo>{_fenced('{', choices, '}')}"
 
     def conditional(self, node: ir.Conditional) -> str:
-        rows: list[str] = []
+        """Cases; if one is long, the condition of each is below its value."""
+        cases: list[tuple[ir.Expr, str]] = []
         rest: ir.Expr = node
+        is_long = False
         while isinstance(rest, ir.Conditional):
-            rows.append(_row(self.print(rest.then), f"<mtext>if&nbsp;</mtext>{self.print(rest.test)}"))
+            is_long = is_long or _is_long(rest)
+            cases.append((rest.then, f"<mtext>if&nbsp;</mtext>{self.print(rest.test)}"))
             rest = rest.otherwise
-        rows.append(_row(self.print(rest), "<mtext>otherwise</mtext>"))
+        cases.append((rest, "<mtext>otherwise</mtext>"))
+        rows: list[str] = []
+        for value, when in cases:
+            if is_long:
+                rows += [
+                    _row(term) for term in (self._terms(value) if _is_long(value) else [self.print(value)])
+                ]
+                rows.append(_row(f'<mspace width="2em"/>{when}'))
+            else:
+                rows.append(_row(self.print(value), when))
         return f'<mo>{{</mo><mtable class="cases">{"".join(rows)}</mtable>'
 
     def reduce(self, node: ir.Reduce) -> str:
@@ -249,6 +272,12 @@ def _fenced(opening: str, inner: str, closing: str) -> str:
     tall = "<mfrac" in inner or "<mtable" in inner
     fence = f'<mo fence="true" stretchy="{str(tall).lower()}">'
     return f"<mrow>{fence}{opening}</mo>{inner}{fence}{closing}</mo></mrow>"
+
+
+def _is_long(value: ir.Expr) -> bool:
+    """Whether an expression is too long for a line; of a conditional, its first case."""
+    shown = (value.then, value.test) if isinstance(value, ir.Conditional) else (value,)
+    return sum(len(SOURCE.print(one)) for one in shown) > _LINE
 
 
 def _row(*cells: str) -> str:

@@ -69,13 +69,13 @@ def changes(registry: Registry, operator: Operator) -> list[Change]:
     fusable = registry.fusable(operator) if fuses else {}
     found = []
     for level in registry.levels[operator.since.ordinal :]:
-        news = ["the operator is new"] if level is operator.since else []
-        if level is not operator.since:
+        news = ["the operator is new"] if level == operator.since else []
+        if level != operator.since:
             before = registry.levels[level.ordinal - 1]
             news += _table_news(operator, before, level)
-            news += [f"takes {name} as fused activation" for name, since in fusable.items() if since is level]
-            news += [f"rule {rule.slug} begins to hold" for rule in operator.rules if rule.since is level]
-        news += [f"rule {rule.slug} no longer holds" for rule in operator.rules if rule.until is level]
+            news += [f"takes {name} as fused activation" for name, since in fusable.items() if since == level]
+            news += [f"rule {rule.slug} begins to hold" for rule in operator.rules if rule.since == level]
+        news += [f"rule {rule.slug} no longer holds" for rule in operator.rules if rule.until == level]
         if news:
             found.append(Change(level, tuple(news)))
     return found
