@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,10 @@ from whole_registry import whole_registry
 
 SPECS = Path(__file__).parents[1] / "specs"
 NEWEST = onnx.defs.onnx_opset_version()
+CHANGED = defaultdict[str, set[int]](set)  # the versions at which an operator's schema changed
+for schema in onnx.defs.get_all_schemas_with_history():
+    if schema.domain == "":
+        CHANGED[schema.name].add(schema.since_version)
 OPERATIONS = [one for one in counterparts.operations("onnx") if one.domain == ""]
 KINDS = {
     "?": onnx.defs.OpSchema.FormalParameterOption.Optional,
@@ -45,20 +50,42 @@ def test_signatures_are_those_of_onnx(operation: counterparts.Operation) -> None
                 assert [name.rstrip("?*") for name in ours] == [one.name for one in theirs]
             plain_kind = onnx.defs.OpSchema.FormalParameterOption.Single
             assert [KINDS.get(name[-1], plain_kind) for name in ours] == [one.option for one in theirs]
-        defaults = {
-            name: helper.get_attribute_value(one.default_value) if one.default_value.type else None
-            for name, one in schema.attributes.items()
-        }
+        defaults = defaults_of(schema)
         assert signature.attributes.keys() == defaults.keys()
         for name, default in defaults.items():
-            default = default.decode() if isinstance(default, bytes) else default
-            default = (
-                [one.decode() if isinstance(one, bytes) else one for one in default]
-                if isinstance(default, list)
-                else default
-            )
-            own = signature.attributes[name]
-            assert own == (pytest.approx(default, rel=1e-6) if isinstance(default, float) else default), name
+            assert signature.attributes[name] == default, name
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=[one.name for one in OPERATIONS])
+def test_signatures_hold_at_every_version_that_they_cover(operation: counterparts.Operation) -> None:
+    """An attribute of an older schema is one of the signature, with the same default."""
+    for signature in operation.signatures:
+        first = max(signature.first, min(CHANGED[operation.name]))
+        later = {one for one in CHANGED[operation.name] if first < one <= (signature.last or NEWEST)}
+        for version in {first, *later} if signature.forms else ():
+            schema = onnx.defs.get_schema(operation.name, version, "")
+            for name, default in defaults_of(schema).items():
+                assert name in signature.attributes, (version, name)
+                assert signature.attributes[name] == default, (version, name)
+            assert len(schema.inputs) <= len(signature.inputs), version
+            assert len(schema.outputs) <= len(signature.outputs), version
+            required = [
+                one for one in schema.inputs if one.option == onnx.defs.OpSchema.FormalParameterOption.Single
+            ]
+            for ours in [one for one in signature.inputs if one[-1] not in "?*"]:
+                assert len(required) > signature.inputs.index(ours), (version, ours)
+
+
+def defaults_of(schema: onnx.defs.OpSchema) -> dict[str, Any]:
+    """The attributes of an operator with their defaults, None where there is none."""
+    defaults: dict[str, Any] = {}
+    for name, attribute in schema.attributes.items():
+        value = helper.get_attribute_value(attribute.default_value) if attribute.default_value.type else None
+        if isinstance(value, list):
+            value = [one.decode() if isinstance(one, bytes) else one for one in value]
+        value = value.decode() if isinstance(value, bytes) else value
+        defaults[name] = pytest.approx(value, rel=1e-6) if isinstance(value, float) else value
+    return defaults
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper
 
 import dmlops
 from dmlops import TensorDesc, make, registry
@@ -217,3 +220,59 @@ def test_what_else_follows() -> None:
 
 def uint8(*sizes: int) -> TensorDesc:
     return TensorDesc("UINT8", sizes)
+
+
+POOLINGS: dict[str, Any] = {
+    "MaxPool": make.max_pooling2,
+    "AveragePool": partial(make.average_pooling1, IncludePadding=False),
+    "LpPool": make.lp_pooling1,
+}
+SPATIAL: list[dict[str, list[int]]] = [
+    {"kernel_shape": [3, 2], "pads": [0, 1, 2, 0]},
+    {"kernel_shape": [3, 3], "pads": [1, 2, 2, 0], "strides": [2, 3]},
+    {"kernel_shape": [2, 3], "pads": [1, 0, 0, 3], "strides": [3, 2], "dilations": [4, 2]},
+    {"kernel_shape": [4, 1], "pads": [2, 0, 3, 0], "strides": [1, 4], "dilations": [2, 5]},
+]
+
+
+def onnx_sizes(operator: str, attributes: dict[str, list[int]], *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The sizes of an operator's output by ONNX's shape inference."""
+    names = [f"x{number}" for number in range(len(shapes))]
+    given = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+        for name, shape in zip(names, shapes, strict=True)
+    ]
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    node = helper.make_node(operator, names, ["y"], **attributes)
+    model = helper.make_model(
+        helper.make_graph([node], "g", given, [y]), opset_imports=[helper.make_opsetid("", 19)]
+    )
+    inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True).graph.output[0]
+    return tuple(one.dim_value for one in inferred.type.tensor_type.shape.dim)
+
+
+def members_of(attributes: dict[str, list[int]]) -> dict[str, list[int]]:
+    pads = attributes["pads"]
+    members = {"StartPadding": pads[:2], "EndPadding": pads[2:]}
+    names = {"strides": "Strides", "dilations": "Dilations"}
+    return members | {names[name]: value for name, value in attributes.items() if name in names}
+
+
+@pytest.mark.parametrize("attributes", SPATIAL, ids=str)
+@pytest.mark.parametrize("operator", POOLINGS)
+def test_sizes_of_poolings_are_those_of_onnx(operator: str, attributes: dict[str, list[int]]) -> None:
+    desc = POOLINGS[operator]((2, 3, 11, 13), WindowSize=attributes["kernel_shape"], **members_of(attributes))
+    assert desc.OutputTensor.Sizes == onnx_sizes(operator, attributes, (2, 3, 11, 13))
+
+
+@pytest.mark.parametrize("attributes", SPATIAL, ids=str)
+def test_sizes_of_convolutions_are_those_of_onnx(attributes: dict[str, list[int]]) -> None:
+    """Transposed ones give the sizes of what they are the gradient of, where nothing was cut off."""
+    filters = (4, 3, *attributes["kernel_shape"])
+    members = members_of(attributes)
+    for direction, operator, x in (
+        ("FORWARD", "Conv", (2, 3, 11, 13)),
+        ("BACKWARD", "ConvTranspose", (2, 4, 11, 13)),
+    ):
+        desc = make.convolution(x, filters, Direction=direction, **members)
+        assert desc.OutputTensor.Sizes == onnx_sizes(operator, attributes, x, filters)

@@ -45,7 +45,7 @@ COSTS = {
     # What was chosen.
     "output type": 2.0,  # the data type of an output
     "optional type": 1.5,  # the data type of an optional tensor, such as a bias or a zero point
-    "transform": 3.0,  # a transposed matrix, a flag
+    "transform": 3.0,  # what is done or not, such as transposing a matrix; a flag
     "type": 3.0,  # the data type of another tensor than the first
     "number": 4.0,  # an attribute
     "choice": 6.0,  # a direction, a mode, a function
@@ -60,7 +60,7 @@ COSTS = {
 MOST_ENTRIES = 16  # entries of an array that are tried
 UNUSUAL = 1 << 64  # numbers that are tried are smaller
 _NEUTRAL = ((0, 1), (1.0, 0.0))  # what lists lack whose default is not known: integers, and factors
-_TRANSFORMS = frozenset({"MATRIX_TRANSFORM"})
+_SWITCHES = frozenset(name for name, enum in ENUMS.items() if len(enum) == 2 and "NONE" in enum.__members__)
 _NEGATIVE = 1 << 31  # unsigned numbers from here on are converted negative ones
 
 Shape = tuple[int, ...]
@@ -598,7 +598,7 @@ def _choices(problem: Problem) -> Iterator[Edit]:
         if place.member.type in ENUMS and place.member.type != "TENSOR_DATA_TYPE":
             for one in ENUMS[place.member.type].__members__.values():
                 if one != place.value:
-                    cost = COSTS["transform" if place.member.type in _TRANSFORMS else "choice"]
+                    cost = COSTS["transform" if place.member.type in _SWITCHES else "choice"]
                     yield Edit(cost, place.path, {place.path: one})
         elif place.member.type == "BOOL":
             yield Edit(COSTS["choice"], place.path, {place.path: type(place.value)(not place.value)})
