@@ -22,6 +22,7 @@ from dmlgen.cache import Cache
 from dmlgen.literals import c_string, plain
 from dmlgen.memory import Memory
 from dmlgen.names import pascal
+from dmlgen.outputs.python_imports import with_used_imports
 from dmlgen.outputs.python_lines import wrapped
 from dmlgen.text import Text
 
@@ -66,7 +67,7 @@ class Templates:
             environment = self._for_html
         text = environment.get_template(name).render(**context, banner=banner(*sources))
         text = head(name.removesuffix(".j2"), *sources) + text
-        return (wrapped(text) if name.endswith(".py.j2") else text).encode()
+        return (wrapped(with_used_imports(text)) if name.endswith(".py.j2") else text).encode()
 
     def text(self, name: str, **context: Any) -> str:
         """The rendered template, for a file that will be edited by hand."""

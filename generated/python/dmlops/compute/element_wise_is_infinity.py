@@ -5,17 +5,12 @@ of either."""
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 from .. import elements as f
 from .. import enums
-from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load, align, replace, wrap
-from ..enums import BITS, SIGNED
-from ..fused import activated, activation_parameter, activation_type
-from ..inference import ABSENT, tensor_at
+from ..coordinates import Coordinates, Load
 
 IS_INFINITY_MODE_NEGATIVE = enums.IsInfinityMode.NEGATIVE
 IS_INFINITY_MODE_POSITIVE = enums.IsInfinityMode.POSITIVE

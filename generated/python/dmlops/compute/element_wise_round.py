@@ -4,17 +4,12 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 from .. import elements as f
 from .. import enums
-from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load, align, replace, wrap
-from ..enums import BITS, SIGNED
-from ..fused import activated, activation_parameter, activation_type
-from ..inference import ABSENT, tensor_at
+from ..coordinates import Coordinates, Load
 
 ROUNDING_MODE_HALVES_TO_NEAREST_EVEN = enums.RoundingMode.HALVES_TO_NEAREST_EVEN
 ROUNDING_MODE_TOWARD_ZERO = enums.RoundingMode.TOWARD_ZERO

@@ -7,37 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import elements as f
-from .. import enums
-from ..coordinates import align, replace, wrap
-from ..definition import (
-    Box,
-    Defined,
-    Evaluation,
-    Kept,
-    Keyed,
-    Range,
-    box,
-    choose,
-    clamp,
-    entry,
-    flat,
-    greatest_of,
-    inside,
-    larger,
-    least_of,
-    multiplied,
-    quotient,
-    rank_of,
-    remainder,
-    sizes_of,
-    smaller,
-    total,
-    unflat,
-    whole,
-)
+from ..definition import Defined, Evaluation, box, choose, entry, flat, inside
 
 
 def define(e: Evaluation) -> None:

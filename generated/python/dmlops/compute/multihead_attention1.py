@@ -11,32 +11,22 @@ import numpy as np
 
 from .. import elements as f
 from .. import enums
-from ..coordinates import align, replace, wrap
+from ..coordinates import align
 from ..definition import (
-    Box,
     Defined,
     Evaluation,
     Kept,
-    Keyed,
     Range,
-    box,
     choose,
     clamp,
     entry,
     flat,
-    greatest_of,
     inside,
-    larger,
-    least_of,
-    multiplied,
     quotient,
     rank_of,
-    remainder,
     sizes_of,
     smaller,
-    total,
     unflat,
-    whole,
 )
 
 

@@ -5,25 +5,19 @@ the leading dimensions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import prod
-from typing import ClassVar, SupportsFloat, SupportsIndex, final
+from typing import SupportsFloat, SupportsIndex, final
 
-from .. import enums, structs
-from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
-from ..coordinates import align, replace
-from ..description import Description, Rule, Support, given, in_any_case, tables
-from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..description import Description, Support, tables
+from ..enums import FeatureLevel
 from ..forms import created
-from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
+from ..inference import inferred
 from ..member import Member
 from ..supported import (
     FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
     RANKS_2_TO_4, RANK_4,
 )
 from ..tensor import TensorDesc
-from ..violation import Violation, report
 
 
 @final

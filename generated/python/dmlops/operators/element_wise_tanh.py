@@ -4,18 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import prod
-from typing import ClassVar, SupportsFloat, SupportsIndex, final
+from typing import final
 
 from .. import enums, structs
-from ..arithmetic import as_float, entry, power_of_two, quotient, remainder, replaced, saturate
-from ..coordinates import align, replace
-from ..description import Description, Rule, Support, given, in_any_case, tables
-from ..enums import BITS, SIGNED, FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, given, tables
+from ..enums import FeatureLevel, name_of
 from ..forms import created
-from ..inference import ABSENT, inferred, inferred_if_given, tensor_at
+from ..inference import inferred
 from ..member import Member
 from ..supported import (
     FLOAT_32_16, RANKS_1_TO_8, RANK_4,

@@ -4,16 +4,10 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
-from ... import elements as f
 from ... import enums
-from ...arithmetic import entry, power_of_two, quotient, remainder, replaced
-from ...coordinates import align, replace
-from ...definition import sizes_of
-from ...enums import BITS, SIGNED
-from ..defining import Defining, KeptSizes, absent, activations, bits, given, limited, nothing, pair, told_of
+from ..defining import Defining, KeptSizes, absent, limited, nothing, told_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
