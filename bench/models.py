@@ -19,7 +19,9 @@ import importlib
 import json
 import statistics
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -215,17 +217,20 @@ def main() -> None:
 
 def compile_all(wanted: list[tuple[str, str]], folder: Path, tiny: bool) -> None:
     """Compiles the shaders of models into a folder, for each set of capabilities."""
-    code_of: Callable[..., bytes] = compiled.code_of
     for name, dtype in wanted:
         graph = model(name, dtype, tiny).graph()
-        shaders = {
-            shader
-            for capabilities in compiled.CAPABILITIES
-            for alignment in ALIGNMENTS
-            for shader in program(graph, alignment, capabilities).shaders
-        }
-        for shader in sorted(shaders):
-            code_of(folder, gpu.shader(shader.operator), dict(shader.defines))
+        shaders = list(
+            dict.fromkeys(
+                shader
+                for capabilities in compiled.CAPABILITIES
+                for alignment in ALIGNMENTS
+                for shader in program(graph, alignment, capabilities).shaders
+            )
+        )
+        texts = [gpu.shader(shader.operator) for shader in shaders]
+        macros = [dict(shader.defines) for shader in shaders]
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(partial(compiled.code_of, folder), texts, macros))
         print(f"{name}, {dtype}: {len(shaders)} shaders", flush=True)
 
 
