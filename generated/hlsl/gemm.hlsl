@@ -8,8 +8,9 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... gemm.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Computes the operator as its definition states it, in passes: each writes an intermediate tensor, to `scratch`, or
-// outputs. Each thread computes one element, given its coordinate in that tensor. Sizes and strides are in elements.
+// Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
+// Generic passes compute one element per thread; faster ones replace them where a plan says so. A plan sets all macros:
+// see docs/SHADERS.md. Sizes and strides are in elements.
 //
 //   PASS       what the pass writes:
 //              0 Product

@@ -20,7 +20,7 @@ class _Package:
             for name in ("onnx.inliner", "onnx.reference", "onnx.shape_inference"):
                 import_module(name)
         except ImportError as error:
-            raise OnnxMissing("The `onnx` package is missing: pip install 'dmlops[onnx]'.") from error
+            raise OnnxMissing("The `onnx` package is missing: pip install onnx.") from error
         return import_module("onnx")
 
     def __getattr__(self, name: str) -> Any:
