@@ -4402,7 +4402,7 @@ static inline size_t dmlops_slots(const DML_OPERATOR_DESC* desc, int outputs, dm
 static inline size_t dmlops_copy(const DML_OPERATOR_DESC* desc, void* memory, size_t size);
 
 /* Writes a description as JSON, in the form that `dmlops explain` reads: {"type": ..., "desc": {...}}, without
-   optional members that are absent. Works as snprintf does: returns the length of the whole text without its final zero, and writes as much of it as
+   optional members that are absent, and total sizes that follow from the rest. Works as snprintf does: returns the length of the whole text without its final zero, and writes as much of it as
    fits in `size` bytes, always with a final zero if `size` is not 0; `text` may be null then. Also writes invalid
    descriptions, with numbers for unknown values. Arrays that dmlops_validate does not read are null. */
 static inline size_t dmlops_to_json(const DML_OPERATOR_DESC* desc, char* text, size_t size);
@@ -20760,6 +20760,17 @@ static const char* const dmlops_rule_texts[] = {
     "DML-BINDING-persistent-size", "A persistent resource has at least PersistentResourceSize.",
     "DML-BINDING-temporary-alignment", "A temporary resource starts at a multiple of DML_TEMPORARY_BUFFER_ALIGNMENT.",
     "DML-BINDING-temporary-size", "A temporary resource has at least TemporaryResourceSize.",
+    "DML-CALL-table-dispatchable", "A binding table is made for an operator, a graph or an initializer.",
+    "DML-CALL-table-size", "A binding table has at least the RequiredDescriptorCount of what it is made for.",
+    "DML-CALL-dispatch-table", "A binding table is used with what it was made for, or last reset to.",
+    "DML-CALL-dispatch-bound", "Without DESCRIPTORS_VOLATILE, everything that is read or written is bound before RecordDispatch.",
+    "DML-CALL-initialized", "An operator is initialized before it is executed. Judged by the order in which calls are recorded.",
+    "DML-CALL-compile-flags", "Execution flags are those of DML_EXECUTION_FLAGS.",
+    "DML-CALL-feature-query", "The sizes of what is asked and answered are those of the structs of the feature.",
+    "DML-CALL-removed", "No call removes the device. One that returns nothing reports an error in this way.",
+    "DML-CALL-refused", "DirectML accepts what breaks no rule. If it does not, a rule is missing; please report it.",
+    "DML-CALL-accepted", "DirectML refuses what breaks a rule. If it does not, the rule is wrong; please report it.",
+    "DML-CALL-untracked", "Operators are made by the checked device, so that their descriptions are known.",
     "DML-ELEMENT_WISE_IDENTITY-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_IDENTITY-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ELEMENT_WISE_IDENTITY-same-sizes", "OutputTensor has the sizes of InputTensor.",
@@ -24536,13 +24547,21 @@ static const dmlops_member dmlops_tensor_members[] = {
 
 static inline void dmlops_write_operator(dmlops_json* json, const DML_OPERATOR_DESC* desc, int is_activation);
 DMLOPS_CALLED void dmlops_write_members(
-    dmlops_json* json, const dmlops_member* members, size_t count, const void* description, int is_activation);
+    dmlops_json* json, const dmlops_member* members, size_t count, const void* description, int is_activation,
+    const char* without);
 
-/* A tensor; of another type than BUFFER only the type, for nothing else is known of it. */
+/* A tensor, without a total size that follows from the rest; of another type than BUFFER only the type, for nothing else is
+   known of it. */
 static inline void dmlops_write_tensor(dmlops_json* json, const DML_TENSOR_DESC* tensor) {
     if (dmlops_is_buffer(tensor) && tensor->Desc != NULL) {
+        const DML_BUFFER_TENSOR_DESC* buffer = (const DML_BUFFER_TENSOR_DESC*)tensor->Desc;
+        const int follows = buffer->DimensionCount > 0 && buffer->DimensionCount <= DML_TENSOR_DIMENSION_COUNT_MAX1 &&
+            buffer->TotalTensorSizeInBytes != 0 &&
+            dmlops_tensor_size(buffer->DataType, buffer->DimensionCount, buffer->Sizes, buffer->Strides) ==
+                buffer->TotalTensorSizeInBytes;
         dmlops_write_members(
-            json, dmlops_tensor_members, sizeof dmlops_tensor_members / sizeof *dmlops_tensor_members, tensor->Desc, 0);
+            json, dmlops_tensor_members, sizeof dmlops_tensor_members / sizeof *dmlops_tensor_members, buffer, 0,
+            follows ? "TotalTensorSizeInBytes" : NULL);
     } else {
         dmlops_write(json, "{\"Type\": ");
         dmlops_write_signed(json, dmlops_enum(&tensor->Type));
@@ -24604,13 +24623,15 @@ static inline void dmlops_write_member(
     }
 }
 
-/* The members of a struct, without optional ones that are absent. */
+/* The members of a struct, without optional ones that are absent, and without the one of a name. */
 DMLOPS_CALLED void dmlops_write_members(
-    dmlops_json* json, const dmlops_member* members, size_t count, const void* description, int is_activation) {
+    dmlops_json* json, const dmlops_member* members, size_t count, const void* description, int is_activation,
+    const char* without) {
     const char* separator = "{";
     for (size_t i = 0; i < count; ++i) {
         const int is_absent = dmlops_is_pointer(&members[i]) && dmlops_address(description, &members[i]) == NULL;
-        if (!is_absent || !members[i].optional) {
+        const int is_left_out = without != NULL && strcmp(members[i].name, without) == 0;
+        if (!is_left_out && (!is_absent || !members[i].optional)) {
             dmlops_write(json, separator);
             dmlops_write_string(json, members[i].name);
             dmlops_write(json, ": ");
@@ -24635,7 +24656,7 @@ static inline void dmlops_write_described(dmlops_json* json, const DML_OPERATOR_
     }
     dmlops_write(json, ", \"desc\": ");
     if (op != NULL && desc->Desc != NULL) {
-        dmlops_write_members(json, op->members, op->member_count, desc->Desc, is_activation);
+        dmlops_write_members(json, op->members, op->member_count, desc->Desc, is_activation, NULL);
     } else {
         dmlops_write(json, "null");
     }

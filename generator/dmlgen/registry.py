@@ -849,6 +849,25 @@ class Bindings:
 
 
 @dataclass(frozen=True)
+class Interface:
+    """An interface of the header: `methods` are its own, in the order of the table of functions."""
+
+    name: str
+    base: str | None
+    since: FeatureLevel
+    iid: str
+    methods: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CallRule:
+    """A rule on calls, which a checking device judges, and the page that states it."""
+
+    rule: Rule
+    page: str | None
+
+
+@dataclass(frozen=True)
 class Registry:
     """The complete registry. Sequences have a fixed order: levels ascending, operators by value."""
 
@@ -865,6 +884,8 @@ class Registry:
     tensor: TensorRules  # for every tensor of every operator: DML-TENSOR-...
     graphs: Graphs = field(repr=False)  # DML-GRAPH-...; no operator depends on them
     bindings: Bindings = field(repr=False)  # DML-BINDING-...; no operator depends on them
+    interfaces: Mapping[str, Interface]
+    calls: tuple[CallRule, ...]  # DML-CALL-...
     operators: tuple[Operator, ...]
     errata: tuple[Erratum, ...]  # those that concern no single operator
     counterparts: Counterparts

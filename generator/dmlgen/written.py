@@ -512,6 +512,49 @@ class Bindings(Record):
     errata: Errata = ()
 
 
+# specs/interfaces.yaml
+
+InterfaceName: TypeAlias = Annotated[str, Pattern(r"I[A-Z][A-Za-z0-9]*", "an interface, as in IDMLDevice")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interface(Record):
+    """An interface of the header."""
+
+    since: Level
+    base: Annotated[InterfaceName, "The interface that it extends, if not IUnknown."] | None = None
+    iid: Annotated[
+        str,
+        Pattern(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "a GUID in lower case"),
+        "Its identifier.",
+    ]
+    methods: Annotated[
+        tuple[Annotated[str, Pattern(r"[A-Z][A-Za-z0-9]*")], ...],
+        Size(1, unique=True),
+        "Its own methods, in the order of the table of functions.",
+    ] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallRule(Record):
+    """A rule on calls, which a checking device judges."""
+
+    id: RuleId
+    page: Annotated[Page, "The page that states it."] | None = None
+    summary: Annotated[Text, "What it requires, in one sentence."]
+    source: Source
+    advice: Annotated[bool, "Whether a call that breaks the rule can nevertheless be right."] = False
+    message: MessageText
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interfaces(Record):
+    """Interfaces of the header, and rules on calls of their methods."""
+
+    interfaces: Annotated[Mapping[InterfaceName, Interface], Size(1), "The interfaces by name."]
+    calls: Annotated[tuple[CallRule, ...], Size(1), "The rules on calls."]
+
+
 # specs/identifiers.yaml
 
 
@@ -1024,6 +1067,7 @@ class General:
     rules: Rules
     graphs: Graphs
     bindings: Bindings
+    interfaces: Interfaces
     identifiers: Identifiers
 
 
@@ -1036,6 +1080,7 @@ FILES: Mapping[str, type] = {
     "rules": Rules,
     "graphs": Graphs,
     "bindings": Bindings,
+    "interfaces": Interfaces,
     "identifiers": Identifiers,
     "operator": Operator,
     "definitions": Definitions,

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from . import (
@@ -39,6 +40,7 @@ from .terminal import Style, style_for
 _EPILOG = """\
 examples:
   dmlops explain bad.json                      what is wrong, how to fix it, what it needs
+  dmlops explain capture/                      the same for all that a checked device captured
   dmlops validate --level 5.0 all.jsonl        one JSON result per description
   dmlops infer --json part.json                the description with its outputs filled in
   dmlops shader desc.json > desc.hlsl          HLSL that computes it, and how to dispatch it
@@ -121,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     one = command(
         "explain", _explain, "Explain what is wrong with descriptions, how to fix them, and what they need"
     )
-    _file(one)
+    _file(one, ", or a folder that a checking device captured")
     _level(one)
     _json(one, "per description")
     one = command("validate", _validate, "Check descriptions and print one JSON result per line")
@@ -166,8 +168,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _file(parser: Any) -> None:
-    parser.add_argument("file", metavar="FILE", help="a file of descriptions; - for standard input")
+def _file(parser: Any, also: str = "") -> None:
+    parser.add_argument("file", metavar="FILE", help=f"a file of descriptions{also}; - for standard input")
 
 
 def _level(parser: Any) -> None:
@@ -204,6 +206,14 @@ def _validate(options: argparse.Namespace) -> int:
 
 
 def _explain(options: argparse.Namespace) -> int:
+    if os.path.isdir(options.file):
+        from .captured import explain_captured
+
+        if options.json:
+            raise _Failure(f"{shown(options.file)} is a folder; --json takes a file")
+        text, good = explain_captured(Path(options.file), options.level, style_for(sys.stdout))
+        print(text)
+        return 0 if good else 1
     if options.json:
         return _answers(options, lambda entry: explained(entry, options.level))
     style = style_for(sys.stdout)

@@ -63,6 +63,7 @@ def rule_texts() -> dict[str, RuleText]:
         *(_rule_text(one, None, None) for one in (*data["rules"], *data["tensor"]["rules"])),
         *(_rule_text(one, None, data["pages"] + graphs["page"]) for one in of_graphs),
         *(_rule_text(one["rule"], None, one["page"]) for one in data["bindings"]["rules"]),
+        *(_rule_text(one["rule"], None, _page(data, one)) for one in data["calls"]),
         *(
             _rule_text(rule, operator["name"], data["pages"] + operator["page"])
             for operator in data["operators"]
@@ -70,6 +71,10 @@ def rule_texts() -> dict[str, RuleText]:
         ),
     ]
     return {one.id: one for one in found}
+
+
+def _page(data: dict[str, Any], one: dict[str, Any]) -> str | None:
+    return data["pages"] + one["page"] if "page" in one else None
 
 
 def _rule_text(rule: dict[str, Any], operator: str | None, page: str | None) -> RuleText:

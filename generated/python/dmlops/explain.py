@@ -65,6 +65,8 @@ def explain_rule(rule: RuleText, style: Style = PLAIN) -> str:
 def _scope(rule: RuleText) -> str:
     if rule.id.startswith("DML-GRAPH-"):
         return "Graphs"
+    if rule.id.startswith("DML-CALL-"):
+        return "Calls"
     return f"Operator: {rule.operator or 'all'}"
 
 

@@ -36,6 +36,7 @@ def differences(old: Specs, new: Specs) -> Iterator[Change]:
         (was.tensor.rules, now.tensor.rules),
         (was.graphs.rules, now.graphs.rules),
         (was.bindings.rules, now.bindings.rules),
+        (tuple(one.rule for one in was.calls), tuple(one.rule for one in now.calls)),
     ):
         yield from rule_changes(sides, Rules(rules, Meaning(values)), Rules(new_rules, Meaning({})))
     yield from operator_changes(sides, values)

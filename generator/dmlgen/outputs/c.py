@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from dmlgen.message import SHOWN
-from dmlgen.outputs import c_bindings, c_dispatch, c_graphs
+from dmlgen.outputs import c_bindings, c_checked, c_dispatch, c_graphs
 from dmlgen.outputs.c_json import json_view
 from dmlgen.outputs.c_layout import POINTER_SIZES, layout
 from dmlgen.outputs.c_program import (
@@ -55,7 +55,7 @@ class Part:
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
-    """The header."""
+    """The two headers."""
     plans = plans_of(RUNTIME)
 
     def part(near: Registry, operator: Operator) -> Part:
@@ -73,8 +73,9 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     lists = [longest_list(registry.tensor.rules), *(one.longest_list for one in operators)]
     pairs = c_graphs.pairs_views(registry)
     general = (*registry.operator_rules, *(rule for rule in registry.tensor.rules if not rule.checks))
-    of_graphs = (*registry.graphs.rules, *registry.bindings.rules)
-    of_all = texts((*registry.operator_rules, *registry.tensor.rules, *of_graphs))
+    calls = (one.rule for one in registry.calls)
+    of_others = (*registry.graphs.rules, *registry.bindings.rules, *calls)
+    of_all = texts((*registry.operator_rules, *registry.tensor.rules, *of_others))
     header = templates.render(
         "c/dmlops.h.j2",
         number_types=[
@@ -125,7 +126,8 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         dispatch=dispatch,
         planners=templates.memory.of_code("planners", lambda: c_dispatch.planners(plans)),
     )
-    return {"include/dmlops.h": header}
+    checked = templates.render("c/dmlops_checked.h.j2", **c_checked.context(registry))
+    return {"include/dmlops.h": header, "include/dmlops_checked.h": checked}
 
 
 def texts(rules: Iterable[Rule]) -> tuple[tuple[str, Text], ...]:

@@ -163,6 +163,13 @@ def registry_value(registry: Registry) -> Json:
         },
         "graphs": _graphs(registry.graphs),
         "bindings": _bindings(registry.bindings),
+        "interfaces": [
+            _filled(
+                name=one.name, base=one.base, since=one.since.name, iid=one.iid, methods=list(one.methods)
+            )
+            for one in registry.interfaces.values()
+        ],
+        "calls": [_filled(page=one.page, rule=_rule(one.rule)) for one in registry.calls],
         "operators": operators,
         "errata": [_erratum(one) for one in registry.errata],
         "counterparts": counterparts_value(registry),

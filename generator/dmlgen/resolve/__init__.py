@@ -22,6 +22,7 @@ from dmlgen.resolve.counterparts import resolve_counterparts
 from dmlgen.resolve.faults import Faults, fault
 from dmlgen.resolve.general import General
 from dmlgen.resolve.graphs import resolve_graphs
+from dmlgen.resolve.interfaces import resolve_interfaces
 from dmlgen.resolve.merge import merged
 from dmlgen.resolve.operators import erratum, resolve_operator
 from dmlgen.resolve.rules import tensor_rules
@@ -58,14 +59,15 @@ def load_registry(specs: Path, memory: Memory | None = None) -> Registry:
                 sources.read(path)
     if len(files) < len(general_names) or 0 < len(others) < len(INTERFACE_FILES):
         faults.stop()
-    general, tensor, graphs, bindings = None, None, None, None
+    general, tensor, graphs, bindings, interfaces = None, None, None, None, None
     with faults:
         whole = written.General(**files)
         general = General(whole)
         tensor = tensor_rules(general, whole.rules.tensor)
         graphs = resolve_graphs(general, whole.graphs)
         bindings = resolve_bindings(general, whole.bindings)
-    if general is None or tensor is None or graphs is None or bindings is None:
+        interfaces = resolve_interfaces(general, whole.interfaces)
+    if not (general and tensor and graphs and bindings and interfaces):
         raise SpecError(faults)
     operators = sources.resolved(general, faults)
     faults += _clashes(operators)
@@ -87,6 +89,8 @@ def load_registry(specs: Path, memory: Memory | None = None) -> Registry:
         tensor=tensor,
         graphs=graphs,
         bindings=bindings,
+        interfaces=interfaces[0],
+        calls=interfaces[1],
         operators=tuple(by_name.values()),
         errata=tuple(erratum(item) for file in files.values() for item in getattr(file, "errata", ())),
         counterparts=counterparts,
@@ -107,8 +111,8 @@ def _document(type_: type[T], read: Read, path: Path) -> T:
 class _Operators:
     """The operators' files, read and then resolved, or recalled.
 
-    An operator depends on its file and that file's path, the general files except the list of identifiers
-    and the rules of graphs and of bindings, and the shared files.
+    An operator depends on its file and that file's path, the shared files, and the general files except the
+    list of identifiers, interfaces, and the rules of graphs and of bindings.
     """
 
     def __init__(self, specs: Path, read: Read, memory: Memory) -> None:
@@ -117,7 +121,7 @@ class _Operators:
         self._known: Mapping[str, Operator] = memory.recall("operators")
         self._digests: dict[Path, str] = {}
         self._written: dict[Path, written.Operator] = {}
-        others = ("identifiers", "graphs", "bindings")
+        others = ("identifiers", "graphs", "bindings", "interfaces")
         names = [one.name for one in fields(written.General) if one.name not in others]
         general = [specs / f"{name}.yaml" for name in names]
         self._common = ""
