@@ -270,6 +270,26 @@ def test_quantized_multiplication() -> None:
     agrees(*node("QLinearMul", inputs), tolerance=1)
 
 
+def test_a_choice_of_quantized_tensors() -> None:
+    inputs = {"condition": integers(0, 2, 2, 1, 4).astype(np.bool_)}
+    inputs |= {"a": integers(0, 255, 3, 4), "s": scalar(0.03, np.float32), "p": scalar(100, np.uint8)}
+    inputs |= {"b": integers(0, 255, 4), "t": scalar(0.02, np.float32), "q": scalar(90, np.uint8)}
+    inputs |= {"u": scalar(0.05, np.float32), "r": scalar(128, np.uint8)}
+    agrees(*node("QLinearWhere", inputs), tolerance=1)
+
+
+@pytest.mark.parametrize("keepdims", [0, 1])
+def test_the_mean_of_a_quantized_tensor(keepdims: int) -> None:
+    """ONNX Runtime has the schema and no kernel on the CPU; by its definition, in NumPy."""
+    x = integers(0, 255, 3, 4, 5)
+    inputs = {"x": x, "s": scalar(0.03, np.float32), "p": scalar(100, np.uint8)}
+    inputs |= {"t": scalar(0.02, np.float32), "q": scalar(90, np.uint8)}
+    mean = ((x.astype(np.float64) - 100) * 0.03).mean((0, 2), keepdims=bool(keepdims))
+    right = np.clip(np.rint(mean / 0.02) + 90, 0, 255).astype(np.uint8)
+    model, arrays = node("QLinearReduceMean", inputs, axes=[0, -1], keepdims=keepdims)
+    agrees(model, arrays, tolerance=1, of=[right])
+
+
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize("points", [False, True])
 @pytest.mark.parametrize("bias", [False, True])
