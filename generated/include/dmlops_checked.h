@@ -59,8 +59,8 @@ struct checks {
 };
 
 /* A device that checks what is done with `device`. The caller owns one reference to the result, as to any device, and can
-   release `device` at once. Without a sink, or if there is no memory, the result is `device` itself, and costs nothing. Reports
-   come from the thread that makes the call. */
+   release `device` at once. Without a sink, the result is `device` itself, and costs nothing. Reports come from the thread that
+   makes the call. */
 IDMLDevice* checked(IDMLDevice* device, checks how = {});
 IDMLDevice* checked(IDMLDevice* device, sink to, checks how = {});
 
