@@ -194,7 +194,7 @@ EDITS: dict[str, tuple[str, list[tuple[str, str]], list[tuple[str, str, str]]]] 
     ),
     "the message of a general rule": (
         "rules.yaml",
-        [('"{member} is absent; {operator} needs it"', '"{member} is missing; {operator} needs it"')],
+        [('"{member} is missing; {operator} requires it"', '"{member} is missing; {operator} needs it"')],
         [("rule-message", "documentation", "DML-OPERATOR-required")],
     ),
     "a hint of many messages": (

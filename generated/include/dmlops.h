@@ -15557,20 +15557,19 @@ static const uint8_t dmlops_roi_align_code[] = {
         DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* ROITensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes,
         3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* Height: OutputTensor.Sizes[2] */
-    DMLOPS_LET, 17 /* Height */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2),
-    /* Width: OutputTensor.Sizes[3] */
-    DMLOPS_LET, 18 /* Width */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(3),
-    /* DML-ROI_ALIGN-output-shape: OutputTensor.Sizes == [RoiCount, InputTensor.Sizes[1], Height, Width] */
+    /* H: OutputTensor.Sizes[2] */
+    DMLOPS_LET, 17 /* H */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2),
+    /* W: OutputTensor.Sizes[3] */
+    DMLOPS_LET, 18 /* W */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(3),
+    /* DML-ROI_ALIGN-output-shape: OutputTensor.Sizes == [RoiCount, InputTensor.Sizes[1], H, W] */
     DMLOPS_NEED, 0, DMLOPS_PLACE(49) /* RoiCount */,
-    DMLOPS_NEED, 1, DMLOPS_PLACE(222) /* Height */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(227) /* Width */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(222) /* H */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(227) /* W */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* RoiCount */,
-        DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* Height */,
-        DMLOPS_SLOT(18) /* Width */,
+        DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* H */, DMLOPS_SLOT(18) /* W */,
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
     DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* Height */, DMLOPS_SLOT(18) /* Width */,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* H */, DMLOPS_SLOT(18) /* W */,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_roi_align_phrases[] = {
@@ -15579,7 +15578,7 @@ static const dmlops_phrase dmlops_roi_align_phrases[] = {
     {"MaximumSamplesPerOutput", "MaximumSamplesPerOutput is %v; it must be at least 1 (nothing can be reduced from no sample)"},
     {"ROITensor.Sizes", "ROITensor.Sizes is %v; it must be %v (four coordinates for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"BatchIndicesTensor.Sizes", "BatchIndicesTensor.Sizes is %v; it must be %v (one batch for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be [roi count, InputTensor.Sizes[1], height, width], that is %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be [roi count, InputTensor.Sizes[1], OutputTensor.Sizes[2], OutputTensor.Sizes[3]], that is %v"},
 };
 static const dmlops_rule dmlops_roi_align_rules[] = {
     {"DML-ROI_ALIGN-reduction-function", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
@@ -16198,20 +16197,19 @@ static const uint8_t dmlops_roi_align1_code[] = {
         DMLOPS_AT(BatchIndicesTensor), DMLOPS_SMALL(1),
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* ROITensor */, DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes,
         3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
-    /* Height: OutputTensor.Sizes[2] */
-    DMLOPS_LET, 17 /* Height */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2),
-    /* Width: OutputTensor.Sizes[3] */
-    DMLOPS_LET, 18 /* Width */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(3),
-    /* DML-ROI_ALIGN1-output-shape: OutputTensor.Sizes == [RoiCount, InputTensor.Sizes[1], Height, Width] */
+    /* H: OutputTensor.Sizes[2] */
+    DMLOPS_LET, 17 /* H */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2),
+    /* W: OutputTensor.Sizes[3] */
+    DMLOPS_LET, 18 /* W */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(3),
+    /* DML-ROI_ALIGN1-output-shape: OutputTensor.Sizes == [RoiCount, InputTensor.Sizes[1], H, W] */
     DMLOPS_NEED, 0, DMLOPS_PLACE(49) /* RoiCount */,
-    DMLOPS_NEED, 1, DMLOPS_PLACE(222) /* Height */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(227) /* Width */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(222) /* H */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(227) /* W */,
     DMLOPS_SAME, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* RoiCount */,
-        DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* Height */,
-        DMLOPS_SLOT(18) /* Width */,
+        DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* H */, DMLOPS_SLOT(18) /* W */,
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
     DMLOPS_SHOW_INTS, DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* RoiCount */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* Height */, DMLOPS_SLOT(18) /* Width */,
+        DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* H */, DMLOPS_SLOT(18) /* W */,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_roi_align1_phrases[] = {
@@ -16220,7 +16218,7 @@ static const dmlops_phrase dmlops_roi_align1_phrases[] = {
     {"MaximumSamplesPerOutput", "MaximumSamplesPerOutput is %v; it must be at least 1 (nothing can be reduced from no sample)"},
     {"ROITensor.Sizes", "ROITensor.Sizes is %v; it must be %v (four coordinates for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"BatchIndicesTensor.Sizes", "BatchIndicesTensor.Sizes is %v; it must be %v (one batch for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be [roi count, InputTensor.Sizes[1], height, width], that is %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be [roi count, InputTensor.Sizes[1], OutputTensor.Sizes[2], OutputTensor.Sizes[3]], that is %v"},
 };
 static const dmlops_rule dmlops_roi_align1_rules[] = {
     {"DML-ROI_ALIGN1-reduction-function", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
@@ -21438,7 +21436,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ROI_ALIGN-same-type", "ROITensor and OutputTensor have the data type of InputTensor.",
     "DML-ROI_ALIGN-roi-sizes", "ROITensor.Sizes follows from other members: four coordinates for each region.",
     "DML-ROI_ALIGN-batch-indices-sizes", "BatchIndicesTensor.Sizes follows from other members: one batch for each region.",
-    "DML-ROI_ALIGN-output-shape", "OutputTensor.Sizes is [roi count, InputTensor.Sizes[1], height, width].",
+    "DML-ROI_ALIGN-output-shape", "OutputTensor.Sizes is [roi count, InputTensor.Sizes[1], OutputTensor.Sizes[2], OutputTensor.Sizes[3]].",
     "DML-GATHER_ND1-same-rank", "IndicesTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-GATHER_ND1-input-dimension-count-range", "InputDimensionCount is at least 1; InputDimensionCount is at most InputTensor.DimensionCount.",
     "DML-GATHER_ND1-indices-dimension-count-range", "IndicesDimensionCount is at least 1; IndicesDimensionCount is at most IndicesTensor.DimensionCount.",
@@ -21493,7 +21491,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ROI_ALIGN1-same-type", "ROITensor and OutputTensor have the data type of InputTensor.",
     "DML-ROI_ALIGN1-roi-sizes", "ROITensor.Sizes follows from other members: four coordinates for each region.",
     "DML-ROI_ALIGN1-batch-indices-sizes", "BatchIndicesTensor.Sizes follows from other members: one batch for each region.",
-    "DML-ROI_ALIGN1-output-shape", "OutputTensor.Sizes is [roi count, InputTensor.Sizes[1], height, width].",
+    "DML-ROI_ALIGN1-output-shape", "OutputTensor.Sizes is [roi count, InputTensor.Sizes[1], OutputTensor.Sizes[2], OutputTensor.Sizes[3]].",
     "DML-ROI_ALIGN_GRAD-some-output", "OutputGradientTensor is given or OutputROIGradientTensor is given.",
     "DML-ROI_ALIGN_GRAD-reduction-function", "ReductionFunction is AVERAGE or MAX.",
     "DML-ROI_ALIGN_GRAD-input-for-roi-gradient", "Where OutputROIGradientTensor is given, InputTensor is given (the gradient with respect to the regions depends on the image).",

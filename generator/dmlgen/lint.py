@@ -272,7 +272,8 @@ def _expressions(operator: Operator) -> Iterator[ir.Expr]:
 
 
 def _unused_definitions(operator: Operator) -> Iterator[Finding]:
-    nodes = [node for expression in _expressions(operator) for node in ir.walk(expression)]
+    expressions = (part for expression in _expressions(operator) for part in _without_own_names(expression))
+    nodes = [node for expression in expressions for node in ir.walk(expression)]
     used = {node.name for node in nodes if isinstance(node, ir.Definition)}
     for definition in operator.definitions:
         if definition.name in used:
@@ -285,6 +286,18 @@ def _unused_definitions(operator: Operator) -> Iterator[Finding]:
         yield Finding(
             definition.position or operator.position, "unused-definition", message, suggestion=close
         )
+
+
+def _without_own_names(expression: ir.Expr) -> Iterator[ir.Expr]:
+    """An expression, or the sizes in a pattern of sizes but those that the pattern only names."""
+    match expression:
+        case ir.Compare(op="==", left=ir.Field(name="Sizes") as sizes, right=ir.ListOf(items=items)):
+            for axis, item in enumerate(items):
+                own = ir.Index(sizes, ir.Number(axis, ir.INT))
+                if not (isinstance(item, ir.Definition) and item.value == own):
+                    yield item
+        case _:
+            yield expression
 
 
 def _unbounded_members(operator: Operator) -> Iterator[Finding]:

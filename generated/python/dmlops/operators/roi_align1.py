@@ -165,8 +165,8 @@ class RoiAlign1(Description):
         batch_indices_tensor = self.BatchIndicesTensor
         output_tensor = self.OutputTensor
         roi_count = entry(roi_tensor.Sizes, len(roi_tensor.Sizes) - 2)
-        height = entry(output_tensor.Sizes, 2)
-        width = entry(output_tensor.Sizes, 3)
+        h = entry(output_tensor.Sizes, 2)
+        w = entry(output_tensor.Sizes, 3)
         # DML-ROI_ALIGN1-same-type
         if roi_tensor.DataType != input_tensor.DataType:
             report(
@@ -219,12 +219,12 @@ class RoiAlign1(Description):
                 hint, found=batch_indices_tensor.Sizes, expected=numbers1,
             )
         # DML-ROI_ALIGN1-output-shape
-        if output_tensor.Sizes != (roi_count, entry(input_tensor.Sizes, 1), height, width):
-            numbers1 = (roi_count, entry(input_tensor.Sizes, 1), height, width)
+        if output_tensor.Sizes != (roi_count, entry(input_tensor.Sizes, 1), h, w):
+            numbers1 = (roi_count, entry(input_tensor.Sizes, 1), h, w)
             report(
                 violations, "DML-ROI_ALIGN1-output-shape", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must be [roi count, InputTensor.Sizes[1], height, "
-                "width], that is {expected}",
+                "OutputTensor.Sizes is {found}; it must be [roi count, InputTensor.Sizes[1], "
+                "OutputTensor.Sizes[2], OutputTensor.Sizes[3]], that is {expected}",
                 found=output_tensor.Sizes, expected=numbers1,
             )
 
