@@ -79,7 +79,9 @@ def test_members_have_the_types_of_the_genuine_header(directx: Path) -> None:
     """The header itself compares sizes and offsets; this tells INT from UINT, and where addresses lead."""
     lines = ["#include <type_traits>"]
     for name, body in re.findall(r"typedef (?:struct|union) (DML_\w+) \{([^}]*)\}", HEADER.read_text()):
-        for type_, member, length in re.findall(r"^ +(.+) (\w+)(\[\d+\])?;$", body, re.MULTILINE):
+        for type_, member, length in re.findall(
+            r"^ +(.+) (\w+)(\[\d+\])?;(?: /\*.*\*/)?$", body, re.MULTILINE
+        ):
             same = f"std::is_same<decltype({name}::{member}), {type_}{length}>::value"
             lines.append(f'static_assert({same}, "{name}.{member}");')
     assert len(lines) > 900

@@ -370,12 +370,13 @@ def as_python(registry: Registry, node: ir.Expr, environment: dict[str, Any]) ->
     variables |= {f"TENSOR_DATA_TYPE_{entry.name}": entry.value for entry in entries}
     for member in operator.members:
         given = environment[member.name]
+        if member.is_tensor and not member.count:
+            given = given or absent
+            for field in vars(absent):
+                variables[field_local(member.name, field)] = getattr(given, field)
         variables[python_variable(member.name)] = (
             SimpleNamespace(**given) if isinstance(given, dict) else given
         )
-        if member.is_tensor and not member.count:
-            for field in vars(absent):
-                variables[field_local(member.name, field)] = getattr(given or absent, field)
     return eval(text, variables)
 
 

@@ -21755,20 +21755,25 @@ static inline DML_FEATURE_LEVEL dmlops_min_feature_level(const DML_OPERATOR_DESC
 
 /* Tensors. */
 
+/* The same of a tensor's description, whose data type can be any number. */
+static inline uint64_t dmlops_size_of(const DML_BUFFER_TENSOR_DESC* tensor) {
+    dmlops_program program;
+    int64_t bytes;
+    for (UINT i = 0; i < tensor->DimensionCount; ++i) {
+        if (tensor->Sizes == NULL || tensor->Sizes[i] == 0) {
+            return 0;
+        }
+    }
+    dmlops_start(&program, dmlops_tensor_code, DMLOPS_TENSOR_SIZE_START, tensor, 0);
+    bytes = dmlops_integer(&program);
+    return bytes < DMLOPS_LIMIT / 8 - 4 ? (uint64_t)bytes : 0; /* its number of bits is limited, too */
+}
+
 static inline uint64_t dmlops_tensor_size(
     DML_TENSOR_DATA_TYPE type, UINT dimension_count, const UINT* sizes, const UINT* strides) {
     const DML_BUFFER_TENSOR_DESC described = {
         type, (DML_TENSOR_FLAGS)0, dimension_count, sizes, strides, 0, 0};
-    dmlops_program program;
-    int64_t bytes;
-    for (UINT i = 0; i < dimension_count; ++i) {
-        if (sizes == NULL || sizes[i] == 0) {
-            return 0;
-        }
-    }
-    dmlops_start(&program, dmlops_tensor_code, DMLOPS_TENSOR_SIZE_START, &described, 0);
-    bytes = dmlops_integer(&program);
-    return bytes < DMLOPS_LIMIT / 8 - 4 ? (uint64_t)bytes : 0; /* its number of bits is limited, too */
+    return dmlops_size_of(&described);
 }
 
 /* Outputs. */
@@ -22565,7 +22570,7 @@ static inline dmlops_inference dmlops_work_out(
     made.DimensionCount = (UINT)list.count;
     made.Sizes = sizes;
     if (made.TotalTensorSizeInBytes == 0 || dmlops_enum(&made.DataType) != dmlops_enum(&given->DataType)) {
-        made.TotalTensorSizeInBytes = dmlops_tensor_size(made.DataType, made.DimensionCount, sizes, made.Strides);
+        made.TotalTensorSizeInBytes = dmlops_size_of(&made);
     }
     *tensor = made;
     return DMLOPS_INFERRED;
@@ -24555,8 +24560,7 @@ static inline void dmlops_write_tensor(dmlops_json* json, const DML_TENSOR_DESC*
         const DML_BUFFER_TENSOR_DESC* buffer = (const DML_BUFFER_TENSOR_DESC*)tensor->Desc;
         const int follows = buffer->DimensionCount > 0 && buffer->DimensionCount <= DML_TENSOR_DIMENSION_COUNT_MAX1 &&
             buffer->TotalTensorSizeInBytes != 0 &&
-            dmlops_tensor_size(buffer->DataType, buffer->DimensionCount, buffer->Sizes, buffer->Strides) ==
-                buffer->TotalTensorSizeInBytes;
+            dmlops_size_of(buffer) == buffer->TotalTensorSizeInBytes;
         dmlops_write_members(
             json, dmlops_tensor_members, sizeof dmlops_tensor_members / sizeof *dmlops_tensor_members, buffer, 0,
             follows ? "TotalTensorSizeInBytes" : NULL);
