@@ -333,7 +333,7 @@ def _broadcasts(problem: Problem) -> Iterator[Edit]:
                 for way in range(len(views)):
                     values: dict[Path, Any] = {}
                     cost = COSTS["broadcast"] + 0.1 * (len(group) - 1)
-                    cost += 3.0 * (target == whole and place == 2)  # of two that repeat, which both grow
+                    cost += 3.0 * (target == whole and place == 2)  # rarely meant: both operands repeat
                     cost += 1.0 * any(other == inputs[0][0] for other, _, _ in group)
                     for other, one, others in group:
                         extra, strides = others[min(way, len(others) - 1)]

@@ -102,13 +102,13 @@ def as_json(found: Program, target: compiler.Target) -> dict[str, Any]:
         return regions.setdefault(region, len(regions))
 
     def step(one: Step) -> dict[str, Any]:
-        told: dict[str, Any] = {"node": one.node, "barrier": one.waits}
+        entry: dict[str, Any] = {"node": one.node, "barrier": one.waits}
         if one.shader is None or one.constants is None:
-            return {**told, "clear": place(one.regions[0])}
+            return {**entry, "clear": place(one.regions[0])}
         bound = [place(region) for region in one.regions]
         read, written = bound[: one.reads], bound[one.reads :]
         return {
-            **told,
+            **entry,
             "shader": one.shader,
             "groups": [*one.groups, 1],
             "reads": read,
