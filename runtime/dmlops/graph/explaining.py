@@ -23,7 +23,7 @@ def explain(graph: Graph, level: FeatureLevel, style: Style = PLAIN) -> tuple[st
     lines = [f"{style.strong(title)} at feature level {level}: {verdict}", ""]
     lines += listed(graph, violations, style)
     for number, violation in enumerate(violations, start=1):
-        lines += told(number, violation, style)
+        lines += violation_lines(number, violation, style)
         found = mended(graph, violation, level)
         if found is not None:
             lines.append(f"   Fix: {style.good(found.change)}")
@@ -31,11 +31,11 @@ def explain(graph: Graph, level: FeatureLevel, style: Style = PLAIN) -> tuple[st
     if advice:
         lines += ["", "Advice. None of this makes the graph invalid:"]
         for number, one in enumerate(advice, start=1):
-            lines += told(number, one, style)
+            lines += violation_lines(number, one, style)
     return "\n".join([*lines, "", level_text(graph)]), not violations
 
 
-def told(number: int, violation: Violation, style: Style) -> list[str]:
+def violation_lines(number: int, violation: Violation, style: Style) -> list[str]:
     """The lines that explain a violation, after an empty one."""
     end = "" if violation.message.endswith("?") else "."
     return [
