@@ -199,7 +199,7 @@ class RandomOperator:
             ]
         )
         place = Place(sizes, rank)
-        along = kind != "bool" and rank is not None and "Other" not in sizes and self._chance(0.5)
+        recurrent = kind != "bool" and rank is not None and "Other" not in sizes and self._chance(0.5)
         makers: dict[str, Callable[[int, Place], str]] = {
             "float": self._float, "int": self._integer, "bool": self._truth,
         }  # fmt: skip
@@ -207,15 +207,15 @@ class RandomOperator:
         self._names += 1
         name = f"Kept{self._names}"
         # A recurrence may read one above it, but at no later step: none stands right above another.
-        if self._tensors and "along" in list(self._tensors.values())[-1]:
-            along = False
-        if along:
+        if self._tensors and list(self._tensors.values())[-1]["recurrent"]:
+            recurrent = False
+        if recurrent:
             before = f"{name}[[at[0] - 1] + at[1:]]"
             following = (
                 f"{before} * 0.5 + {makers[kind](1, place)}" if kind == "float" else f"{before} + at[0]"
             )
             value = f"{value} if at[0] == 0 else {following}"
-        self._tensors[name] = {"sizes": sizes, "type": kind, "value": value} | ({"along": 0} if along else {})
+        self._tensors[name] = {"sizes": sizes, "type": kind, "recurrent": recurrent, "value": value}
         found = Tensor(name, kind, sizes, rank, kept=True)
         self._read.append(found)
         return found

@@ -43,8 +43,8 @@ class Variant:
             text = text.replace(old, new)
         text, count = _COMPUTE.subn(lambda _: section, text)
         assert count == 1
-        if like := re.search(r"(?m)^like: (.+)", text):  # of whose section nothing is to be added
-            shared = specs / f"shared/{like[1]}.yaml"
+        if base := re.search(r"(?m)^extends: (.+)", text):  # of whose section nothing is to be added
+            shared = specs / f"shared/{base[1]}.yaml"
             shared.write_text(_COMPUTE.sub("", shared.read_text(encoding="utf-8")), encoding="utf-8")
         file = specs / path.relative_to(SPECS)
         file.parent.mkdir(parents=True)

@@ -440,5 +440,5 @@ def test_public_pages_hold_nothing_that_is_not_recorded(registry: Registry) -> N
     assert new == [], render(results, "text")
     known = {one.says for result in results for one in result.verdicts if one.erratum is not None}
     recorded = [*registry.errata, *(erratum for one in registry.operators for erratum in one.errata)]
-    stated = {text.plain for erratum in recorded for text in erratum.stated}
+    stated = {text.plain for erratum in recorded for text in erratum.overrules}
     assert stated == known  # none stands for nothing

@@ -171,7 +171,7 @@ def spec(conditions: list[tuple[str, str]]) -> str:
     support = rest[rest.index("\nsupport:\n") :].partition("\ncompute:\n")[0]
     rules = "".join(
         f"  - {{id: rule-{number}, stage: values, source: docs, "
-        f'require: "{text}", says: "found {{{shown}}}"}}\n'
+        f'require: "{text}", message: "found {{{shown}}}"}}\n'
         for number, (shown, text) in enumerate(conditions)
     )
     rules += "".join(

@@ -158,8 +158,8 @@ EDITS = {
     "a definition": ("operators/activation/activation_elu.yaml", "if x >= 0 else", "if x > 0 else"),
     "when an activation may be fused": (
         "operators/activation/activation_elu.yaml",
-        'fused_into: {any: "1.0"}',
-        'fused_into: {any: "2.0"}',
+        'fusible_into: {any: "1.0"}',
+        'fusible_into: {any: "2.0"}',
     ),
     "a shared file": (
         "shared/activation-alpha.yaml",

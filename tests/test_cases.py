@@ -142,7 +142,7 @@ def test_what_is_only_inferred_is_not_demanded(specs: Path) -> None:
 """
     assert rule in text
     path.write_text(
-        text.replace(rule, "infers: [OutputTensor.Sizes = IndicesTensor.Sizes]\n"), encoding="utf-8"
+        text.replace(rule, "default_outputs: [OutputTensor.Sizes = IndicesTensor.Sizes]\n"), encoding="utf-8"
     )
     registry = load_registry(specs)
     operator = registry.operator["GATHER_ELEMENTS"]

@@ -340,7 +340,7 @@ def test_a_node_that_is_not_well_formed_is_impossible(axis: Any) -> None:
 
 
 MISTAKES = [
-    ("onnx", "Abs: {like: unary, operator: ELEMENT_WISE_ABS}", "Abs: {like: unary, operator: ELEMENT_WISE_ABZ}", "there is no operator ELEMENT_WISE_ABZ (did you mean 'ELEMENT_WISE_ABS'?)"),
+    ("onnx", "Abs: {extends: unary, operator: ELEMENT_WISE_ABS}", "Abs: {extends: unary, operator: ELEMENT_WISE_ABZ}", "there is no operator ELEMENT_WISE_ABZ (did you mean 'ELEMENT_WISE_ABS'?)"),
     ("onnx", "{InputTensor: X, OutputTensor: Y, Alpha: alpha, Gamma: gamma}", "{InputTensor: X, OutputTensor: Y, Alpha: alpha, Gama: gamma}", "ACTIVATION_SCALED_ELU has no member Gama (did you mean 'Gamma'?)"),
     ("onnx", "RoundingMode: HALVES_TO_NEAREST_EVEN", "RoundingMode: FLOAT32", "'FLOAT32' is not a value of ROUNDING_MODE"),
     ("onnx", "InfinityMode: EITHER if", "InfinityMode: ETHER if", "'ETHER' is not an input, output, attribute, definition or enumerator here (did you mean 'EITHER'?)"),
@@ -351,7 +351,7 @@ MISTAKES = [
     ("onnx", 'Repeats: "more + [', 'Repeats: "(lambda: more)() + [', "there is no function"),
     ("onnx", "Offset: k, Value: 1.0", "Offset: __import__, Value: 1.0", "'__import__' is not an input"),
     ("onnx", "ValueStart: value(start), ValueDelta: value(delta)", "ValueStart: value(start)", "does not say what ValueDelta is"),
-    ("onnx", "Neg:\n", "Neg:\n    like: unory\n", "there is no shared entry unory (did you mean 'unary'?)"),
+    ("onnx", "Neg:\n", "Neg:\n    extends: unory\n", "there is no shared entry unory (did you mean 'unary'?)"),
     ("onnx", "over: data_0, operator: ELEMENT_WISE_MIN", "over: data_1, operator: ELEMENT_WISE_MIN", "there is no input data_1 (did you mean 'data_0'?)"),
     ("onnx", "opsets: 7-10\n        inputs: [input]", "opsets: 7-9\n        inputs: [input]", "the versions before 11 must end with 10"),
     ("onnx", "none: DirectML has no determinant", "note: DirectML has no determinant", "or says why there is `none`"),

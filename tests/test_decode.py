@@ -314,7 +314,7 @@ def spoilt(node: Any, random: Random) -> Any:
         if what == "drop":
             return {name: value for name, value in node.items() if name != key}
         if what == "add":
-            return node | {random.choice(["summary", "like", "x", "algorithm"]): random.choice(["x", 1, {}])}
+            return node | {random.choice(["summary", "extends", "algorithm"]): random.choice(["x", 1, {}])}
     if isinstance(node, list) and node:
         at = random.randrange(len(node))
         what = random.choice(["go in"] * 4 + ["twice", "drop", "other"])

@@ -56,7 +56,7 @@ class Definition:
             "page": "none",
             "members": {name: {**one, "summary": "A part."} for name, one in members.items()},
             "rules": rules,
-            "infers": ["OutputTensor.Sizes = InputTensor.Sizes"],
+            "default_outputs": ["OutputTensor.Sizes = InputTensor.Sizes"],
             "support": {
                 "5.0": [
                     {"tensors": inputs, "ranks": "1..3", "types": self.types},

@@ -127,7 +127,7 @@ def spec(name: str, value: int, kind: str, output: str, texts: Sequence[str]) ->
     rules: list[dict[str, object]] = [
         {"id": "same-type", "same": "DataType", "of": alike},
         {"id": "same-sizes", "same": "Sizes", "of": ["InputTensor", "SecondTensor", "OtherTensor"]},
-        {"id": "input-shape", "shape": "InputTensor", "is": [len(texts), "W"]},
+        {"id": "input-shape", "shape": "InputTensor", "sizes": [len(texts), "W"]},
         {"id": "output-sizes", "infer": "OutputTensor.Sizes = InputTensor.Sizes"},
     ]
     members: dict[str, dict[str, object]] = {

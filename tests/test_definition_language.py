@@ -54,7 +54,7 @@ SPOILS = [
     Spoil("hidden member", GEMM, "    r: Output", "    Alpha: 1\n    r: Output", "name-clash", "Alpha: 1"),
     Spoil("hidden function", GEMM, "    r: Output", "    flat: 1\n    r: Output", "name-clash", "flat: 1"),
     Spoil("hidden by a parameter", GEMM, "    a(k):", "    a(Alpha):", "name-clash", "a(Alpha)"),
-    Spoil("self", GEMM, 'value: "Alpha * sum', 'value: "Product[at] + sum', "cycle", '"Product[at]', "along"),
+    Spoil("self", GEMM, 'value: "Alpha * sum', 'value: "Product[at] + sum', "cycle", '"Product[at]', "recurrent"),
     Spoil("later tensor", DYNAMIC, "(High[[0]] - Low[[0]])", "(High[[0]] - float(Point[[0]]))", "cycle", '"(High'),
     Spoil("algorithm", GEMM, "compute:\n", "compute:\n  algoritm: top_k\n", "unknown-key", "algoritm", "algorithm"),
     Spoil("key", GEMM, "  tensors:\n", "  tensor:\n", "unknown-key", "tensor:", "tensors"),

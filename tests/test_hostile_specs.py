@@ -37,10 +37,9 @@ NASTY = [
     "| a | `b` <script> [c](d) |",
     """</script><script>alert(1)</script> --> ]]> <b class="x' on=y> &amp; "</textarea></title>""",
 ]
-FREE = {"summary", "because", "says", "unspecified", "broken_by", "where", "holds", "text", "name"}
+FREE = {"summary", "because", "says", "unspecified", "broken_by", "where", "registry", "text", "name"}
 IN_BRACES = {
     "because",
-    "says",
     "message",
     "hint",
     "broadcast",
@@ -324,7 +323,7 @@ NUMBERS = {
     "huge data type": ("enums.yaml", "value: 11", "value: 2147483647"),
     "beyond an enumeration of C": ("enums.yaml", "value: 11", "value: 4294967296"),
     "level beyond 16 bits": ("feature_levels.yaml", "0x6400", "0xFFFFFFFFFFFFFFFF"),
-    "too many rules": (ELEMENTS, "\ndata:", "".join(f"\n  - {{id: r{n}, require: Axis >= 0, source: docs}}" for n in range(256)) + "\ndata:"),
+    "too many rules": (ELEMENTS, "\ndata_constraints:", "".join(f"\n  - {{id: r{n}, require: Axis >= 0, source: docs}}" for n in range(256)) + "\ndata_constraints:"),
     "unknown name in a message": ("rules.yaml", "{member} is missing", "{nope} is missing"),
     "format in a message": ("rules.yaml", "{member} is missing", "{member:>1999999999} is missing"),
     "attribute in a message": ("rules.yaml", "{member} is missing", "{member.__class__} is missing"),

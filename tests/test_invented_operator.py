@@ -28,9 +28,9 @@ members:
 
 rules:
   - {same: DataType, of: [XTensor, WeightTensor, YTensor, OutputTensor]}
-  - {id: x-shape, shape: XTensor, is: [Rows, Left]}
-  - {id: weight-shape, shape: WeightTensor, is: [Outputs, Left, Right]}
-  - {id: y-shape, shape: YTensor, is: [Rows, Right]}
+  - {id: x-shape, shape: XTensor, sizes: [Rows, Left]}
+  - {id: weight-shape, shape: WeightTensor, sizes: [Outputs, Left, Right]}
+  - {id: y-shape, shape: YTensor, sizes: [Rows, Right]}
   - {id: output-sizes, infer: "OutputTensor.Sizes = [Rows, Outputs]"}
 
 support:
@@ -63,14 +63,14 @@ members:
 
 rules:
   - {same: DataType, of: [InputTensor, FilterTensor, OutputTensor]}
-  - {id: input-shape, shape: InputTensor, is: [BatchSize, Channels, Length]}
-  - {id: filter-shape, shape: FilterTensor, is: [Channels, Taps]}
+  - {id: input-shape, shape: InputTensor, sizes: [BatchSize, Channels, Length]}
+  - {id: filter-shape, shape: FilterTensor, sizes: [Channels, Taps]}
   - {id: dilation-range, require: Dilation >= 1}
   - {id: taps-fit, require: (Taps - 1) * Dilation < Length + StartPadding + EndPadding}
   - id: output-sizes
     infer: >-
       OutputTensor.Sizes = [BatchSize, Channels, Length + StartPadding + EndPadding - (Taps - 1) * Dilation]
-  - {id: mask-shape, shape: MaskTensor, is: [BatchSize, "OutputTensor.Sizes[2]"]}
+  - {id: mask-shape, shape: MaskTensor, sizes: [BatchSize, "OutputTensor.Sizes[2]"]}
 
 support:
   "5.0":

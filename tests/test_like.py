@@ -1,4 +1,4 @@
-"""`like`: a file's own values win; lists of statements, `let` and `compute` are merged."""
+"""`extends`: a file's own values win; lists of statements, `let` and `compute` are merged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def mapping(text: str, file: str) -> Mapping:
     [
         ("{a: 1, b: 2}", "{b: 3, c: 4}", {"a": 1, "b": 3, "c": 4}),
         ("{rules: [{id: a}]}", "{rules: [{id: b}]}", {"rules": [{"id": "a"}, {"id": "b"}]}),
-        ("{free: [A]}", "{free: [B]}", {"free": ["B"]}),
+        ("{unconstrained: [A]}", "{unconstrained: [B]}", {"unconstrained": ["B"]}),
         ("{members: {A: 1}}", "{members: {B: 1}}", {"members": {"B": 1}}),
         ("{let: {a: b, c: 1}}", "{let: {b: 2, c: 3}}", {"let": {"b": 2, "c": 3, "a": "b"}}),
         (
@@ -53,7 +53,7 @@ def test_what_is_taken_over_keeps_its_place() -> None:
 @pytest.mark.parametrize(
     ("shared", "own", "place"),
     [
-        ("{a: 1, free: [A]}", "{b: 1, free: [A]}", "1:8"),
+        ("{a: 1, unconstrained: [A]}", "{b: 1, unconstrained: [A]}", "1:8"),
         ("{members: {A: {role: input}}}", "{members: {A: {role: input}}}", "1:2"),
         ("{let: {a: 1, b: 2}}", "{let: {a: 2, b: 2}}", "1:14"),
         ("{compute: {outputs: {Y: a}}}", "{compute: {outputs: {Y: a}}}", "1:12"),

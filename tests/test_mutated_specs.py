@@ -29,7 +29,7 @@ WORD, WHOLE, PAIR = (
     re.compile(r"(?<![\w.])\d+(?![\w.])"),
     re.compile(r"\w+: [^,}]+, "),
 )
-PROSE = re.compile(r"\s*(?:- )?(?:summary|because|says|page|where|text|holds|hint):|\s*#|\s*$")
+PROSE = re.compile(r"\s*(?:- )?(?:summary|because|message|says|page|where|text|registry|hint):|\s*#|\s*$")
 EXACT = ("identifier-unlisted", "identifier-gone")  # findings of the list of identifiers
 
 

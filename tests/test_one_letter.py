@@ -41,14 +41,14 @@ FREE = {
     "says",
     "unspecified",
     "where",
-    "holds",
+    "registry",
     "text",
     "message",
     "hint",
     "broken_by",
     "name",
     "page",
-    "stated",
+    "overrules",
 }
 FREE |= {"broadcast", "rank", "axis", "negative", "compute", "pages"}
 

@@ -46,7 +46,7 @@ SECTION = """compute:
   tensors:
     Hidden:
       sizes: states
-      along: 0
+      recurrent: true
       value: "begin(HiddenInitTensor) if at[0] == 0 else act(fed(0) + {}, 0) if running else earlier(Hidden)"
   outputs:
     OutputSequenceTensor: "Hidden[[step(at[0], at[1], at[2])] + at[1:]] if at[0] < steps(at[2]) else 0"

@@ -3,7 +3,7 @@
 `read` parses a page from a file in any form; `members`, `tables` and `sentences` find its statements;
 `operators`, `structs` and `topics` compare them with the registry; `compare` combines the results for a page
 and `report` prints them. A statement that differs is known if an erratum quotes it, word for word, under
-`stated`.
+`overrules`.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def _errata(registry: Registry, subject: Subject) -> Iterator[Erratum]:
 
 def with_errata(registry: Registry, subject: Subject, found: Iterable[Verdict]) -> set[Verdict]:
     """The verdicts on a page about the subject, differences with the erratum that overrules the page."""
-    known = {text.plain: erratum for erratum in _errata(registry, subject) for text in erratum.stated}
+    known = {text.plain: erratum for erratum in _errata(registry, subject) for text in erratum.overrules}
     return {replace(one, erratum=known.get(one.says)) if one.holds else one for one in found}
 
 

@@ -107,7 +107,7 @@ def _statement(verdict: Verdict) -> dict[str, object]:
         "where": erratum.where.plain,
         "says": erratum.says.plain,
         "unspecified": erratum.unspecified.plain,
-        "holds": erratum.holds.plain,
+        "holds": erratum.registry.plain,
         "source": erratum.source,
         "file": erratum.position.file if erratum.position else "",
         "line": erratum.position.line if erratum.position else 0,

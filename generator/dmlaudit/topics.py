@@ -243,13 +243,13 @@ def _fused(registry: Registry, blocks: tuple[object, ...]) -> Iterator[Verdict]:
             yield Verdict(line, says, "there is no such operator", Position("operators"))
             continue
         wanted = {part.upper() for part in re.split(r",? and |, ", only[1])} if only else {"ANY"}
-        takers = {taker.upper() for taker in ours.fused_into}
-        holds = "" if takers == wanted else f"taken by {', '.join(sorted(ours.fused_into)) or 'none'}"
+        takers = {taker.upper() for taker in ours.fusible_into}
+        holds = "" if takers == wanted else f"taken by {', '.join(sorted(ours.fusible_into)) or 'none'}"
         yield Verdict(line, says, holds, ours.places.get("fused_into", ours.position))
     for one in registry.operators:
-        if one.fused_into and one.name not in listed:
-            holds = f"taken by {', '.join(sorted(one.fused_into))}"
-            yield Verdict(line, f"{one.name} is taken by none", holds, one.places["fused_into"])
+        if one.fusible_into and one.name not in listed:
+            holds = f"taken by {', '.join(sorted(one.fusible_into))}"
+            yield Verdict(line, f"{one.name} is taken by none", holds, one.places["fusible_into"])
 
 
 def compare_names(registry: Registry, page: Page) -> Iterator[Verdict]:

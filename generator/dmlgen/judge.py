@@ -61,7 +61,7 @@ class GeneralJudge:
         self.tensor_checks = [
             (rule, self.compile_check(check))
             for rule in registry.tensor.rules
-            if rule.form != "abi"
+            if rule.applies_to != "abi"
             for check in rule.checks
         ]
         self.fields = frozenset(member.name for member in registry.structs["BUFFER_TENSOR_DESC"].members)
@@ -152,7 +152,7 @@ class Judge:
         self.checks = [
             (rule, general.compile_check(check))
             for rule in operator.rules
-            if rule.form != "abi"
+            if rule.applies_to != "abi"
             for check in rule.checks
         ]
         self._reads = {rule.id: reads(rule) for rule in operator.rules}

@@ -130,12 +130,12 @@ def _operator(registry: Registry, operator: Operator) -> Iterator[Finding]:
     yield from _never_alike(operator)
     inferred = {one.tensor for one in operator.inferences if one.field == "Sizes" and one.when is None}
     for output in operator.outputs:
-        if not output.count and (output.name in inferred) == (output.name in operator.free):
+        if not output.count and (output.name in inferred) == (output.name in operator.unconstrained):
             message = (
-                f"no rule determines the sizes of {output.name}; add an `infer`, or list it under `free`"
+                f"no rule determines the sizes of {output.name}; add an `infer`, or add it to `unconstrained`"
             )
             if output.name in inferred:
-                message = f"a rule determines the sizes of {output.name}, so it cannot be `free`"
+                message = f"a rule determines the sizes of {output.name}, so it cannot be `unconstrained`"
             yield Finding(operator.position, "output-not-inferred", message)
 
 
@@ -146,7 +146,7 @@ def _places(registry: Registry, operator: Operator) -> Iterator[Finding]:
         for other in registry.operators
         if any(member.type == "OPERATOR_DESC" for member in other.members)
     }
-    for name in operator.fused_into:
+    for name in operator.fusible_into:
         if name not in {"any", *able}:
             message = f"{name} is not an operator that takes a fused activation"
             yield Finding(operator.position, "unknown-name", message, suggestion=nearest(name, able))
@@ -304,8 +304,14 @@ def _unbounded_members(operator: Operator) -> Iterator[Finding]:
     nodes = [node for rule in operator.rules for check in rule.checks for node in ir.walk(check.condition)]
     named = {node.name for node in nodes if isinstance(node, ir.Member)}
     for member in operator.attributes:
-        if member.type in ("UINT", "INT") and member.name not in named and member.name not in operator.free:
-            message = f"no rule bounds {member.name}; add one, or list it under `free` if any value is fine"
+        if (
+            member.type in ("UINT", "INT")
+            and member.name not in named
+            and member.name not in operator.unconstrained
+        ):
+            message = (
+                f"no rule bounds {member.name}; add one, or add it to `unconstrained` if any value is fine"
+            )
             yield Finding(member.position, "member-unbounded", message)
 
 

@@ -2,7 +2,7 @@
 
 A message only uses names that a user knows: members, fields of tensors, enumerators. Names from a `let` are
 replaced by what they stand for. Text that would be too long, or is a program, is left out, so that only the
-value is shown. If not even the value found has a short name, the spec has to give the message with `says`.
+value is shown. If not even the value found has a short name, the spec has to give the message with `message`.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from dmlgen.written import UpperName
 
 # What is not copied from a similar operator: its own facts, and what its page says.
 _OWN = {"operator", "value", "since", "struct_since", "alias", "summary", "page"}
-_OWN |= {"data", "examples", "errata"}
+_OWN |= {"data_constraints", "examples", "errata"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,10 +185,10 @@ def _draft(
         summary=NO_TEXT,
         page="",
         in_place=(),
-        fused_into={},
+        fusible_into={},
         members=tuple(replace(member, position=position) for member in members),
         defaults={},
-        free=(),
+        unconstrained=(),
         definitions=(),
         rules=(),
         inferences=(),
@@ -198,7 +198,7 @@ def _draft(
         schedule=None,
         forms=(),
         examples=(),
-        data=(),
+        data_constraints=(),
         errata=(),
         position=position,
         places={},

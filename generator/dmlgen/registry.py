@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Provenance: TypeAlias = Literal["docs", "header", "observed", "ours"]
 Role: TypeAlias = Literal["input", "output", "attribute"]
-Form: TypeAlias = Literal["any", "json", "abi", "python"]
+AppliesTo: TypeAlias = Literal["any", "json", "abi", "python"]
 Kind: TypeAlias = Literal["float", "signed", "unsigned"]
 Phase: TypeAlias = Literal["execute", "initialize"]
 BindingRole: TypeAlias = Literal["input", "output", "persistent", "temporary"]
@@ -255,9 +255,9 @@ class Rule:
     `id` is stable and public, such as DML-GATHER-axis-range. A rule without checks is one of the general
     rules that outputs check with the operator's tables; `message` is its message then, and `hint` a possible
     addition to it. `because` is the reason given in the spec, with expressions in braces. The rule applies
-    from `since` up to, but not including, `until`. `form` says whether only JSON and Python descriptions, or
-    only C structs, can break it. `broken_by` names shipping callers that break what a page says, and where
-    they do.
+    from `since` up to, but not including, `until`. `applies_to` says whether only JSON and Python
+    descriptions, or only C structs, can break it. `broken_by` names shipping callers that break what a page
+    says, and where they do.
     """
 
     id: str
@@ -267,7 +267,7 @@ class Rule:
     checks: tuple[Check, ...]
     since: FeatureLevel
     until: FeatureLevel | None
-    form: Form
+    applies_to: AppliesTo
     source: Provenance
     position: Position = field(repr=False)
     message: Message = ()
@@ -471,7 +471,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class DataRequirement:
+class DataConstraint:
     """A rule on the values in a tensor, which a description does not contain."""
 
     id: str
@@ -484,16 +484,16 @@ class Erratum:
     """A place where a public source is wrong or leaves something open, and what this registry states instead.
 
     Either `says` is what the source says there, or `unspecified` what it does not specify.
-    `stated` quotes what pages state there, in the words of `dmlgen audit`. `seen` has the public places that
+    `overrules` quotes what pages state there, as `dmlgen audit` reports it. `seen` has the public places that
     show what was observed: issues (`owner/name#number`) and files (`owner/name:path`) on GitHub.
     """
 
     where: Text
     says: Text
     unspecified: Text
-    holds: Text
+    registry: Text
     source: Provenance
-    stated: tuple[Text, ...] = ()
+    overrules: tuple[Text, ...] = ()
     seen: tuple[str, ...] = ()
     position: Position | None = field(default=None, repr=False, compare=False)
 
@@ -520,10 +520,10 @@ class Operator:
     summary: Text
     page: str
     in_place: tuple[str, ...]  # inputs whose buffer an output may share
-    fused_into: Mapping[str, FeatureLevel]  # operators that accept it as activation; "any" for all that can
+    fusible_into: Mapping[str, FeatureLevel]  # operators that accept it as activation; "any" for all that can
     members: tuple[Member, ...]
     defaults: Mapping[str, int | float | str]  # values of members that a caller leaves out
-    free: tuple[str, ...]  # outputs whose sizes the caller chooses, integers without restrictions
+    unconstrained: tuple[str, ...]  # outputs whose sizes the caller chooses, integers without restrictions
     definitions: tuple[Definition, ...]
     rules: tuple[Rule, ...]
     inferences: tuple[Inference, ...]
@@ -533,7 +533,7 @@ class Operator:
     schedule: Schedule | None  # the generator's fast way to compute it; not part of the spec
     forms: tuple[FastForm, ...]  # faster alternatives to the definition's own passes
     examples: tuple[Example, ...]
-    data: tuple[DataRequirement, ...]
+    data_constraints: tuple[DataConstraint, ...]
     errata: tuple[Erratum, ...]
     position: Position = field(repr=False)
     places: Mapping[str, Position] = field(repr=False, compare=False)  # of the parts of its file, by key
@@ -616,7 +616,7 @@ class Limit:
     """A feature that cannot be mapped if `when` holds (an expression; "" if a node alone cannot tell)."""
 
     when: str
-    says: Text
+    because: Text
 
 
 @dataclass(frozen=True)
@@ -953,7 +953,7 @@ class Registry:
     def fusable(self, operator: Operator) -> Mapping[str, FeatureLevel]:
         """The operators that can be the activation of `operator`, each with its level."""
         levels = {
-            other.name: other.fused_into.get(operator.name) or other.fused_into.get("any")
+            other.name: other.fusible_into.get(operator.name) or other.fusible_into.get("any")
             for other in self._fused
         }
         return {name: since for name, since in levels.items() if since is not None}
@@ -961,7 +961,7 @@ class Registry:
     @cached_property
     def _fused(self) -> tuple[Operator, ...]:
         """The operators that can be fused into others."""
-        return tuple(operator for operator in self.operators if operator.fused_into)
+        return tuple(operator for operator in self.operators if operator.fusible_into)
 
     @cached_property
     def general(self) -> Registry:

@@ -36,7 +36,7 @@ def _lines(operator: Operator) -> Iterator[str]:
     for inference in operator.inferences:
         when = f", when {SOURCE.print(inference.when)}" if inference.when is not None else ""
         yield f"    infers {inference.tensor}.{inference.field} = {SOURCE.print(inference.value)}{when}"
-    for requirement in operator.data:
+    for requirement in operator.data_constraints:
         yield f"    data of {requirement.tensor}: {requirement.text.plain}"
     if operator.algorithm is not None:
         yield from _computes(operator.algorithm)
@@ -52,7 +52,7 @@ def _lines(operator: Operator) -> Iterator[str]:
     if operator.errata:
         yield "errata"
     for erratum in operator.errata:
-        where, holds = erratum.where.plain, erratum.holds.plain
+        where, holds = erratum.where.plain, erratum.registry.plain
         sources = ", ".join((erratum.source, *erratum.seen))
         yield f"    {where}: {erratum.sentence}; here: {holds} ({sources})"
 

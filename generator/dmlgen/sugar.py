@@ -22,13 +22,13 @@ _WRAP = 1 << 32
 class Wording:
     """The parts of a rule's messages in its spec; each text can name the variables of a check's loops.
 
-    `says` is the whole message, `because` the reason at the end of a generated one, `hint` an addition with
+    `message` is the whole text, `because` the reason at the end of a generated one, `hint` an addition with
     its own condition, `case` the words for the feature levels at which the rule applies. `general` are the
     texts of hints that need no spec, by name; `inputs` the tensors that the operator reads.
     """
 
     position: Position
-    says: Callable[[Loops], tuple[Part, ...]]
+    message: Callable[[Loops], tuple[Part, ...]]
     because: Callable[[Loops], tuple[Part, ...]]
     hint: Callable[[Loops], Hint | None]
     general: Mapping[str, Message]
@@ -120,7 +120,7 @@ def _checks(
             right, ir.Number | ir.Constant
         ):
             yield from _checks(ir.Compare(ir.FLIPPED[op], right, left), guard, loops, case, wording)
-        case ir.Compare(op=op, left=left, right=right) if not wording.says(loops) and (
+        case ir.Compare(op=op, left=left, right=right) if not wording.message(loops) and (
             cases := _cases(right)
         ):
             for test, value in cases:
@@ -133,11 +133,11 @@ def _checks(
 def _check(
     condition: ir.Expr, guard: ir.Expr | None, loops: Loops, case: tuple[Part, ...], wording: Wording
 ) -> Check:
-    says, because = wording.says(loops), wording.because(loops)
-    sentence = says or explain(condition, case)
+    written, because = wording.message(loops), wording.because(loops)
+    sentence = written or explain(condition, case)
     message = joined([*sentence, *([" (", *because, ")"] if because else [])])
     if not sentence:
-        reason = "no words tell a user how this condition is broken; write them, as `says`"
+        reason = "no words tell a user how this condition is broken; write them, as `message`"
         raise SpecError([Finding(wording.position, "message", reason)])
     variables = {loop.variable.name for loop in loops}
     at = place(condition, variables) or (place(loops[0].upper) if loops else None) or Place("", ())
@@ -151,7 +151,7 @@ def _check(
         (when,) = settled([hint.when], read)
         assert not isinstance(when, str)
         hint = Hint(when, settled(hint.message, read))
-    worded = bool(says or because or case)
+    worded = bool(written or because or case)
     return Check(
         at.member, settled(at.parts, read), loops, guard, condition, settled(message, read), hint, worded
     )

@@ -97,9 +97,9 @@ class Erratum(Record):
     unspecified: Annotated[
         Text, "What the source does not specify, if it leaves something open, as in: how ties round."
     ] = NO_TEXT
-    holds: Annotated[Text, "What this registry states instead."]
+    registry: Annotated[Text, "What this registry states instead."]
     source: Source
-    stated: Annotated[
+    overrules: Annotated[
         tuple[Text, ...],
         Size(1, 64, unique=True),
         "The page statements that this erratum overrules, exactly as dmlgen audit reports them.",
@@ -303,7 +303,7 @@ class GeneralRule(Record):
 
     id: RuleId
     summary: Annotated[Text, "What it requires, in one sentence."]
-    form: (
+    applies_to: (
         Annotated[
             Literal["json", "abi", "python"], "The form of descriptions that it applies to, if not all."
         ]
@@ -334,13 +334,17 @@ class AnyRule(Record):
         ]
         | None
     ) = None
-    says: Annotated[Template, "The whole message; an expression in braces stands for its value."] | None = (
-        None
-    )
+    message: (
+        Annotated[
+            Template,
+            "The whole message, if not the generated one; an expression in braces stands for its value.",
+        ]
+        | None
+    ) = None
     since: Level | None = None
     until: Level | None = None
     when: Expression | None = None
-    form: (
+    applies_to: (
         Annotated[Literal["json", "abi"], "The form of descriptions that it applies to, if not all."] | None
     ) = None
     stage: (
@@ -407,7 +411,9 @@ class GraphCheck(GraphRule):
     """A rule that needs more of a graph than two tensors, which each output checks in its own way."""
 
     message: MessageText
-    form: Annotated[Literal["abi"], "The form of descriptions that it applies to, if not all."] | None = None
+    applies_to: (
+        Annotated[Literal["abi"], "The form of descriptions that it applies to, if not all."] | None
+    ) = None
     broken_by: Annotated[
         Text, "Shipping callers that break what the page says, and where; such a rule is advice."
     ] = NO_TEXT
@@ -419,7 +425,7 @@ class PairRule(GraphRule):
     """A rule on two tensors that a graph joins."""
 
     require: Expression
-    says: Annotated[
+    message: Annotated[
         Template, "The message; an expression in braces stands for its value, a tensor for its path."
     ]
 
@@ -484,7 +490,7 @@ class RangeRule(BindingRule):
         "What the range is bound as.",
     ]
     require: Expression
-    says: Annotated[Template, "The message; Range stands for its path, Slot for the name of the tensor."]
+    message: Annotated[Template, "The message; Range stands for its path, Slot for the name of the tensor."]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -577,9 +583,9 @@ class Member(AnyMember):
 
     role: Annotated[Literal["input", "output"], "Of a tensor: how the operator uses it."] | None = None
     type: Annotated[Scalar[str], _TYPE, "Of anything else: its type, without DML_."] | None = None
-    of: Annotated[MemberName, "The data type member or tensor that selects the type of a union."] | None = (
-        None
-    )
+    typed_by: (
+        Annotated[MemberName, "The data type member or tensor that selects the type of a union."] | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -602,7 +608,7 @@ class Hint(Record):
     """An addition to a message, for a common mistake."""
 
     when: Expression
-    says: Annotated[Template, "The text of the addition; an expression in braces stands for its value."]
+    message: Annotated[Template, "The text of the addition; an expression in braces stands for its value."]
 
 
 Field: TypeAlias = Literal["DataType", "DimensionCount", "Sizes"]
@@ -637,8 +643,8 @@ class Rule(AnyRule):
     infer: Annotated[Inferred, "The required value of an output's field, which infer() fills in."] | None = (
         None
     )
-    shape: Annotated[MemberName, "A tensor whose sizes follow the pattern in `is`."] | None = None
-    is_: Annotated[
+    shape: Annotated[MemberName, "A tensor whose sizes are `sizes`."] | None = None
+    sizes: Annotated[
         tuple[Scalar[int | str], ...],
         Size(1, 8),
         "For each dimension a number, an expression, or a name; new names stand for that size below.",
@@ -646,7 +652,7 @@ class Rule(AnyRule):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Data(Record):
+class DataConstraint(Record):
     """A rule on the values in a tensor, which a description does not contain."""
 
     id: RuleId
@@ -704,7 +710,7 @@ class Intermediate(Record):
 
     sizes: Expression
     type: Annotated[Literal["float", "int", "bool"], "The type of its entries; float by default."] = "float"
-    along: Annotated[Scalar[int], "0 if it reads its own entries at smaller indices of axis 0."] | None = None
+    recurrent: Annotated[bool, "Whether it reads its own entries, at smaller indices of axis 0."] = False
     value: Expression
 
 
@@ -775,11 +781,12 @@ class Operator(Record):
     """An operator."""
 
     operator: Annotated[UpperName, "Name without DML_OPERATOR_."]
-    like: (
+    extends: (
         Annotated[
             SharedFile,
-            "A file of specs/shared whose entries this operator takes over. It adds to rules, infers, data, "
-            "examples, errata, let and compute; any other key that it has itself replaces the shared one.",
+            "A file of specs/shared whose entries this operator takes over. It adds to rules, let, compute, "
+            "default_outputs, data_constraints, examples and errata; its own value of any other key replaces "
+            "the shared one.",
         ]
         | None
     ) = None
@@ -803,7 +810,7 @@ class Operator(Record):
         Size(1, unique=True),
         "The input tensors whose buffer an output may share.",
     ] = ()
-    fused_into: Annotated[
+    fusible_into: Annotated[
         Mapping[
             Annotated[Scalar[str], Pattern(r"([A-Z][A-Z0-9_]*|any)", "an operator's name, or any")], Level
         ],
@@ -820,20 +827,22 @@ class Operator(Record):
         ]
         | None
     ) = None
-    free: Annotated[
+    unconstrained: Annotated[
         tuple[MemberName, ...],
         Size(1, unique=True),
         "Outputs whose sizes the caller chooses, and integers for which any value is fine.",
     ] = ()
     let: Let = field(default_factory=dict)
     rules: Annotated[tuple[Rule, ...], Size(1, 100), "Its rules, in the order in which to fix them."] = ()
-    infers: Annotated[
+    default_outputs: Annotated[
         tuple[Inferred, ...],
         Size(1),
         "Default fields of outputs, as in OutputTensor.Sizes = expression, which the caller can override: "
         "no rule requires them.",
     ] = ()
-    data: Annotated[tuple[Data, ...], Size(1), "Constraints on the contents of tensors."] = ()
+    data_constraints: Annotated[
+        tuple[DataConstraint, ...], Size(1), "Constraints on the contents of tensors."
+    ] = ()
     support: Annotated[
         Mapping[Level, Annotated[tuple[SupportRow, ...], Size(1)]],
         Size(1),
@@ -924,7 +933,7 @@ class Limit(Record):
     """A feature that cannot be mapped, and when."""
 
     when: NodeExpression | None = None
-    says: Annotated[Text, "Why it cannot be mapped."]
+    because: Annotated[Text, "Why it cannot be mapped."]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -936,7 +945,7 @@ class Signature(NodeForm):
         Pattern(r"[1-9][0-9]{0,2}(-([1-9][0-9]{0,2})?)?", "versions, as in 13-, 7-12 or 9"),
         "The versions of the operator set that it describes.",
     ] = "1-"
-    like: Annotated[NodeName, "An entry of `shared` whose keys it takes over."] | None = None
+    extends: Annotated[NodeName, "An entry of `shared` whose keys it takes over."] | None = None
     inputs: Annotated[tuple[NodeTensor, ...], Size(most=20), "The inputs of the node, in order."] = ()
     outputs: Annotated[tuple[NodeTensor, ...], Size(most=20), "The outputs of the node, in order."] = ()
     attributes: Annotated[

@@ -89,7 +89,7 @@ def resolved(name: str) -> tuple[str, list[str]]:
 def data_requirement(identifier: str) -> dict[str, Any] | None:
     """What an identifier demands of a tensor's elements, which no validator sees; None if it is a rule's."""
     for name, one in operator_data().items():
-        for required in one.get("data", ()):
+        for required in one.get("data_constraints", ()):
             if identifier == f"DML-{name}-{required['id']}":
                 return {"operator": name, **required}
     return None

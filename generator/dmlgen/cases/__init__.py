@@ -131,7 +131,7 @@ class _OperatorCases:
             self.missed.append("no valid description was found at all")
 
     def _can_be_judged(self, rule: Rule) -> bool:
-        return rule.form not in _UNBREAKABLE and any(
+        return rule.applies_to not in _UNBREAKABLE and any(
             self.search.in_force(rule, level) for level in self.search.blocks
         )
 
@@ -210,7 +210,7 @@ class _OperatorCases:
         advice = tuple(sorted({failure.rule.id for failure in failures if failure.rule.advice}))
         rules = tuple(sorted({failure.rule.id for failure in failures} - {*advice}))
         form: Literal["any", "json"] = "any"
-        if any(failure.rule.form == "json" for failure in failures):
+        if any(failure.rule.applies_to == "json" for failure in failures):
             form = "json"
         level = self.search.minimum_level(state)
         self.found[id_] = Case(id_, kind, state, rules, advice, level, form, **more)
@@ -236,8 +236,8 @@ _UNBREAKABLE = {"abi": "only a C struct can break it", "python": "only an object
 
 
 def _why_unbroken(rule: Rule, attempt: Attempt | None) -> str:
-    if rule.form in _UNBREAKABLE:
-        return _UNBREAKABLE[rule.form]
+    if rule.applies_to in _UNBREAKABLE:
+        return _UNBREAKABLE[rule.applies_to]
     if attempt is None:
         return "it holds at no feature level of the operator"
     if attempt.companions:

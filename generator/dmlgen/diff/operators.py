@@ -104,17 +104,19 @@ class _Operator:
                 kind = _kind(was, now)
                 text = f"what {self.name}.{field} is where a description leaves it open: {kind}"
                 texts = "; ".join(map(_inferred, was)), "; ".join(map(_inferred, now))
-                yield Change(f"inference-{kind}", f"{self.name}.{field}", text, self._at("infers"), texts)
+                yield Change(
+                    f"inference-{kind}", f"{self.name}.{field}", text, self._at("default_outputs"), texts
+                )
 
     def _fusions(self) -> Iterator[Change]:
-        before, after = self.was.fused_into, self.now.fused_into
+        before, after = self.was.fusible_into, self.now.fusible_into
         for name in sorted({*before, *after}):
             was, now = before.get(name), after.get(name)
             if _first(was) != _first(now):
                 kind = "gained" if _first(now) < _first(was) else "lost"
                 other = "any operator with a place for one" if name == "any" else name
                 text = f"{other} takes {self.name} as fused activation at other levels"
-                at = self._at("fused_into", name)
+                at = self._at("fusible_into", name)
                 yield Change(f"fusion-{kind}", self.name, text, at, (_from(was), _from(now)))
 
     def _in_place(self) -> Iterator[Change]:
@@ -162,13 +164,15 @@ class _Operator:
         if was.family != now.family:
             at = self.sides.shown(was.position, now.position)
             yield Change("family-changed", name, f"{name} is in another family", at, (was.family, now.family))
-        if {self.renamed.get(one, one) for one in was.free} != {*now.free}:
-            free = ", ".join(was.free), ", ".join(now.free)
-            yield Change("free-changed", name, f"{name} has other free members", self._at("free"), free)
+        if {self.renamed.get(one, one) for one in was.unconstrained} != {*now.unconstrained}:
+            free = ", ".join(was.unconstrained), ", ".join(now.unconstrained)
+            yield Change(
+                "free-changed", name, f"{name} has other free members", self._at("unconstrained"), free
+            )
 
     def _worked(self) -> Iterator[Change]:
         """Changes of worked examples, and of constraints on data."""
-        for kind, key in (("example", "examples"), ("data", "data")):
+        for kind, key in (("example", "examples"), ("data", "data_constraints")):
             was, now = ({one.id: repr(one) for one in getattr(side, key)} for side in (self.was, self.now))
             for id_ in dict.fromkeys((*was, *now)):
                 if self.old.words(was.get(id_, "")) != now.get(id_, ""):
@@ -231,4 +235,4 @@ def _from(level: FeatureLevel | None) -> str:
 
 
 def _erratum(one: Erratum | None) -> str:
-    return "" if one is None else f"{one.sentence}; here: {one.holds.plain} ({one.source})"
+    return "" if one is None else f"{one.sentence}; here: {one.registry.plain} ({one.source})"

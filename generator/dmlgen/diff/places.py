@@ -40,12 +40,12 @@ class Places:
         path = Path(operator.position.file)
         node = self._file(path)
         if isinstance(node, Mapping) and isinstance(steps[0], str) and node.get(steps[0]) is None:
-            like = node.get("like")
-            if isinstance(like, Scalar):
-                shared = self._specs.folder / "shared" / f"{like.value}.yaml"
-                document = self._file(shared)
+            shared = node.get("extends")
+            if isinstance(shared, Scalar):
+                file = self._specs.folder / "shared" / f"{shared.value}.yaml"
+                document = self._file(file)
                 if isinstance(document, Mapping) and document.get(steps[0]) is not None:
-                    path = shared
+                    path = file
         return self._below(path, steps)
 
     def support(self, operator: Operator, level: str, tensor: str) -> Position:

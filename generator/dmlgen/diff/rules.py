@@ -116,10 +116,12 @@ def _judged(was: Rule, now: Rule, relation: Strength, at: At) -> Iterator[Change
     if spans != "same":
         text, levels = f"{name} holds at other levels", (_levels(was), _levels(now))
         yield Change(_kind(now, spans), name, text, at, levels)
-    if was.form != now.form:
-        forms: Strength = "looser" if was.form == "any" else "stricter" if now.form == "any" else "other"
+    if was.applies_to != now.applies_to:
+        forms: Strength = (
+            "looser" if was.applies_to == "any" else "stricter" if now.applies_to == "any" else "other"
+        )
         text = f"{name} is about other forms of descriptions"
-        yield Change(_kind(now, forms), name, text, at, (was.form, now.form))
+        yield Change(_kind(now, forms), name, text, at, (was.applies_to, now.applies_to))
     if was.stage != now.stage and was.advice == now.advice and relation == "same":
         stages = was.stage.name.lower(), now.stage.name.lower()
         yield Change("rule-stage", name, f"{name} is judged in another stage", at, stages)

@@ -311,7 +311,7 @@ def operator_view(registry: Registry, operator: Operator) -> OperatorView:
     places = {member.name: place for place, member in enumerate(members)}
     stages: dict[Stage, list[RuleView]] = {stage: [] for stage in Stage if stage is not Stage.STRUCTURE}
     for rule in operator.rules:
-        if rule.form != "json" and rule.checks:
+        if rule.applies_to != "json" and rule.checks:
             if rule.stage is Stage.STRUCTURE:
                 message = f"{rule.id}: a rule of an operator is judged with counts, arrays or values"
                 raise SpecError([Finding(rule.position, "c-output", message)])
@@ -344,7 +344,7 @@ def tensor_rules_view(registry: Registry, code: Code, functions: set[str]) -> Te
     for stage in (Stage.STRUCTURE, Stage.VALUES):
         structure = structure or len(rules)
         for rule in registry.tensor.rules:
-            if rule.stage is stage and rule.checks and rule.form != "json":
+            if rule.stage is stage and rule.checks and rule.applies_to != "json":
                 sound[rule.id] = [line for check in rule.checks for line in printer.test(rule, check)]
                 for check in rule.checks:
                     start, format_ = code.check(rule, check)

@@ -125,7 +125,7 @@ def _row(counterpart: Counterpart) -> Row:
         instead = f"none needed: {newest.host.plain}"
     if newest.none:
         instead = f"none: {newest.none.plain}"
-    limits = [limit.says.plain for limit in newest.limits]
+    limits = [limit.because.plain for limit in newest.limits]
     limits += [counterpart.note.plain] if counterpart.note else []
     return Row(named(counterpart.domain, counterpart.name), tuple(forms), instead, "; ".join(limits))
 
@@ -201,7 +201,7 @@ def _signature(one: Signature) -> dict[str, Any]:
         "attributes": one.attributes,
         "ignored": one.ignored,
         "let": one.let,
-        "limits": [{"when": limit.when, "says": limit.says.plain} for limit in one.limits],
+        "limits": [{"when": limit.when, "because": limit.because.plain} for limit in one.limits],
         "forms": [_form(form) for form in one.forms],
         "infers": _pairs(one.infers),
         "none": one.none.plain,

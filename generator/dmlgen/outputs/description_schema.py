@@ -253,7 +253,7 @@ def _tensor(registry: Registry) -> Schema:
 
 def _activation(registry: Registry) -> Schema:
     """An operator without tensors, with its members in "desc" or, as in DxDispatch, next to the type."""
-    fusable = [operator for operator in registry.operators if operator.fused_into]
+    fusable = [operator for operator in registry.operators if operator.fusible_into]
     names = [name for operator in fusable for name in _names(operator)]
     cases = []
     for operator in fusable:

@@ -26,7 +26,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     cases = [{"id": "valid", "feature_level": newest, "form": "any", **empty, "graph": example}]
     for one in registry.graphs.broken:
         found = {"advice" if one.rule.advice else "violations": [one.rule.id]}
-        known = {"id": one.rule.slug, "feature_level": one.level.name, "form": one.rule.form}
+        known = {"id": one.rule.slug, "feature_level": one.level.name, "form": one.rule.applies_to}
         cases.append({**known, **empty, **found, "graph": changed(example, one.changes, removes=True)})
     return {"matrix/graphs.jsonl": "".join(f"{json.dumps(case)}\n" for case in cases).encode()}
 

@@ -228,14 +228,14 @@ def _variables(operator: Operator, expressions: Iterable[ir.Expr]) -> Assignment
 
 
 def _value(operator: Operator, member: Member) -> str:
-    by_choice = member.optional or (operator.fused_into and member.role == "input")
+    by_choice = member.optional or (operator.fusible_into and member.role == "input")
     may_be_absent = member.is_tensor and not member.count and by_choice
     return f"self.{member.name} or ABSENT" if may_be_absent else f"self.{member.name}"
 
 
 def _rules_when_fused(operator: Operator) -> list[Rule]:
     """The rules, including advice, that also apply where the operator is a fused activation."""
-    return [rule for rule in operator.rules if operator.fused_into and rule.concerns_attributes]
+    return [rule for rule in operator.rules if operator.fusible_into and rule.concerns_attributes]
 
 
 def _turning_points(
@@ -271,7 +271,7 @@ def axes_of(operator: Operator) -> tuple[str, ...]:
 
 def _member(registry: Registry, operator: Operator, member: Member) -> MemberView:
     kind, local = _kind(registry, member), python_variable(member.name)
-    by_choice = member.optional or member.role == "output" or (member.is_tensor and operator.fused_into)
+    by_choice = member.optional or member.role == "output" or (member.is_tensor and operator.fusible_into)
     return MemberView(
         spec=member,
         local=local,

@@ -278,14 +278,16 @@ def _operator(
         page=operator.page,
         **_layout(registry, operator),
         defaults=dict(operator.defaults),
-        free=list(operator.free),
+        unconstrained=list(operator.unconstrained),
         in_place=list(operator.in_place),
-        fused_into={name: level.name for name, level in operator.fused_into.items()},
+        fusible_into={name: level.name for name, level in operator.fusible_into.items()},
         support=_support(operator, rows),
         let=_let(operator.definitions),
         rules=[_rule(one, operator.definitions, operator.since) for one in operator.rules],
         inferences=[_inference(one) for one in operator.inferences],
-        data=[{"id": one.id, "tensor": one.tensor, "text": one.text.plain} for one in operator.data],
+        data_constraints=[
+            {"id": one.id, "tensor": one.tensor, "text": one.text.plain} for one in operator.data_constraints
+        ],
         compute=_compute(operator.defines, operator.algorithm),
         requires=[_filled(**vars(one)) for one in requirements(registry, operator)],
         errata=[_erratum(one) for one in operator.errata],
@@ -352,7 +354,7 @@ def _rule(rule: Rule, definitions: Sequence[Definition] = (), start: FeatureLeve
         text=sentence(rule).plain,
         stage=rule.stage.name.lower(),
         source=rule.source,
-        form=rule.form if rule.form != "any" else None,
+        applies_to=rule.applies_to if rule.applies_to != "any" else None,
         since=since.name,
         until=rule.until and rule.until.name,
         because=rule.because.plain,
@@ -425,7 +427,7 @@ def _compute(defines: OutputDefinitions | None, algorithm: AlgorithmUse | None) 
             _filled(
                 name=one.name,
                 type=str(one.type),
-                along=one.along,
+                recurrent=one.along,
                 sizes=SOURCE.print(one.sizes),
                 value=SOURCE.print(one.value),
             )
@@ -440,9 +442,9 @@ def _erratum(erratum: Erratum) -> Json:
         where=erratum.where.plain,
         says=erratum.says.plain,
         unspecified=erratum.unspecified.plain,
-        holds=erratum.holds.plain,
+        registry=erratum.registry.plain,
         source=erratum.source,
-        stated=_plain(erratum.stated),
+        overrules=_plain(erratum.overrules),
         seen=list(erratum.seen),
     )
 

@@ -166,10 +166,10 @@ class _Shared:
         return source.parse(self._read(path), path.as_posix())
 
     def completed(self, node: Node) -> written.Operator:
-        """The contents of an operator's file, merged with the files that its `like` and `uses` name."""
-        like = node.get("like") if isinstance(node, MappingNode) else None
-        if isinstance(node, MappingNode) and isinstance(like, Scalar):
-            shared = self.file(self.known(like))
+        """The contents of an operator's file, merged with the files that its `extends` and `uses` name."""
+        base = node.get("extends") if isinstance(node, MappingNode) else None
+        if isinstance(node, MappingNode) and isinstance(base, Scalar):
+            shared = self.file(self.known(base))
             node = merged(shared, node) if isinstance(shared, MappingNode) else shared
         operator = decode(written.Operator, node)
         if not isinstance(operator.compute, written.Definition):

@@ -87,7 +87,7 @@ def _check(general: General, node: written.BindingCheck) -> Rule:
 def _range(general: General, node: written.RangeRule, scope: Scope) -> Rule:
     words = Wording(
         position=node.id.position,
-        says=lambda _: template(node.says, scope, paths=True),
+        message=lambda _: template(node.message, scope, paths=True),
         because=lambda _: (),
         hint=lambda _: None,
         general=general.hints,
@@ -107,7 +107,7 @@ def _rule(general: General, node: written.BindingRule) -> Rule:
         checks=(),
         since=general.levels[0],
         until=None,
-        form="any",
+        applies_to="any",
         source=node.source,
         position=node.node.position,
     )

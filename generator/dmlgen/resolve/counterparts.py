@@ -174,23 +174,23 @@ class _Reader:
     def counterpart(self, interface: Interface, name: str, node: written.Operation) -> Counterpart:
         domain, _, plain = name.rpartition(".")
         versions: list[written.Signature] = [node, *node.older]
-        signatures = tuple(self.signature(self._like(version)) for version in versions)
+        signatures = tuple(self.signature(self._extended(version)) for version in versions)
         for newer, older, version in zip(signatures, signatures[1:], versions[1:], strict=False):
             if older.last is None or older.last + 1 != newer.first:
                 message = f"the versions before {newer.first} must end with {newer.first - 1}"
                 self.faults += fault(version.place("opsets"), "opsets", message).findings
         return Counterpart(interface, domain, plain, signatures, node.note)
 
-    def _like(self, node: written.Signature) -> written.Signature:
+    def _extended(self, node: written.Signature) -> written.Signature:
         """The node merged with the shared part that it names; its own entries win."""
-        if node.like is None:
+        if node.extends is None:
             return node
-        shared = self.shared.get(node.like.value)
+        shared = self.shared.get(node.extends.value)
         if shared is None:
-            message = f"there is no shared entry {node.like.value}"
+            message = f"there is no shared entry {node.extends.value}"
             with self.faults:
                 raise fault(
-                    node.like.position, "unknown-name", message, nearest(node.like.value, self.shared)
+                    node.extends.position, "unknown-name", message, nearest(node.extends.value, self.shared)
                 )
             return node
         return decode(type(node), merged(shared.node, node.node))
@@ -200,7 +200,7 @@ class _Reader:
         tensors = [one.rstrip("?*") for one in (*node.inputs, *node.outputs)]
         names = Names(tensors, {**dict.fromkeys(node.attributes), "opset": None}, self._enumerators())
         let, names = self._lets(node.let, names)
-        limits = tuple(Limit(self._expression(limit.when, names), limit.says) for limit in node.limits)
+        limits = tuple(Limit(self._expression(limit.when, names), limit.because) for limit in node.limits)
         forms: list[CounterpartForm] = []
         if node.forms:
             forms = [self._form(one, names) for one in node.forms]

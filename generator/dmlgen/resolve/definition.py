@@ -166,8 +166,6 @@ def _kinds(support: Mapping[str, tuple[Support, ...]], kinds: Mapping[str, str])
 
 
 def _intermediate(node: written.Intermediate, name: str, definer: Definer) -> Intermediate:
-    if node.along is not None and node.along.value != 0:
-        raise fault(node.along.position, "expression-form", "a recurrence runs along axis 0")
     type_ = definer.kept[name]
     shape = definer.parse(str(node.sizes.value), node.sizes.at, ir.INTS)
     if not is_told(shape):
@@ -179,13 +177,13 @@ def _intermediate(node: written.Intermediate, name: str, definer: Definer) -> In
         name=name,
         type=type_,
         sizes=shape,
-        along=node.along is not None,
+        along=node.recurrent,
         value=definer.parse(str(node.value.value), node.value.at, type_),
     )
 
 
 def _check_order(kept: list[Intermediate], places: Mapping[str, Position], faults: Faults) -> None:
-    """Checks the order: a tensor reads those above it, and in an `along` group any of it at earlier steps."""
+    """Checks the order: a tensor reads those above it, in a recurrent group any of it at earlier steps."""
     group: dict[str, int] = {}
     number = 0
     for one, after in zip(kept, [None, *kept], strict=False):
@@ -197,7 +195,7 @@ def _check_order(kept: list[Intermediate], places: Mapping[str, Position], fault
             together = one.along and group.get(name) == group[one.name]
             if place_of.get(name, -1) >= place_of[one.name] and not together:
                 message = (
-                    f"{one.name} reads itself; a recurrence says `along: 0`"
+                    f"{one.name} reads itself; a recurrence says `recurrent: true`"
                     if name == one.name
                     else f"{one.name} reads {name}, which stands below it"
                 )

@@ -162,7 +162,7 @@ class General:
         """A member of a struct: a tensor has a role, anything else a type."""
         role, typed_by, length = None, None, None
         if isinstance(node, written.Member):
-            role, typed_by = node.role, node.of
+            role, typed_by = node.role, node.typed_by
             if (role is None) == (node.type is None):
                 either = f"{name.value} needs either a role (a tensor) or a type (anything else)"
                 raise fault(node.node.position, "member-kind", either)
@@ -260,7 +260,7 @@ class General:
             checks=(),
             since=self.levels[0],
             until=None,
-            form=node.form or "any",
+            applies_to=node.applies_to or "any",
             source="docs",
             position=node.node.position,
             message=message(node.message, general.values),

@@ -78,7 +78,7 @@ def _check(general: General, node: written.GraphCheck) -> Rule:
         checks=(),
         since=general.levels[0],
         until=None,
-        form=node.form or "any",
+        applies_to=node.applies_to or "any",
         source=node.source,
         position=node.node.position,
         message=message(node.message, GRAPH_CHECKS[slug]),
@@ -89,7 +89,7 @@ def _check(general: General, node: written.GraphCheck) -> Rule:
 def _pair_rule(general: General, node: written.PairRule, scope: Scope) -> Rule:
     words = Wording(
         position=node.id.position,
-        says=lambda _: template(node.says, scope, paths=True),
+        message=lambda _: template(node.message, scope, paths=True),
         because=lambda _: (),
         hint=lambda _: None,
         general=general.hints,
@@ -103,7 +103,7 @@ def _pair_rule(general: General, node: written.PairRule, scope: Scope) -> Rule:
         checks=sugar.require(expression(node.require, scope, ir.BOOL), None, words),
         since=general.levels[0],
         until=None,
-        form="any",
+        applies_to="any",
         source=node.source,
         position=node.node.position,
     )

@@ -43,7 +43,7 @@ def _rule(general: General, node: written.CallRule) -> Rule:
         checks=(),
         since=general.levels[0],
         until=None,
-        form="abi",
+        applies_to="abi",
         source=node.source,
         position=node.node.position,
         message=message(node.message, _SHOWN),

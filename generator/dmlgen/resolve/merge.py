@@ -1,8 +1,8 @@
-"""`like`: what a file takes from a shared part; the same for operators and counterparts.
+"""`extends`: what a file takes from a shared part; the same for operators and counterparts.
 
 A file extends what the shared part lists item by item, and replaces everything else:
 
-- lists of statements, `rules`, `infers`, `data`, `examples` and `errata`: the shared ones, then its own
+- the lists `rules`, `default_outputs`, `data_constraints`, `examples` and `errata`: the shared items first
 - names, `let`: those of both, its own first, since shared ones are written in terms of them; its own replace
 shared ones of the same name
 - `compute`: its keys, each in the same way
@@ -16,7 +16,7 @@ from __future__ import annotations
 from dmlgen.resolve.faults import fault
 from dmlgen.source import Entry, Mapping, Sequence
 
-_STATED = ("rules", "infers", "data", "examples", "errata")
+_LISTS = ("rules", "default_outputs", "data_constraints", "examples", "errata")
 
 
 def merged(shared: Mapping, own: Mapping) -> Mapping:
@@ -24,7 +24,7 @@ def merged(shared: Mapping, own: Mapping) -> Mapping:
     entries = {entry.name: entry for entry in shared.entries}
     for entry in own.entries:
         match shared.get(entry.name), entry.value:
-            case Sequence() as first, Sequence() as second if entry.name in _STATED:
+            case Sequence() as first, Sequence() as second if entry.name in _LISTS:
                 value = Sequence(second.position, (*first.items, *second.items))
                 entries[entry.name] = Entry(entry.key, value)
             case Mapping() as first, Mapping() as second if entry.name == "let":
@@ -45,5 +45,5 @@ def _differs(shared: Mapping, entry: Entry) -> None:
     """Raises SpecError if an entry repeats what the shared mapping has."""
     first = shared.get(entry.name)
     if first is not None and first.plain() == entry.value.plain():
-        message = f"{entry.name} is the same at {first.position}, which `like` takes over; leave it out"
+        message = f"{entry.name} is the same at {first.position}, which `extends` takes over; leave it out"
         raise fault(entry.key.position, "repeated", message)

@@ -16,7 +16,7 @@ from dmlgen.expr.cost import MAX_RULES_COST, cost_of_check
 from dmlgen.expr.parse import Scope
 from dmlgen.registry import (
     AlgorithmUse,
-    DataRequirement,
+    DataConstraint,
     Definition,
     Erratum,
     Example,
@@ -62,10 +62,10 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
     )
     defaults = faults.tried(lambda: resolve_defaults(general, node.defaults, members)) or {}
     in_place = faults.tried(lambda: _in_place(node.in_place, tensors)) or ()
-    fused_into = faults.tried(lambda: _fused_into(general, node.fused_into, since)) or {}
+    fusible_into = faults.tried(lambda: _fusible_into(general, node.fusible_into, since)) or {}
     examples = [faults.tried(partial(_example, general, example, members)) for example in node.examples]
-    free = faults.tried(lambda: _free(node.free, members)) or ()
-    data = [faults.tried(partial(_requirement, item, tensors)) for item in node.data]
+    unconstrained = faults.tried(lambda: _unconstrained(node.unconstrained, members)) or ()
+    constraints = [faults.tried(partial(_data_constraint, item, tensors)) for item in node.data_constraints]
     faults.stop()
     return Operator(
         name=name,
@@ -77,10 +77,10 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
         summary=node.summary,
         page=node.page,
         in_place=in_place,
-        fused_into=fused_into,
+        fusible_into=fusible_into,
         members=tuple(members.values()),
         defaults=defaults,
-        free=free,
+        unconstrained=unconstrained,
         definitions=definitions,
         rules=resolved,
         inferences=inferences,
@@ -90,15 +90,15 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
         schedule=computed.schedule,
         forms=computed.forms,
         examples=tuple(filter(None, examples)),
-        data=tuple(filter(None, data)),
+        data_constraints=tuple(filter(None, constraints)),
         errata=tuple(map(erratum, node.errata)),
         position=node.operator.position,
         places={entry.name: entry.key.position for entry in node.node.entries},
     )
 
 
-def _requirement(node: written.Data, tensors: Mapping[str, Member]) -> DataRequirement:
-    return DataRequirement(node.id.value, rules.known_tensor(node.tensor, tensors).name, node.text)
+def _data_constraint(node: written.DataConstraint, tensors: Mapping[str, Member]) -> DataConstraint:
+    return DataConstraint(node.id.value, rules.known_tensor(node.tensor, tensors).name, node.text)
 
 
 def erratum(node: written.Erratum) -> Erratum:
@@ -107,8 +107,8 @@ def erratum(node: written.Erratum) -> Erratum:
     if bool(node.says) == bool(node.unspecified):
         message = "an erratum has either `says` or `unspecified`"
         raise fault(node.node.position, "erratum", message)
-    texts = (node.where, node.says, node.unspecified, node.holds)
-    return Erratum(*texts, node.source, node.stated, seen, node.node.position)
+    texts = (node.where, node.says, node.unspecified, node.registry)
+    return Erratum(*texts, node.source, node.overrules, seen, node.node.position)
 
 
 def _members(
@@ -121,14 +121,15 @@ def _members(
             if not members[key.value].is_tensor:
                 general.expression_type(members[key.value], node.place("type"))
     for key, node in listed.items():
-        if node.of is not None and not (
-            node.of.value in members and members[node.of.value].type in ("tensor", "TENSOR_DATA_TYPE")
+        selector = node.typed_by
+        if selector is not None and not (
+            selector.value in members and members[selector.value].type in ("tensor", "TENSOR_DATA_TYPE")
         ):
             with faults:
                 message = (
-                    f"{key.value} is typed by {node.of.value}, which is neither tensor nor data type member"
+                    f"{key.value} is typed by {selector.value}, which is neither tensor nor data type member"
                 )
-                raise fault(node.of.position, "unknown-name", message, nearest(node.of.value, members))
+                raise fault(selector.position, "unknown-name", message, nearest(selector.value, members))
     check_counts(listed, list(members.values()), faults)
     return members
 
@@ -157,7 +158,7 @@ def _rules(
     for item in node.rules:
         with faults:
             if item.shape is not None:
-                scope, named = rules.name_dimensions(item.shape, item.is_, scope, tensors)
+                scope, named = rules.name_dimensions(item.shape, item.sizes, scope, tensors)
                 definitions += named
             for name, one in rules.named(item):
                 if name.value in resolved:
@@ -167,7 +168,7 @@ def _rules(
                 rule, inferred = rules.operator_rule(general, name, one, node.operator.value, scope, tensors)
                 resolved[rule.slug] = rule
                 inferences += inferred
-    for statement in node.infers:
+    for statement in node.default_outputs:
         with faults:
             default = rules.infers(general, statement, scope, tensors)
             inferences.append(replace(default, demanded=False))
@@ -242,7 +243,7 @@ def _computed(
     return _Computed(defines=defines, schedule=schedule, forms=forms)
 
 
-def _free(listed: Sequence[Scalar[str]], members: Mapping[str, Member]) -> tuple[str, ...]:
+def _unconstrained(listed: Sequence[Scalar[str]], members: Mapping[str, Member]) -> tuple[str, ...]:
     """The members whose values, or sizes, no rule restricts."""
     faults = Faults()
     for item in listed:
@@ -265,7 +266,7 @@ def _in_place(listed: Iterable[Scalar[str]], tensors: Mapping[str, Member]) -> t
     return tuple(names)
 
 
-def _fused_into(
+def _fusible_into(
     general: General, listed: Mapping[Scalar[str], Scalar[str]], since: FeatureLevel
 ) -> dict[str, FeatureLevel]:
     """The levels from which other operators accept this one as activation."""

@@ -62,7 +62,7 @@ def wording(
     scope: Scope,
     tensors: Mapping[str, Member] = MappingProxyType({}),
 ) -> Wording:
-    """The `says`, `because` and `hint` of a rule, with expressions in braces."""
+    """The `message`, `because` and `hint` of a rule, with expressions in braces."""
     hint = node.hint if isinstance(node, written.Rule) else None
     until = general.level_at(node.until)
 
@@ -73,11 +73,11 @@ def wording(
         if hint is None:
             return None
         when = expression(hint.when, inner(loops), ir.BOOL)
-        return Hint(when, ("; ", *template(hint.says, inner(loops))))
+        return Hint(when, ("; ", *template(hint.message, inner(loops))))
 
     return Wording(
         position=position,
-        says=lambda loops: template(node.says, inner(loops)),
+        message=lambda loops: template(node.message, inner(loops)),
         because=lambda loops: template(node.because, inner(loops)),
         hint=hint_of,
         general=general.hints,
@@ -170,7 +170,7 @@ def named(node: written.Rule) -> list[tuple[Scalar[str], written.Rule]]:
             "missing-key",
             "key 'id' is missing; only a rule with `same` has a name without",
         )
-    for key in ("says", "summary"):
+    for key in ("message", "summary"):
         if len(fields) > 1 and node.node.get(key) is not None:
             raise fault(
                 node.place(key), "rule-form", f"`{key}` is of one rule, and several fields are a rule each"
@@ -228,11 +228,11 @@ def _rule(
     if stage is Stage.COUNTS and automatic is Stage.VALUES:
         message_ = "a rule that reads an array is judged where counts are right: with arrays or values"
         raise fault(node.place("stage"), "stage", message_)
-    advice, broken_by, says = False, NO_TEXT, None
+    advice, broken_by, general_message = False, NO_TEXT, None
     if isinstance(node, written.Rule):
         advice, broken_by = node.advice, node.broken_by
-    else:
-        says = node.message
+    elif node.require is None:
+        general_message = node.message
     return Rule(
         id=f"DML-{owner}-{slug}",
         slug=slug,
@@ -241,10 +241,10 @@ def _rule(
         checks=checks,
         since=general.since(node.since),
         until=general.level_at(node.until),
-        form=node.form or "any",
+        applies_to=node.applies_to or "any",
         source=node.source,
         position=node.node.position,
-        message=message(says, ("member", "value")),
+        message=message(general_message, ("member", "value")),
         because=NO_TEXT if node.because is None else Text(folded(node.because.value).strip()),
         broken_by=broken_by,
     )
@@ -316,13 +316,13 @@ def _shape(
     tensors: Mapping[str, Member],
     words: Wording,
 ) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
-    """`shape: Tensor, is: [...]`: every size equals that number, expression or known dimension."""
+    """`shape: Tensor, sizes: [...]`: every size equals that number, expression or known dimension."""
     member = known_tensor(name, tensors)
     tensor = ir.Tensor(member.name)
     sizes = ir.Field(tensor, "Sizes", general.fields["Sizes"])
     given = [ir.Present(tensor)] if member.optional else []
     guard = sugar.conjunction(part for part in (*given, _guard(node, scope)) if part is not None)
-    expected = tuple(expression(item, scope, ir.INT) for item in node.is_)
+    expected = tuple(expression(item, scope, ir.INT) for item in node.sizes)
     checks = sugar.require(ir.Compare("==", sizes, ir.ListOf(expected)), guard, words)
     inferences: tuple[Inference, ...] = ()
     if member.role == "output" and not any(

@@ -16,7 +16,7 @@ class Limit:
     """A feature that cannot be mapped if `when` holds; "" if a node alone cannot tell."""
 
     when: str
-    says: str
+    because: str
 
 
 @dataclass(frozen=True, slots=True)

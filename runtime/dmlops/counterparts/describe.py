@@ -94,7 +94,7 @@ def plans(signature: Signature, values: Mapping[str, Any]) -> Iterator[Plan]:
     node = Evaluator(values, signature.let)
     for limit in signature.limits:
         if limit.when and node.evaluate(limit.when):
-            raise Impossible(limit.says)
+            raise Impossible(limit.because)
     reasons: list[Undecided | Impossible] = []
     found = False
     for form in signature.forms:

@@ -99,5 +99,5 @@ def planned(
             for number, work in enumerate(plan.work)
             for violation in work.desc.validate(at or level or NEWEST)
         ),
-        notes=tuple(limit.says for limit in signature.limits if not limit.when),
+        notes=tuple(limit.because for limit in signature.limits if not limit.when),
     )

@@ -41,7 +41,7 @@ def index(registry: Registry, pages: Sequence[Entry], elsewhere: Sequence[Entry]
         for member in operator.members:
             members.setdefault(member.name, []).append(number)
         add(number, operator.rules)
-        data += [[number, one.id, one.text.plain] for one in operator.data]
+        data += [[number, one.id, one.text.plain] for one in operator.data_constraints]
     known = {
         "operators": [
             [one.name, one.since.name, one.summary.plain, *([one.alias] if one.alias else [])]

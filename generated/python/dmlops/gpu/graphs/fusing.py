@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Activations that the operator in front of them applies itself.
 
-Which operators can take which activations is data of the registry (`fused_into`), and so is the member that
+Which operators can take which activations is data of the registry (`fusible_into`), and so is the member that
 holds them. Nothing here knows an operator.
 """
 
