@@ -44,7 +44,6 @@ CANDIDATES: dict[str, Sequence[int]] = {
     "ELEMENTWISE_FEW": (1, *POWERS[12:19:3]),
     "PATCH_HEIGHT": POWERS[2:6],
     "PATCH_WIDTH": POWERS[2:6],
-    "REDUCTION_THREADS": (1, *POWERS[12:20:2]),
     "COOPERATIVE_PART": (256, 384, 512, 640),
     "COOPERATIVE_TAPS": (1, 7),
     "COOPERATIVE_REACH": (2, 16),
@@ -60,7 +59,7 @@ CANDIDATES: dict[str, Sequence[int]] = {
 }
 # Thresholds that no case is near: an eighth and eight times of them are tried
 FAR = (
-    *("REDUCTION_LONG", "REDUCTION_SINGLE_LONG", "SUMS_LEAST_PRODUCTS"),
+    *("REDUCTION_LONG", "REDUCTION_REREAD_LONG", "SUMS_LEAST_PRODUCTS"),
     "SLIDING_PRODUCTS",
     *("SEPARABLE_GROUPS", "SEPARABLE_FEW", "SCAN_FEW_LINES", "TOP_K_FEW", "TOP_K_SHORT", "TOP_K_REDUCED"),
     *("TOP_K_SELECTED", "TOP_K_COUNTED", "TOP_K_COMPARED"),

@@ -20,6 +20,7 @@ import dmlops
 from dmlops import gpu, reference, registry
 from dmlops.dxdispatch.cases import inputs_of
 from dmlops.dxdispatch.comparison import difference
+from dmlops.gpu import Capability
 from dmlops.sweep.judging import _outputs
 from dxil.execute import Mistake
 from dxil.operators import Plans
@@ -78,6 +79,39 @@ def test_descriptions_that_take_all_branches_agree(family: str, seed: int) -> No
     for is_loose in WAYS:
         if plans.is_loose(0) or not is_loose:
             check_as_swept(plans, 0, one, is_loose)
+
+
+# Waves
+
+NORMALIZE = {"NormalizeVariance": True, "Epsilon": 1e-5}
+SETS: dict[str, tuple[str, str, list[int], list[int], dict[str, Any]]] = {
+    "along": ("REDUCE", "FLOAT32", [3, 1500], [1], {"Function": "SUM"}),
+    "few lanes": ("REDUCE", "FLOAT16", [5, 70], [1], {"Function": "MULTIPLY"}),
+    "in parts": ("REDUCE", "FLOAT32", [1, 70001], [1], {"Function": "L2"}),
+    "across": ("REDUCE", "INT64", [70, 24], [0], {"Function": "MIN"}),
+    "places": ("ARGMAX", "UINT64", [3, 300], [1], {"AxisDirection": "INCREASING"}),
+    "shifted": ("ACTIVATION_SOFTMAX1", "FLOAT32", [130, 33], [0], {}),
+    "rows": ("MEAN_VARIANCE_NORMALIZATION1", "FLOAT16", [2, 1, 1, 700], [3], NORMALIZE),
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_sets_give_the_same_bytes_in_waves_of_any_size(name: str) -> None:
+    """And without waves, since results are always combined in the same order."""
+    operator, kind, sizes, axes, members = SETS[name]
+    is_kept = operator not in ("REDUCE", "ARGMAX")
+    kept = [size if is_kept or d not in axes else 1 for d, size in enumerate(sizes)]
+    output = {"DataType": "UINT32" if operator == "ARGMAX" else kind, "Sizes": kept}
+    tensors = {"InputTensor": {"DataType": kind, "Sizes": sizes}, "OutputTensor": output}
+    desc = dmlops.from_json({"type": operator, "desc": {**tensors, "Axes": axes, **members}})
+    numbers = np.random.default_rng(3).integers(1, 999, sizes)
+    arrays = {"InputTensor": (numbers / 999 if "FLOAT" in kind else numbers).astype(kind.lower())}
+    single, waved = Plans([desc]), Plans([desc], Capability.WAVE_OPERATIONS)
+    assert {one.defines["WAVES"] for one in waved.works[0][1].dispatches} == {1}
+    check_as_swept(single, 0, Drawn(desc, arrays), False)
+    expected = single.run(0, arrays)["OutputTensor"].tobytes()
+    for lanes in (4, 8, 16, 32, 64, 128):
+        assert waved.run(0, arrays, lanes=lanes)["OutputTensor"].tobytes() == expected, lanes
 
 
 # Functions of floats

@@ -5,11 +5,11 @@
 //
 // Entry point CSMain, shader model 6.2, 16-bit types enabled:
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... activation_hardmax.hlsl
-//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Maps each element to a function of itself and of the reduction of its set: the elements that differ from it only in
 // their coordinates along the axes.
-// A group works on several sets, each shared by LANES threads that combine their results in shared memory. Sizes and
+// A group works on several sets, each shared by LANES threads that combine their results. Sizes and
 // strides are in elements; adjacent dimensions are merged where a single stride covers both in every tensor, and
 // dimensions of size 1 are dropped.
 //
@@ -26,14 +26,15 @@
 //   VECTOR     elements loaded at once: 1 for any strides; 2 or 4 (at most 16 bytes) where the innermost
 //              reduced dimension, or kept dimension with ACROSS, has stride 1 and its size and all other strides are
 //              multiples of VECTOR
-//   UNROLL     vectors that a thread loads before it reduces them, 1 or more
+//   UNROLL     vectors that a thread loads before it uses them, 1 or more
 //   WHOLE      1 if a set has LANES * UNROLL vectors at most, so that it stays in registers and is read only once; else
 //              0
+//   LANES      threads that share a set: a power of 2, NUM_THREADS at most
+//   WAVES      1 if they combine their results by wave operations as far as waves reach, which have a power of 2 of
+//              consecutive threads, NUM_THREADS at most; 0 in shared memory only
+//   ACROSS     1 if neighbouring threads work on neighbouring sets, 0 if on neighbouring elements of one set
 //   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that no block is partial; else 0
 //   NUM_THREADS  threads in a group, a power of 2
-//   LANES      threads that share a set: a power of 2, NUM_THREADS at most
-//   ACROSS     1 if neighbouring threads work on neighbouring sets, each on VECTOR of them; 0 if on neighbouring
-//              elements of one set
 //   KEPT_RANK  dimensions that are not reduced, after merging, 1 to 8
 //   REDUCED_RANK  dimensions that are reduced, after merging, 1 to 8
 //
@@ -46,7 +47,6 @@
 #define ABREAST 1
 #define ALONG VECTOR
 #endif
-#define FEW (LANES <= 16 && ABREAST == 1)  // results are combined by all threads of a set alike, without further barriers
 
 struct Dimension
 {
@@ -122,7 +122,7 @@ uint DivideBySize(uint n, Dimension dimension)
 // Where a set, or a vector of sets, starts
 Position LocateSet(uint item)
 {
-    Position position = { 0, 0 };
+    Position position = (Position)0;
     [unroll]
     for (int d = KEPT_RANK - 1; d >= 0; d--)
     {
@@ -138,7 +138,7 @@ Position LocateSet(uint item)
 // Where a vector starts within a set
 Position LocateVector(uint item)
 {
-    Position position = { 0, 0 };
+    Position position = (Position)0;
     [unroll]
     for (int d = REDUCED_RANK - 1; d >= 0; d--)
     {
@@ -303,47 +303,68 @@ States Gather(Share share, Shifts shifts, Item items[UNROLL][VECTOR])
 
 static const uint columns = NUM_THREADS / LANES;  // sets, or vectors of sets, per group
 
+#if WAVES
+uint ReadLane(uint value, uint lane) { return WaveReadLaneAt(value, lane); }
+int ReadLane(int value, uint lane) { return WaveReadLaneAt(value, lane); }
+float ReadLane(float value, uint lane) { return WaveReadLaneAt(value, lane); }
+
+State ReadState(State state, uint lane)
+{
+    state.value = ReadLane(state.value, lane);
+    state.index = ReadLane(state.index, lane);
+    return state;
+}
+#endif
+
 groupshared State memory[ABREAST][NUM_THREADS];
 
-// Combines the results of the first `lanes` threads of a set, for all of its threads
-States Join(States states, uint thread, uint lane, uint lanes)
+// Combines the results of the first `lanes` threads of a set, in the same order for all of its threads, which get the
+// same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
+States Join(States own, uint thread, uint lane, uint lanes)
 {
-#if LANES > 1
-    const uint step = ACROSS ? columns : 1;
-    const uint first = thread - lane * step;
-    uint s;
+    const uint step = ACROSS ? NUM_THREADS / LANES : 1;
     [unroll]
-    for (s = 0; s < ABREAST; s++)
-        memory[s][thread] = states.of[s];
-#if !FEW
-    [unroll]
-    for (uint half = LANES / 2; half > 0; half /= 2)
+    for (uint distance = 1; distance < LANES; distance *= 2)
     {
-        GroupMemoryBarrierWithGroupSync();
-        if (lane < half && lane + half < lanes)
+        uint s;
+        States other = own;
+#if WAVES
+        if (distance * step < WaveGetLaneCount())
         {
             [unroll]
             for (s = 0; s < ABREAST; s++)
-                memory[s][thread] = Combine(memory[s][thread], memory[s][thread + half * step]);
+                other.of[s] = ReadState(own.of[s], WaveGetLaneIndex() ^ distance * step);
+        }
+        else
+#endif
+        {
+            GroupMemoryBarrierWithGroupSync();
+            [unroll]
+            for (s = 0; s < ABREAST; s++)
+                memory[s][thread] = own.of[s];
+            GroupMemoryBarrierWithGroupSync();
+            [unroll]
+            for (s = 0; s < ABREAST; s++)
+                other.of[s] = memory[s][thread ^ distance * step];
+        }
+        const bool isSecond = (lane & distance) != 0;
+        // the first lane whose result is in the second of the pair
+        const uint second = lane / distance * distance | distance;
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+        {
+            State before = own.of[s], after = other.of[s];
+            if (isSecond)
+            {
+                before = other.of[s];
+                after = own.of[s];
+            }
+            own.of[s] = before;
+            if (second < lanes)
+                own.of[s] = Combine(before, after);
         }
     }
-#endif
-    GroupMemoryBarrierWithGroupSync();
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-        states.of[s] = memory[s][first];
-#if FEW
-    [unroll]
-    for (uint other = 1; other < LANES; other++)
-    {
-        const State more = memory[0][first + other * step];
-        if (EVEN || other < lanes)
-            states.of[0] = Combine(states.of[0], more);
-    }
-#endif
-    GroupMemoryBarrierWithGroupSync();
-#endif
-    return states;
+    return own;
 }
 
 #if PASS != 1

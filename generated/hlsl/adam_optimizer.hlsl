@@ -6,7 +6,7 @@
 //
 // Entry point CSMain, shader model 6.2, 16-bit types enabled:
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... adam_optimizer.hlsl
-//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. A plan sets all macros:
@@ -15,7 +15,7 @@
 //   PASS       what the pass writes:
 //              0 OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor
 //              1 OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor, by rows, each shared by
-//              LANES threads that reduce sums in shared memory
+//              LANES threads that combine their sums
 // In pass 1 only; adjacent dimensions are merged where a single stride covers both in every tensor:
 //   VECTOR     elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
@@ -695,45 +695,45 @@ struct RowPlace
 // Where a row starts
 RowPlace LocateRow(uint item)
 {
-    RowPlace place = (RowPlace)0;
+    RowPlace position = (RowPlace)0;
     [unroll]
     for (int d = KEPT_RANK - 1; d >= 0; d--)
     {
         const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
         const uint coordinate = item - rest * keptLoops[d].size;
-        place.inputParameters += coordinate * keptLoops[d].inputParametersStride;
-        place.inputFirstMoment += coordinate * keptLoops[d].inputFirstMomentStride;
-        place.inputSecondMoment += coordinate * keptLoops[d].inputSecondMomentStride;
-        place.gradient += coordinate * keptLoops[d].gradientStride;
-        place.trainingStep += coordinate * keptLoops[d].trainingStepStride;
-        place.outputParameters += coordinate * keptLoops[d].outputParametersStride;
-        place.outputFirstMoment += coordinate * keptLoops[d].outputFirstMomentStride;
-        place.outputSecondMoment += coordinate * keptLoops[d].outputSecondMomentStride;
+        position.inputParameters += coordinate * keptLoops[d].inputParametersStride;
+        position.inputFirstMoment += coordinate * keptLoops[d].inputFirstMomentStride;
+        position.inputSecondMoment += coordinate * keptLoops[d].inputSecondMomentStride;
+        position.gradient += coordinate * keptLoops[d].gradientStride;
+        position.trainingStep += coordinate * keptLoops[d].trainingStepStride;
+        position.outputParameters += coordinate * keptLoops[d].outputParametersStride;
+        position.outputFirstMoment += coordinate * keptLoops[d].outputFirstMomentStride;
+        position.outputSecondMoment += coordinate * keptLoops[d].outputSecondMomentStride;
         item = rest;
     }
-    return place;
+    return position;
 }
 
 // Where a vector starts within a row
 RowPlace LocateVector(uint item)
 {
-    RowPlace place = (RowPlace)0;
+    RowPlace position = (RowPlace)0;
     [unroll]
     for (int d = REDUCED_RANK - 1; d >= 0; d--)
     {
         const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
         const uint coordinate = item - rest * rowLoops[d].size;
-        place.inputParameters += coordinate * rowLoops[d].inputParametersStride;
-        place.inputFirstMoment += coordinate * rowLoops[d].inputFirstMomentStride;
-        place.inputSecondMoment += coordinate * rowLoops[d].inputSecondMomentStride;
-        place.gradient += coordinate * rowLoops[d].gradientStride;
-        place.trainingStep += coordinate * rowLoops[d].trainingStepStride;
-        place.outputParameters += coordinate * rowLoops[d].outputParametersStride;
-        place.outputFirstMoment += coordinate * rowLoops[d].outputFirstMomentStride;
-        place.outputSecondMoment += coordinate * rowLoops[d].outputSecondMomentStride;
+        position.inputParameters += coordinate * rowLoops[d].inputParametersStride;
+        position.inputFirstMoment += coordinate * rowLoops[d].inputFirstMomentStride;
+        position.inputSecondMoment += coordinate * rowLoops[d].inputSecondMomentStride;
+        position.gradient += coordinate * rowLoops[d].gradientStride;
+        position.trainingStep += coordinate * rowLoops[d].trainingStepStride;
+        position.outputParameters += coordinate * rowLoops[d].outputParametersStride;
+        position.outputFirstMoment += coordinate * rowLoops[d].outputFirstMomentStride;
+        position.outputSecondMoment += coordinate * rowLoops[d].outputSecondMomentStride;
         item = rest;
     }
-    return place;
+    return position;
 }
 
 void LoadInputParametersElements(uint offset, out float elements[VECTOR])

@@ -6,7 +6,7 @@
 //
 // Entry point CSMain, shader model 6.2, 16-bit types enabled:
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... batch_normalization.hlsl
-//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. A plan sets all macros:
@@ -14,7 +14,7 @@
 //
 //   PASS       what the pass writes:
 //              0 OutputTensor
-//              1 OutputTensor, by rows, each shared by LANES threads that reduce sums in shared memory
+//              1 OutputTensor, by rows, each shared by LANES threads that combine their sums
 // In pass 1 only; adjacent dimensions are merged where a single stride covers both in every tensor:
 //   VECTOR     elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
@@ -1012,41 +1012,41 @@ struct RowPlace
 // Where a row starts
 RowPlace LocateRow(uint item)
 {
-    RowPlace place = (RowPlace)0;
+    RowPlace position = (RowPlace)0;
     [unroll]
     for (int d = KEPT_RANK - 1; d >= 0; d--)
     {
         const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
         const uint coordinate = item - rest * keptLoops[d].size;
-        place.input += coordinate * keptLoops[d].inputStride;
-        place.mean += coordinate * keptLoops[d].meanStride;
-        place.variance += coordinate * keptLoops[d].varianceStride;
-        place.scale += coordinate * keptLoops[d].scaleStride;
-        place.bias += coordinate * keptLoops[d].biasStride;
-        place.output += coordinate * keptLoops[d].outputStride;
+        position.input += coordinate * keptLoops[d].inputStride;
+        position.mean += coordinate * keptLoops[d].meanStride;
+        position.variance += coordinate * keptLoops[d].varianceStride;
+        position.scale += coordinate * keptLoops[d].scaleStride;
+        position.bias += coordinate * keptLoops[d].biasStride;
+        position.output += coordinate * keptLoops[d].outputStride;
         item = rest;
     }
-    return place;
+    return position;
 }
 
 // Where a vector starts within a row
 RowPlace LocateVector(uint item)
 {
-    RowPlace place = (RowPlace)0;
+    RowPlace position = (RowPlace)0;
     [unroll]
     for (int d = REDUCED_RANK - 1; d >= 0; d--)
     {
         const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
         const uint coordinate = item - rest * rowLoops[d].size;
-        place.input += coordinate * rowLoops[d].inputStride;
-        place.mean += coordinate * rowLoops[d].meanStride;
-        place.variance += coordinate * rowLoops[d].varianceStride;
-        place.scale += coordinate * rowLoops[d].scaleStride;
-        place.bias += coordinate * rowLoops[d].biasStride;
-        place.output += coordinate * rowLoops[d].outputStride;
+        position.input += coordinate * rowLoops[d].inputStride;
+        position.mean += coordinate * rowLoops[d].meanStride;
+        position.variance += coordinate * rowLoops[d].varianceStride;
+        position.scale += coordinate * rowLoops[d].scaleStride;
+        position.bias += coordinate * rowLoops[d].biasStride;
+        position.output += coordinate * rowLoops[d].outputStride;
         item = rest;
     }
-    return place;
+    return position;
 }
 
 void LoadInputElements(uint offset, out float elements[VECTOR])

@@ -6,7 +6,7 @@
 //
 // Entry point CSMain, shader model 6.2, 16-bit types enabled:
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... batch_normalization_training_grad.hlsl
-//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. A plan sets all macros:
@@ -18,7 +18,7 @@
 //              2 OutputScaleGradientTensor
 //              3 OutputBiasGradientTensor
 //              4 OutputGradientTensor, OutputScaleGradientTensor, OutputBiasGradientTensor, by rows, each shared by
-//              LANES threads that reduce sums in shared memory
+//              LANES threads that combine their sums
 // In pass 4 only; adjacent dimensions are merged where a single stride covers both in every tensor:
 //   VECTOR     elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
@@ -27,6 +27,8 @@
 //   WHOLE      1 if a row has LANES * UNROLL vectors at most, so that it stays in registers and is read only once; else
 //              0
 //   LANES      threads that share a row: a power of 2, NUM_THREADS at most
+//   WAVES      1 if they combine their results by wave operations as far as waves reach, which have a power of 2 of
+//              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 //   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one row
 //   SPLIT      0 if groups reduce whole rows; 1 if they reduce parts of rows, in several dispatches
 //   TURN       with SPLIT, what a dispatch computes: 0 partial sums for rowSlope, rowTilt, ofRow0, 1 outputs; they go
@@ -251,6 +253,17 @@ List Zeros(int length)
 int Entry(List list, int place)
 {
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
+}
+
+List Join(List left, List right)
+{
+    List result = (List)0;
+    result.length = min(left.length + right.length, 8);
+    [unroll]
+    for (int d = 0; d < 8; d++)
+        if (d < result.length)
+            result.entries[d] = d < left.length ? left.entries[d] : Entry(right, d - left.length);
+    return result;
 }
 
 // Whether the box from `first` up to but not including `last` is non-empty
@@ -799,45 +812,45 @@ struct RowPlace
 // Where a row starts
 RowPlace LocateRow(uint item)
 {
-    RowPlace place = (RowPlace)0;
+    RowPlace position = (RowPlace)0;
     [unroll]
     for (int d = KEPT_RANK - 1; d >= 0; d--)
     {
         const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
         const uint coordinate = item - rest * keptLoops[d].size;
-        place.input += coordinate * keptLoops[d].inputStride;
-        place.inputGradient += coordinate * keptLoops[d].inputGradientStride;
-        place.mean += coordinate * keptLoops[d].meanStride;
-        place.variance += coordinate * keptLoops[d].varianceStride;
-        place.scale += coordinate * keptLoops[d].scaleStride;
-        place.outputGradient += coordinate * keptLoops[d].outputGradientStride;
-        place.outputScaleGradient += coordinate * keptLoops[d].outputScaleGradientStride;
-        place.outputBiasGradient += coordinate * keptLoops[d].outputBiasGradientStride;
+        position.input += coordinate * keptLoops[d].inputStride;
+        position.inputGradient += coordinate * keptLoops[d].inputGradientStride;
+        position.mean += coordinate * keptLoops[d].meanStride;
+        position.variance += coordinate * keptLoops[d].varianceStride;
+        position.scale += coordinate * keptLoops[d].scaleStride;
+        position.outputGradient += coordinate * keptLoops[d].outputGradientStride;
+        position.outputScaleGradient += coordinate * keptLoops[d].outputScaleGradientStride;
+        position.outputBiasGradient += coordinate * keptLoops[d].outputBiasGradientStride;
         item = rest;
     }
-    return place;
+    return position;
 }
 
 // Where a vector starts within a row
 RowPlace LocateVector(uint item)
 {
-    RowPlace place = (RowPlace)0;
+    RowPlace position = (RowPlace)0;
     [unroll]
     for (int d = REDUCED_RANK - 1; d >= 0; d--)
     {
         const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
         const uint coordinate = item - rest * rowLoops[d].size;
-        place.input += coordinate * rowLoops[d].inputStride;
-        place.inputGradient += coordinate * rowLoops[d].inputGradientStride;
-        place.mean += coordinate * rowLoops[d].meanStride;
-        place.variance += coordinate * rowLoops[d].varianceStride;
-        place.scale += coordinate * rowLoops[d].scaleStride;
-        place.outputGradient += coordinate * rowLoops[d].outputGradientStride;
-        place.outputScaleGradient += coordinate * rowLoops[d].outputScaleGradientStride;
-        place.outputBiasGradient += coordinate * rowLoops[d].outputBiasGradientStride;
+        position.input += coordinate * rowLoops[d].inputStride;
+        position.inputGradient += coordinate * rowLoops[d].inputGradientStride;
+        position.mean += coordinate * rowLoops[d].meanStride;
+        position.variance += coordinate * rowLoops[d].varianceStride;
+        position.scale += coordinate * rowLoops[d].scaleStride;
+        position.outputGradient += coordinate * rowLoops[d].outputGradientStride;
+        position.outputScaleGradient += coordinate * rowLoops[d].outputScaleGradientStride;
+        position.outputBiasGradient += coordinate * rowLoops[d].outputBiasGradientStride;
         item = rest;
     }
-    return place;
+    return position;
 }
 
 void LoadInputElements(uint offset, out float elements[VECTOR])
@@ -937,34 +950,66 @@ uint PartialSum(uint sum, uint part, uint row)
     return (sum * partCount + part) * rowCount + row;
 }
 
-groupshared float rowMemory[NUM_THREADS];
+struct RowSums
+{
+    float of[1];
+};
 
-// The sum over the threads of a row, the same for all of them and in a fixed order: sixteen at a time
+groupshared float memory[1][NUM_THREADS];
+
+// Combines the results of the first `lanes` threads of a set, in the same order for all of its threads, which get the
+// same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
+RowSums Join(RowSums own, uint thread, uint lane, uint lanes)
+{
+    const uint step = ACROSS ? NUM_THREADS / LANES : 1;
+    [unroll]
+    for (uint distance = 1; distance < LANES; distance *= 2)
+    {
+        uint s;
+        RowSums other = own;
+#if WAVES
+        if (distance * step < WaveGetLaneCount())
+        {
+            [unroll]
+            for (s = 0; s < 1; s++)
+                other.of[s] = WaveReadLaneAt(own.of[s], WaveGetLaneIndex() ^ distance * step);
+        }
+        else
+#endif
+        {
+            GroupMemoryBarrierWithGroupSync();
+            [unroll]
+            for (s = 0; s < 1; s++)
+                memory[s][thread] = own.of[s];
+            GroupMemoryBarrierWithGroupSync();
+            [unroll]
+            for (s = 0; s < 1; s++)
+                other.of[s] = memory[s][thread ^ distance * step];
+        }
+        const bool isSecond = (lane & distance) != 0;
+        // the first lane whose result is in the second of the pair
+        const uint second = lane / distance * distance | distance;
+        [unroll]
+        for (s = 0; s < 1; s++)
+        {
+            float before = own.of[s], after = other.of[s];
+            if (isSecond)
+            {
+                before = other.of[s];
+                after = own.of[s];
+            }
+            own.of[s] = before;
+            if (second < lanes)
+                own.of[s] = before + after;
+        }
+    }
+    return own;
+}
+
 float JoinRow(float value, uint thread, uint lane)
 {
-#if LANES > 1
-    const uint step = ACROSS ? NUM_THREADS / LANES : 1;
-    const uint few = min(LANES, 16);
-    const uint start = thread - lane % few * step;
-    uint other;
-    rowMemory[thread] = value;
-    GroupMemoryBarrierWithGroupSync();
-    value = 0;
-    [unroll]
-    for (other = 0; other < few; other++)
-        value += rowMemory[start + other * step];
-    GroupMemoryBarrierWithGroupSync();
-#if LANES > 16
-    rowMemory[thread] = value;
-    GroupMemoryBarrierWithGroupSync();
-    value = 0;
-    [unroll]
-    for (other = 0; other < LANES / few; other++)
-        value += rowMemory[thread - lane * step + other * few * step];
-    GroupMemoryBarrierWithGroupSync();
-#endif
-#endif
-    return value;
+    const RowSums sums = { { value } };
+    return Join(sums, thread, lane, LANES).of[0];
 }
 
 #define OVER_ELEMENTS [unroll]

@@ -5,7 +5,7 @@
 //
 // Entry point CSMain, shader model 6.2, 16-bit types enabled:
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... cumulative_product.hlsl
-//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // A line runs along the axis and is cut into segments of equal length, the last of which may be shorter. Where there
 // are several, each starts from its entry of `starts`: a first dispatch stores the segments' totals, a second scans

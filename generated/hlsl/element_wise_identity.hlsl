@@ -5,7 +5,7 @@
 //
 // Entry point CSMain, shader model 6.2, 16-bit types enabled:
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_identity.hlsl
-//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Element by element. Each thread writes a vector of OutputTensor elements, or a block, whose VECTOR vectors are
 // adjacent along another dimension. Sizes and strides are in elements; adjacent dimensions are merged where a single

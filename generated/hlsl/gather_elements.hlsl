@@ -5,7 +5,7 @@
 //
 // Entry point CSMain, shader model 6.2, 16-bit types enabled:
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... gather_elements.hlsl
-//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // A gather moves bits, so only the sizes of types matter. Each thread writes UNROLL vectors of OutputTensor elements,
 // NUM_THREADS vectors apart. Offsets and strides are in elements; adjacent dimensions are merged where a single stride

@@ -6,7 +6,7 @@
 //
 // Entry point CSMain, shader model 6.2, 16-bit types enabled:
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... nonzero_coordinates.hlsl
-//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Stream compaction in three dispatches: count the nonzero elements of each block; scan these counts, in place; write
 // each nonzero element's coordinates to the row of its rank, and zeros to the remaining rows. Sizes and strides are in

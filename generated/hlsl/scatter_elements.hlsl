@@ -5,7 +5,7 @@
 //
 // Entry point CSMain, shader model 6.2, 16-bit types enabled:
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... scatter_elements.hlsl
-//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // `winners` holds, for each output element, the number of the last update that targets it, counted from 1 in row-major
 // order, so that the result does not depend on the order of threads. Either `winners` is cleared as a whole, and two

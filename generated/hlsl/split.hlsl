@@ -5,7 +5,7 @@
 //
 // Entry point CSMain, shader model 6.2, 16-bit types enabled:
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... split.hlsl
-//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Each thread computes VECTOR adjacent elements, each from its coordinate in OutputTensors, whose elements are visited
 // in the order in which they lie in memory. Sizes and strides are in elements, and all tensors have the same number of

@@ -6,7 +6,7 @@
 //
 // Entry point CSMain, shader model 6.2, 16-bit types enabled:
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... top_k1.hlsl
-//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // A line runs along the axis. Where few of its elements are wanted, it is cut into parts: a dispatch selects the first
 // `kept` elements of each part, the next one does the same to what is left, until that is one part. Otherwise it is cut

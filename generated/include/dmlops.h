@@ -4666,7 +4666,8 @@ typedef enum dmlops_capability {
     DMLOPS_CAPABILITY_DOT_PRODUCTS = 4, /* sums of four products of signed bytes at once: shader model 6.4 */
     DMLOPS_CAPABILITY_LACKS_16_BIT = 8, /* no Native16BitShaderOpsSupported; in Vulkan no shaderFloat16 */
     DMLOPS_CAPABILITY_LACKS_64_BIT = 16, /* no Int64ShaderOps; in Vulkan no shaderInt64 */
-    DMLOPS_CAPABILITY_LACKS_DOUBLES = 32 /* no DoublePrecisionFloatShaderOps; in Vulkan no shaderFloat64 */
+    DMLOPS_CAPABILITY_LACKS_DOUBLES = 32, /* no DoublePrecisionFloatShaderOps; in Vulkan no shaderFloat64 */
+    DMLOPS_CAPABILITY_WAVE_OPERATIONS = 64 /* WaveOps, in waves of 4 to 128 threads; in Vulkan subgroup shuffles */
 } dmlops_capability;
 
 /* A buffer of the plan's own: its size in bytes, and whether it must be zeroed first. */
@@ -26563,6 +26564,22 @@ typedef struct dmlops_plan_Lanes {
     dmlops_plan_Split split;
 } dmlops_plan_Lanes;
 
+typedef struct dmlops_plan_Sets {
+    dmlops_plan_Loop_16 kept;
+    dmlops_plan_Loop_16 reduced;
+    int64_t number;
+    int64_t extent;
+    int is_across;
+    int is_reread;
+} dmlops_plan_Sets;
+
+typedef struct dmlops_plan_Sharing {
+    int64_t extent;
+    int64_t unroll;
+    int64_t lanes;
+    int64_t threads;
+} dmlops_plan_Sharing;
+
 typedef struct dmlops_plan_Reduce {
     dmlops_plan_Tensor input;
     dmlops_plan_Tensor output;
@@ -26589,23 +26606,6 @@ typedef struct dmlops_plan_ReduceParams {
     dmlops_plan_Dimension_16 kept;
     dmlops_plan_Dimension_16 reduced;
 } dmlops_plan_ReduceParams;
-
-typedef struct dmlops_plan_Sets {
-    dmlops_plan_Loop_16 kept;
-    dmlops_plan_Loop_16 reduced;
-    int64_t number;
-    int64_t extent;
-    int is_across;
-    int is_single;
-    int is_reread;
-} dmlops_plan_Sets;
-
-typedef struct dmlops_plan_Sharing {
-    int64_t extent;
-    int64_t unroll;
-    int64_t lanes;
-    int64_t threads;
-} dmlops_plan_Sharing;
 
 typedef struct dmlops_plan_RowsParams {
     dmlops_plan_int_512 lists;
@@ -28239,10 +28239,12 @@ DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_
 DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
     dmlops_plan_Loop_16* reduced);
-DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Sets* sets);
+DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_Sets* sets);
 DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
     dmlops_plan_Sharing* result);
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t longest);
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets);
+DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
+    dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result);
 DMLOPS_CALLED void dmlops_plan_packed(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
     result);
 DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlops_plan_Reduce* told, int of_axes,
@@ -35011,69 +35013,46 @@ DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops
         reduced->count)].strides.count)]);
 }
 
-/* The sets that neighboring threads work on. */
-DMLOPS_CALLED int64_t dmlops_plan_neighbours(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
-    int is_few = sets->is_reread && !sets->is_single;
-    int64_t most = is_few ? 16 : 32;
-    return sets->is_across ? dmlops_min(most, dmlops_plan_power_of_two(planning, sets->number)) : 1;
+/* The threads that can share a set, if neighboring threads work on neighboring sets where these are adjacent. */
+DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
+    int64_t neighbours = sets->is_across ? dmlops_min(16, dmlops_plan_power_of_two(planning, sets->number)) : 1;
+    return dmlops_divide(512, neighbours);
 }
 
-/* How threads share sets in parts of `extent` vectors. */
+/* How threads share sets in parts of `extent` vectors: as many as have something to load, and more in flight for each
+   where a set then stays in registers. */
 DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
     dmlops_plan_Sharing* result) {
-    int64_t most = 512;
-    int64_t number = dmlops_multiply(sets->number, dmlops_plan_ceil_div(planning, sets->extent, extent));
-    int is_whole = !sets->is_across && (extent <= dmlops_multiply(most, 8));
-    int64_t abreast = dmlops_plan_neighbours(planning, sets);
-    int is_long = sets->extent > dmlops_multiply(dmlops_divide(most, abreast), 8);
-    int is_deep = sets->is_across && sets->is_single && sets->is_reread && is_long;
-    int64_t unroll = (is_whole || is_deep) ? 8 : 4;
-    int64_t lanes = dmlops_plan_ceil_div(planning, extent, unroll);
-    while (planning->reason == DMLOPS_REASON_NONE && (is_whole && (unroll > 1) && (dmlops_multiply(2, lanes) <= most)
-        && (dmlops_multiply(number, lanes) < 16384))) {
-        unroll = dmlops_divide(unroll, 2);
-        lanes = dmlops_plan_ceil_div(planning, extent, unroll);
-    }
-    lanes = dmlops_min(dmlops_divide(most, abreast), dmlops_plan_power_of_two(planning, lanes));
-    int64_t least = sets->is_across ? 1 : 128;
-    while (planning->reason == DMLOPS_REASON_NONE && (!sets->is_reread && (lanes > least) && (dmlops_multiply(number,
-        lanes) >= 524288))) {
-        lanes = dmlops_divide(lanes, 2);
+    int64_t most = dmlops_plan_most_lanes(planning, sets);
+    int64_t lanes = dmlops_min(most, dmlops_plan_power_of_two(planning, dmlops_plan_ceil_div(planning, extent, 4)));
+    int64_t unroll = 4;
+    if ((extent > dmlops_multiply(lanes, 4)) && (extent <= dmlops_multiply(lanes, 8))) {
         unroll = 8;
     }
+    int64_t threads = dmlops_multiply(dmlops_divide(512, most), lanes);
     result->extent = extent;
     result->unroll = unroll;
     result->lanes = lanes;
-    result->threads = dmlops_max(dmlops_multiply(abreast, lanes), 128);
+    result->threads = dmlops_max(threads, 128);
     return;
 }
 
 /* The vectors in a part of a set: all of them if there are enough sets to saturate a GPU, or if they are short: the
-   largest group takes at most `longest` rounds of loads. Where elements are read again, splitting takes another
-   dispatch, and pays only for fewer sets. */
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t longest) {
+   largest group takes at most so many rounds of loads. Where elements are read again, splitting takes another
+   dispatch, and pays only for longer and fewer sets. */
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
     dmlops_plan_Sharing sharing;
     dmlops_plan_shared(planning, sets, sets->extent, &sharing);
     int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing.lanes), sharing.threads);
     int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, dmlops_multiply(dmlops_multiply(sharing.lanes,
         sharing.unroll), 1024));
-    int64_t most = dmlops_multiply(dmlops_divide(512, dmlops_plan_neighbours(planning, sets)), sharing.unroll);
+    int64_t most = dmlops_multiply(dmlops_plan_most_lanes(planning, sets), sharing.unroll);
     int64_t least = sets->is_across ? most : dmlops_multiply(128, sharing.unroll);
-    int64_t enough = 512;
-    int64_t saturating = 512;
-    int64_t rounds = longest;
-    if (sets->is_reread && sets->is_across && sets->is_single) {
-        enough = 132;
-        rounds = 4;
-    } else {
-        if (sets->is_reread) {
-            enough = dmlops_divide(132, 2);
-            saturating = 1024;
-        }
-    }
+    int64_t enough = sets->is_reread ? 132 : 512;
+    int64_t rounds = sets->is_reread ? 5 : 3;
     if ((sets->extent > dmlops_multiply(most, rounds)) && (groups < enough)) {
-        parts = dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, saturating, groups),
-            dmlops_plan_ceil_div(planning, sets->extent, least)), parts);
+        parts = dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups), dmlops_plan_ceil_div(planning,
+            sets->extent, least)), parts);
     }
     if (parts == 1) {
         return sets->extent;
@@ -35081,6 +35060,26 @@ DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const d
     int64_t size = dmlops_plan_ceil_div(planning, sets->extent, parts);
     int64_t step = (size > most) ? most : least;
     return dmlops_multiply(dmlops_plan_ceil_div(planning, size, step), step);
+}
+
+/* The macros of how threads share sets, whose elements they may combine, and the groups. */
+DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
+    dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result) {
+    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, sharing->extent);
+    int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing->lanes),
+        sharing->threads), parts);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing->threads);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), sharing->lanes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ACROSS"), (int64_t)sets->is_across);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing->unroll);
+    if (is_combined) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
+            DMLOPS_CAPABILITY_WAVE_OPERATIONS));
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), sets->kept.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), sets->reduced.count);
+    dmlops_plan_grid(planning, dmlops_multiply(groups, sharing->threads), sharing->threads, 1, result);
+    return;
 }
 
 /* The strides of a packed array. */
@@ -35233,7 +35232,6 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     sets.number = dmlops_plan_repeats(planning, &kept);
     sets.extent = dmlops_plan_repeats(planning, &reduced);
     sets.is_across = is_across;
-    sets.is_single = vector == 1;
     sets.is_reread = is_reread;
     dmlops_plan_define_tensor(planning, &told->input);
     dmlops_plan_define_tensor(planning, &told->output);
@@ -35242,9 +35240,8 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
         dmlops_out_define(planning, switch_->name, DMLOPS_TEXT(""), switch_->value);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ACROSS"), (int64_t)is_across);
     dmlops_out_share(planning);
-    int64_t extent = dmlops_plan_part_extent(planning, &sets, 3);
+    int64_t extent = dmlops_plan_part_extent(planning, &sets);
     int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
     const dmlops_plan_Buffer * source = &told->input.buffer;
     const dmlops_plan_Buffer * target = &told->output.buffer;
@@ -35300,21 +35297,13 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
 /* Pass `number` over sets in parts; `count` is the number of elements of a whole set. */
 DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
     dmlops_plan_Sharing* sharing, int64_t count, int64_t number) {
-    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, sharing->extent);
     int64_t block = dmlops_multiply(sharing->lanes, sharing->unroll);
-    int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing->lanes),
-        sharing->threads), parts);
-    dmlops_plan_Groups found;
-    dmlops_plan_grid(planning, dmlops_multiply(groups, sharing->threads), sharing->threads, 1, &found);
+    dmlops_plan_Groups groups;
+    dmlops_plan_define_sharing(planning, sets, sharing, 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing->threads);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), sharing->lanes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing->unroll);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)(sharing->extent <= block));
     dmlops_out_define(planning, "", DMLOPS_TEXT("EVEN"), (int64_t)((dmlops_modulo(sets->extent, sharing->extent) == 0)
         && (dmlops_modulo(sharing->extent, block) == 0)));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), sets->kept.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), sets->reduced.count);
     dmlops_plan_Dimension_16 made_1;
     dmlops_plan_dimensions(planning, &sets->kept, &made_1);
     dmlops_plan_Dimension_16 made_2;
@@ -35323,13 +35312,13 @@ DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dm
     params.sets = sets->number;
     params.extent = sets->extent;
     params.partExtent = sharing->extent;
-    params.parts = parts;
-    params.groupColumns = found.columns;
+    params.parts = dmlops_plan_ceil_div(planning, sets->extent, sharing->extent);
+    params.groupColumns = groups.columns;
     params.count = count;
     dmlops_plan_Dimension_16_copy(&params.kept, &made_1);
     dmlops_plan_Dimension_16_copy(&params.reduced, &made_2);
     dmlops_put_ReduceParams(planning, &params);
-    dmlops_out_dispatch(planning, &found, number == 2);
+    dmlops_out_dispatch(planning, &groups, number == 2);
 }
 
 /* The tensors that are read or written, as bits. */
@@ -35574,63 +35563,57 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         &made_2);
     dmlops_plan_Loop_16_append(planning, &vectors, &made_2);
     int is_across = dmlops_plan_are_across(planning, &found.kept, &vectors);
-    int is_single = found.vector == 1;
     dmlops_plan_Sets sets;
     dmlops_plan_Loop_16_copy(&sets.kept, &found.kept);
     dmlops_plan_Loop_16_copy(&sets.reduced, &vectors);
     sets.number = dmlops_plan_repeats(planning, &found.kept);
     sets.extent = dmlops_plan_repeats(planning, &vectors);
     sets.is_across = is_across;
-    sets.is_single = is_single;
     sets.is_reread = 1;
     int has_statistics = told->reduced.count > 0;
-    int64_t extent = has_statistics ? dmlops_plan_part_extent(planning, &sets, 5) : sets.extent;
+    int64_t extent = has_statistics ? dmlops_plan_part_extent(planning, &sets) : sets.extent;
     dmlops_plan_Sharing sharing;
     dmlops_plan_shared(planning, &sets, extent, &sharing);
     if (!has_statistics) {
         extent = dmlops_min(extent, dmlops_multiply(dmlops_multiply(4, sharing.lanes), sharing.unroll));
+        dmlops_plan_Sharing made_3;
+        made_3 = sharing;
+        made_3.extent = extent;
+        sharing = made_3;
     }
     int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
     int64_t turns = (has_statistics && (parts > 1)) ? shader->rows.turns : 0;
     if (shader->kept.count > 0) {
-        dmlops_plan_Buffer made_3;
-        made_3 = dmlops_out_scratch(planning, (turns > 0) ? dmlops_multiply(dmlops_multiply(dmlops_multiply(4,
+        dmlops_plan_Buffer made_4;
+        made_4 = dmlops_out_scratch(planning, (turns > 0) ? dmlops_multiply(dmlops_multiply(dmlops_multiply(4,
             shader->rows.sums), sets.number), parts) : 8, 0);
-        dmlops_out_write(planning, &made_3);
+        dmlops_out_write(planning, &made_4);
     }
-    int64_t all_parts = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets.number, sharing.lanes),
-        sharing.threads), parts);
     dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_multiply(all_parts, sharing.threads), sharing.threads, 1, &groups);
+    dmlops_plan_define_sharing(planning, &sets, &sharing, shader->rows.turns > 0, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), shader->rows.number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing.threads);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), sharing.lanes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ACROSS"), (int64_t)is_across);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing.unroll);
     if (has_statistics) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)(extent <= dmlops_multiply(sharing.lanes,
             sharing.unroll)));
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), found.vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), found.kept.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), vectors.count);
     if (shader->rows.turns > 0) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT"), (int64_t)(turns > 0));
     }
     dmlops_out_share(planning);
-    dmlops_plan_int_16 made_4;
-    made_4.count = 0;
-    for (int64_t each_5 = dmlops_clip(1, found.reduced.items[dmlops_item(planning, -1,
-        found.reduced.count)].strides.count); each_5 < dmlops_clip(-1, found.reduced.items[dmlops_item(planning, -1,
-        found.reduced.count)].strides.count); ++each_5) {
+    dmlops_plan_int_16 made_5;
+    made_5.count = 0;
+    for (int64_t each_6 = dmlops_clip(1, found.reduced.items[dmlops_item(planning, -1,
+        found.reduced.count)].strides.count); each_6 < dmlops_clip(-1, found.reduced.items[dmlops_item(planning, -1,
+        found.reduced.count)].strides.count); ++each_6) {
         const int64_t stride = found.reduced.items[dmlops_item(planning, -1,
-            found.reduced.count)].strides.items[each_5];
-        dmlops_plan_int_16_append(planning, &made_4, dmlops_modulo(stride, INT64_C(4294967296)));
+            found.reduced.count)].strides.items[each_6];
+        dmlops_plan_int_16_append(planning, &made_5, dmlops_modulo(stride, INT64_C(4294967296)));
     }
-    dmlops_plan_Dimension_16 made_6;
-    dmlops_plan_of_tensors(planning, &found.kept, &made_6);
     dmlops_plan_Dimension_16 made_7;
-    dmlops_plan_of_tensors(planning, &vectors, &made_7);
+    dmlops_plan_of_tensors(planning, &found.kept, &made_7);
+    dmlops_plan_Dimension_16 made_8;
+    dmlops_plan_of_tensors(planning, &vectors, &made_8);
     dmlops_plan_RowsParams params;
     dmlops_plan_int_512_copy(&params.lists, &known.lists);
     dmlops_plan_int_32_copy(&params.activations, &known.activations);
@@ -35641,9 +35624,9 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     params.partVectors = extent;
     params.partCount = parts;
     params.groupColumns = groups.columns;
-    dmlops_plan_int_16_copy(&params.steps, &made_4);
-    dmlops_plan_Dimension_16_copy(&params.keptLoops, &made_6);
-    dmlops_plan_Dimension_16_copy(&params.rowLoops, &made_7);
+    dmlops_plan_int_16_copy(&params.steps, &made_5);
+    dmlops_plan_Dimension_16_copy(&params.keptLoops, &made_7);
+    dmlops_plan_Dimension_16_copy(&params.rowLoops, &made_8);
     for (int64_t turn = 0; turn < dmlops_add(turns, 1); ++turn) {
         if (shader->rows.turns > 0) {
             dmlops_out_define(planning, "", DMLOPS_TEXT("TURN"), turn);

@@ -19,6 +19,7 @@ _UNITS = ("VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control")
 _DOT_PRODUCTS = "VK_KHR_shader_integer_dot_product"
 _ROBUSTNESS = "VK_EXT_pipeline_robustness"
 LARGEST_GROUP = 512  # threads
+LARGEST_WAVE = 128  # threads
 LEAST_MEMORY = 32 * 1024  # bytes of shared memory, all that Direct3D 12 grants a shader
 
 
@@ -93,6 +94,8 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
         optional |= {"shaderIntegerDotProduct": True}
         chain = vk.VkPhysicalDeviceShaderIntegerDotProductFeatures(shaderIntegerDotProduct=True, pNext=chain)
         extensions = (*extensions, _DOT_PRODUCTS)
+    if has_wave_operations(physical):
+        capabilities |= Capability.WAVE_OPERATIONS
     has_descriptor_memory = bool(described.descriptorBuffer and offered12.bufferDeviceAddress)
     if has_descriptor_memory:
         chain = vk.VkPhysicalDeviceDescriptorBufferFeaturesEXT(descriptorBuffer=True, pNext=chain)
@@ -126,6 +129,18 @@ def detected(instance: Any, physical: Any, name: str) -> Detected:
     )
     present = frozenset(feature for feature, is_there in optional.items() if is_there)
     return Detected(features, extensions, present, capabilities, has_descriptor_memory, robustness)
+
+
+def has_wave_operations(physical: Any) -> bool:
+    """Whether threads of a wave can read each other's registers, in waves that fit in every group."""
+    waves = vk.VkPhysicalDeviceSubgroupProperties()
+    properties = vk.VkPhysicalDeviceProperties2(pNext=waves)
+    vk.vkGetPhysicalDeviceProperties2(physical, vk.ffi.addressof(properties))
+    return bool(
+        waves.supportedOperations & vk.VK_SUBGROUP_FEATURE_SHUFFLE_BIT
+        and waves.supportedStages & vk.VK_SHADER_STAGE_COMPUTE_BIT
+        and 4 <= waves.subgroupSize <= LARGEST_WAVE
+    )
 
 
 def cooperative_matrix(instance: Any, physical: Any) -> Capability:

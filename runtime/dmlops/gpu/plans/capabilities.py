@@ -6,8 +6,8 @@ from enum import IntFlag
 
 
 class Capability(IntFlag):
-    """Each is a bit. The first ones make plans faster; a device that LACKS something that nearly all have
-    gets no plan that needs it."""
+    """Each is a bit. Most make plans faster; a device that LACKS something that nearly all have gets no plan
+    that needs it."""
 
     COOPERATIVE_MATRIX = 1
     COOPERATIVE_MATRIX_INT8 = 2
@@ -15,11 +15,17 @@ class Capability(IntFlag):
     LACKS_16_BIT = 8
     LACKS_64_BIT = 16
     LACKS_DOUBLES = 32
+    WAVE_OPERATIONS = 64
 
 
 NO_CAPABILITIES = Capability(0)
 
-FASTER = Capability.COOPERATIVE_MATRIX | Capability.COOPERATIVE_MATRIX_INT8 | Capability.DOT_PRODUCTS
+FASTER = (
+    Capability.COOPERATIVE_MATRIX
+    | Capability.COOPERATIVE_MATRIX_INT8
+    | Capability.DOT_PRODUCTS
+    | Capability.WAVE_OPERATIONS
+)
 """All that make plans faster."""
 
 TEXTS = {
@@ -29,5 +35,6 @@ TEXTS = {
     Capability.LACKS_16_BIT: "no Native16BitShaderOpsSupported; in Vulkan no shaderFloat16",
     Capability.LACKS_64_BIT: "no Int64ShaderOps; in Vulkan no shaderInt64",
     Capability.LACKS_DOUBLES: "no DoublePrecisionFloatShaderOps; in Vulkan no shaderFloat64",
+    Capability.WAVE_OPERATIONS: "WaveOps, in waves of 4 to 128 threads; in Vulkan subgroup shuffles",
 }
 """What a device needs for it, or is without."""

@@ -19,7 +19,6 @@ from .loops import (
     Words,
     ceil_div,
     dimensions,
-    grid,
     in_steps,
     lone,
     merged,
@@ -27,9 +26,9 @@ from .loops import (
     vector_width,
 )
 from .planning import Planning
-from .reduce import Sets, are_across, part_extent, shared
+from .sets import Sets, are_across, define_sharing, part_extent, shared
 from .told import Eight, Sizes
-from .tuning import ROWS_LONG, ROWS_PART
+from .tuning import ROWS_PART
 
 
 class RowsParams(NamedTuple):
@@ -181,29 +180,22 @@ def plan_rows(out: Planning, told: Definition, shader: DefinitionShader) -> None
     vectors: Loops = found.reduced[:-1]
     vectors.append(in_steps(found.reduced[-1], found.vector))
     is_across = are_across(found.kept, vectors)
-    is_single = found.vector == 1
-    sets = Sets(found.kept, vectors, repeats(found.kept), repeats(vectors), is_across, is_single, True)
+    sets = Sets(found.kept, vectors, repeats(found.kept), repeats(vectors), is_across, True)
     has_statistics = len(told.reduced) > 0
-    extent = part_extent(sets, ROWS_LONG) if has_statistics else sets.extent
+    extent = part_extent(sets) if has_statistics else sets.extent
     sharing = shared(sets, extent)
     if not has_statistics:
         extent = min(extent, ROWS_PART * sharing.lanes * sharing.unroll)
+        sharing = sharing._replace(extent=extent)
     parts = ceil_div(sets.extent, extent)
     turns = shader.rows.turns if has_statistics and parts > 1 else 0
     if len(shader.kept) > 0:
         out.write(out.scratch(4 * shader.rows.sums * sets.number * parts if turns > 0 else 8))
-    all_parts = ceil_div(sets.number * sharing.lanes, sharing.threads) * parts
-    groups = grid(out, all_parts * sharing.threads, sharing.threads, 1)
+    groups = define_sharing(out, sets, sharing, shader.rows.turns > 0)
     out.define("PASS", shader.rows.number)
-    out.define("NUM_THREADS", sharing.threads)
-    out.define("LANES", sharing.lanes)
-    out.define("ACROSS", int(is_across))
-    out.define("UNROLL", sharing.unroll)
     if has_statistics:
         out.define("WHOLE", int(extent <= sharing.lanes * sharing.unroll))
     out.define("VECTOR", found.vector)
-    out.define("KEPT_RANK", len(found.kept))
-    out.define("REDUCED_RANK", len(vectors))
     if shader.rows.turns > 0:
         out.define("SPLIT", int(turns > 0))
     out.share()

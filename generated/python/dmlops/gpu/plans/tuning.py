@@ -61,26 +61,16 @@ REDUCTION_MOST_THREADS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.93
 REDUCTION_UNROLL = 4  # NVIDIA H200: 2 at 0.96, 8 at 0.97
 "vectors that a thread has in flight"
 REDUCTION_WHOLE_UNROLL = 8  # NVIDIA H200: 4 at 0.90, 16 at 0.98
-"the same where that is all it loads, or where it loads single elements of long sets, which are read again"
-REDUCTION_NEIGHBOURS = 32  # NVIDIA H200: 8 at 0.95, 16 at 0.98
+"the same where that is all it loads"
+REDUCTION_NEIGHBOURS = 16  # NVIDIA H200: 8 at 0.97 to 1.01, 32 at 0.90 to 1.02
 "adjacent sets, or vectors of sets, whose elements are loaded together"
-REDUCTION_REREAD_NEIGHBOURS = 16  # NVIDIA H200: 8 at 1.01, 32 at 0.90
-"the same where elements are read again"
-REDUCTION_THREADS = 16384  # NVIDIA H200: 8192 at 0.83 to 1.12, 65536 at 0.85 to 1.00
-"threads that saturate a GPU; with fewer, each takes less of a set"
-REDUCTION_BUSY = 262144  # NVIDIA H200: 131072 at 0.75 to 1.07, no limit at 0.58 to 1.00
-"threads that keep a GPU busy throughout; with twice as many, fewer share a set"
 REDUCTION_LONG = 3  # NVIDIA H200: rows that take 4 are 1.25 to 1.7 times as fast split
 "rounds of loads by the largest group that a set takes, at most, if it is not split"
-REDUCTION_SINGLE_LONG = 4  # NVIDIA H200: sets that take 25 are 1.7 times as fast split
-"the same where threads load single elements of neighboring sets, which are read again"
+REDUCTION_REREAD_LONG = 5  # NVIDIA H200: split, rows that take 5 are at 0.81 to 0.93, 8 at 0.95 to 1.24
+"the same where elements are read again"
 REDUCTION_GROUPS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.91
 "groups that saturate a GPU; with fewer, sets are split into parts"
-REDUCTION_REREAD_GROUPS = 1024  # NVIDIA H200: 512 at 0.83 to 1.03
-"the same where elements are read again"
 
-ROWS_LONG = 5  # NVIDIA H200: rows that take 5 are 0.81 to 0.93 times as fast split, 8 at 0.95 to 1.24
-"rounds of loads by the largest group that a row takes, at most, if it is not split"
 ROWS_PART = 4  # NVIDIA H200: 2 at 1.00, 8 at 1.00, 16 at 1.00
 "blocks of a row per group where rows have no statistics"
 

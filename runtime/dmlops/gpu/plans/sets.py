@@ -1,0 +1,116 @@
+"""Sets of elements that groups combine: how threads share them, for reductions and for rows alike."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .capabilities import Capability
+from .loops import Loops, ceil_div, grid, repeats
+from .planning import Planning
+from .told import Groups
+from .tuning import (
+    MULTIPROCESSORS,
+    REDUCTION_GROUPS,
+    REDUCTION_LEAST_THREADS,
+    REDUCTION_LONG,
+    REDUCTION_MOST_THREADS,
+    REDUCTION_NEIGHBOURS,
+    REDUCTION_REREAD_LONG,
+    REDUCTION_UNROLL,
+    REDUCTION_WHOLE_UNROLL,
+)
+
+MAX_BLOCKS = 1024  # of vectors that one thread adds up: bounds rounding errors
+FIRST = 0  # a loop's stride in the tensor that sets are of
+
+
+class Sets(NamedTuple):
+    """Sets of elements: loops from set to set, and over the vectors of a set; and the counts of both.
+
+    `is_across`: adjacent elements belong to different sets, and vectors to several of them. `is_reread`: the
+    elements of a set are needed again.
+    """
+
+    kept: Loops
+    reduced: Loops
+    number: int
+    extent: int
+    is_across: bool
+    is_reread: bool
+
+
+class Sharing(NamedTuple):
+    """How threads share sets, or parts of them, of `extent` vectors.
+
+    `unroll`: vectors that one thread has in flight. `lanes`: the threads that share a set. `threads`: those
+    in a group.
+    """
+
+    extent: int
+    unroll: int
+    lanes: int
+    threads: int
+
+
+def power_of_two(number: int) -> int:
+    """The least power of 2 that is not below a positive number."""
+    return 1 << (number - 1).bit_length()
+
+
+def are_across(kept: Loops, reduced: Loops) -> bool:
+    """Whether adjacent elements belong to different sets."""
+    return repeats(kept) > 1 and kept[-1].strides[FIRST] < reduced[-1].strides[FIRST]
+
+
+def most_lanes(sets: Sets) -> int:
+    """The threads that can share a set, if neighboring threads work on neighboring sets where these are
+    adjacent."""
+    neighbours = min(REDUCTION_NEIGHBOURS, power_of_two(sets.number)) if sets.is_across else 1
+    return REDUCTION_MOST_THREADS // neighbours
+
+
+def shared(sets: Sets, extent: int) -> Sharing:
+    """How threads share sets in parts of `extent` vectors: as many as have something to load, and more in
+    flight for each where a set then stays in registers."""
+    most = most_lanes(sets)
+    lanes = min(most, power_of_two(ceil_div(extent, REDUCTION_UNROLL)))
+    unroll = REDUCTION_UNROLL
+    if extent > lanes * REDUCTION_UNROLL and extent <= lanes * REDUCTION_WHOLE_UNROLL:
+        unroll = REDUCTION_WHOLE_UNROLL
+    threads = REDUCTION_MOST_THREADS // most * lanes
+    return Sharing(extent, unroll, lanes, max(threads, REDUCTION_LEAST_THREADS))
+
+
+def part_extent(sets: Sets) -> int:
+    """The vectors in a part of a set: all of them if there are enough sets to saturate a GPU, or if they are
+    short: the largest group takes at most so many rounds of loads. Where elements are read again, splitting
+    takes another dispatch, and pays only for longer and fewer sets."""
+    sharing = shared(sets, sets.extent)
+    groups = ceil_div(sets.number * sharing.lanes, sharing.threads)
+    parts = ceil_div(sets.extent, sharing.lanes * sharing.unroll * MAX_BLOCKS)
+    most = most_lanes(sets) * sharing.unroll
+    least = most if sets.is_across else REDUCTION_LEAST_THREADS * sharing.unroll
+    enough = MULTIPROCESSORS if sets.is_reread else REDUCTION_GROUPS
+    rounds = REDUCTION_REREAD_LONG if sets.is_reread else REDUCTION_LONG
+    if sets.extent > most * rounds and groups < enough:
+        parts = max(min(ceil_div(REDUCTION_GROUPS, groups), ceil_div(sets.extent, least)), parts)
+    if parts == 1:
+        return sets.extent
+    size = ceil_div(sets.extent, parts)
+    step = most if size > most else least
+    return ceil_div(size, step) * step
+
+
+def define_sharing(out: Planning, sets: Sets, sharing: Sharing, is_combined: bool) -> Groups:
+    """The macros of how threads share sets, whose elements they may combine, and the groups."""
+    parts = ceil_div(sets.extent, sharing.extent)
+    groups = ceil_div(sets.number * sharing.lanes, sharing.threads) * parts
+    out.define("NUM_THREADS", sharing.threads)
+    out.define("LANES", sharing.lanes)
+    out.define("ACROSS", int(sets.is_across))
+    out.define("UNROLL", sharing.unroll)
+    if is_combined:
+        out.define("WAVES", int(out.has(Capability.WAVE_OPERATIONS)))
+    out.define("KEPT_RANK", len(sets.kept))
+    out.define("REDUCED_RANK", len(sets.reduced))
+    return grid(out, groups * sharing.threads, sharing.threads, 1)
