@@ -21,11 +21,11 @@ from .enums import ENUMS, PREFIXES
 from .errors import JsonError
 from .forms import WrongType, boolean, enumerator, floating, integer, members_of, number
 from .member import Member
-from .plain import is_a, plain
 from .quoting import cut, nearest, shown
 from .registry import ALIASES, INTEGERS, NUMBERS, OPERATORS, STRUCTS, operator
 from .structs import STRUCT_CLASSES
 from .tensor import TensorDesc
+from .value import plain
 
 OPERATOR_PREFIX = "DML_OPERATOR_"
 
@@ -49,7 +49,7 @@ def from_json(value: Any) -> Description:
 
 def is_model(value: Any) -> bool:
     """Whether a parsed JSON value is a DxDispatch model, which contains descriptions."""
-    return is_a(value, dict) and is_a(dict.get(value, "dispatchables"), dict)
+    return isinstance(value, dict) and isinstance(value.get("dispatchables"), dict)
 
 
 def dispatchables(model: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -109,9 +109,9 @@ def _value_to_json(member: Member, value: Any) -> Any:
         return [_value_to_json(member, one) for one in value]
     if type(value) is TensorDesc:
         return _tensor_to_json(value)
-    if is_a(value, Description):
+    if isinstance(value, Description):
         return to_json(value)
-    if is_a(value, *STRUCT_CLASSES.values()):
+    if isinstance(value, tuple(STRUCT_CLASSES.values())):
         return {
             field.name: _value_to_json(field, getattr(value, field.name)) for field in members_of(type(value))
         }
@@ -139,7 +139,7 @@ def _member(member: Member, members: Mapping[str, Any], path: str) -> Any:
     value = members.get(member.name)
     if value is None and member.pointer:
         return None
-    if member.typed_by and is_a(value, dict):
+    if member.typed_by and isinstance(value, dict):
         return _union(value, members.get(member.typed_by), path)
     reader = _scalar if member.typed_by else _READERS[member.type]
     return _array(value, path, reader) if member.count else reader(value, path)
@@ -174,9 +174,9 @@ def _tensor(value: Any, path: str) -> TensorDesc:
 
 
 def _array(value: Any, path: str, read: Callable[[Any, str], Any]) -> tuple[Any, ...]:
-    if not is_a(value, list):
+    if not isinstance(value, list):
         raise WrongType(path, value, "a list")
-    return tuple(read(item, f"{path}[{position}]") for position, item in enumerate(list.__iter__(value)))
+    return tuple(read(item, f"{path}[{position}]") for position, item in enumerate(value))
 
 
 def _number(value: Any) -> Any:
@@ -206,9 +206,9 @@ def _scalar(value: Any, path: str) -> float:
 def _union(value: dict[str, Any], typed_by: Any, path: str) -> float:
     """A scalar union in DxDispatch's form: the field for its type, which for FLOAT16 holds the bits."""
     for inner in ("Desc", "DataType"):
-        if is_a(typed_by, dict):  # a tensor, perhaps in a DML_TENSOR_DESC
-            typed_by = dict.get(typed_by, inner, typed_by)
-    name_of_type: str = plain(typed_by) if is_a(typed_by, str) else ""
+        if isinstance(typed_by, dict):  # a tensor, perhaps in a DML_TENSOR_DESC
+            typed_by = typed_by.get(inner, typed_by)
+    name_of_type: str = plain(typed_by) if isinstance(typed_by, str) else ""
     fields = {field.name.upper(): field.name for field in STRUCTS["DML_SCALAR_UNION"]}
     type_ = name_of_type.removeprefix(PREFIXES["TENSOR_DATA_TYPE"])
     name = "UInt16" if type_ == "FLOAT16" else fields.get(type_)
@@ -264,11 +264,11 @@ def _object(value: Any, path: str, names: Iterable[str]) -> Mapping[str, Any]:
 
 def _mapping(value: Any, path: str) -> dict[str, Any]:
     """The names and values of a JSON object."""
-    if not is_a(value, dict):
+    if not isinstance(value, dict):
         raise WrongType(path, value, "an object")
-    if not all(type(name) is str for name in dict.keys(value)):
+    if not all(isinstance(name, str) for name in value):
         raise WrongType(path, value, "an object whose names are strings")
-    return value if type(value) is dict else dict(dict.items(value))
+    return value
 
 
 def _below(path: str, name: str) -> str:

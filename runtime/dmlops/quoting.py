@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-from .plain import class_name, is_a, plain
+from .value import plain
 
 _SHOWN = 60  # longest part of a wrong value that a message repeats, in characters
 
@@ -25,11 +25,11 @@ def shown(value: Any) -> str:
         return f'"{cut(value)}"'
     if kind is int or kind is float:
         return cut(repr(value))
-    if is_a(value, dict):
+    if isinstance(value, dict):
         return "an object"
-    if is_a(value, list, tuple):
+    if isinstance(value, (list, tuple)):
         return "a list"
-    name = cut(class_name(value))
+    name = cut(type(value).__name__)
     return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import fields
 from enum import Enum
 from functools import partial
@@ -42,3 +43,15 @@ def repr_of(value: Any) -> str:
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}"
     return repr(value)
+
+
+def plain(value: Any) -> Any:
+    """A number or string as Python's own type, also if it is NumPy's or an enumerator; others unchanged."""
+    kind = type(value)
+    if kind is int or kind is bool or kind is str or kind is float:
+        return value
+    numpy = sys.modules.get("numpy")  # if NumPy was never loaded, the value is not one of its scalars
+    if numpy is not None and isinstance(value, numpy.generic):
+        item = value.item()
+        return item if isinstance(item, (bool, int, float, str)) else value
+    return next((base(value) for base in (int, float, str) if isinstance(value, base)), value)

@@ -11,7 +11,6 @@ import numpy as np
 
 from .description import Description
 from .elements import extremes
-from .plain import is_a
 from .quoting import shown
 from .tensor import TensorDesc
 
@@ -19,7 +18,7 @@ from .tensor import TensorDesc
 def fitting(name: str, tensor: TensorDesc, given: Any) -> np.ndarray:
     """The array for a tensor; raises ValueError if what was passed is not one."""
     data_type = tensor.DataType.numpy
-    if is_a(given, np.ndarray):
+    if isinstance(given, np.ndarray):
         array = np.asarray(given)
         if array.shape == tensor.Sizes and array.dtype == data_type:
             if tensor.DataType.bits < 8:
@@ -78,10 +77,7 @@ def of_tensor(values: Mapping[str, Any], name: str) -> Any:
 
 
 def _read(made: type[Any], value: Any, kind: type[Any], expected: str) -> Any:
-    """Copies a list or dict; raises ValueError if the value is neither, or fails to be read."""
-    try:
-        if is_a(value, kind):
-            return made(value)
-    except Exception as error:
-        raise ValueError(f"{expected}; reading them failed") from error
+    """Copies a list or dict; raises ValueError if the value is neither."""
+    if isinstance(value, kind):
+        return made(value)
     raise ValueError(f"{expected}; found {shown(value)}")

@@ -21,11 +21,10 @@ from .enums import ENUMS, FeatureLevel, TensorDataType
 from .forms import ACTIVATION, may_be_none, members_of
 from .member import Member
 from .paths import Path, Place, path_of, places_of, put, tensors_of, value_at
-from .plain import plain
 from .registry import INTEGERS, operator
 from .structs import STRUCT_CLASSES
 from .tensor import TensorDesc
-from .value import Value
+from .value import Value, plain
 from .violation import Violation
 
 COSTS = {

@@ -10,7 +10,6 @@ from enum import IntEnum, IntFlag
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .arithmetic import decimal
-from .plain import class_name, is_a
 from .quoting import cut, shown
 
 if TYPE_CHECKING:
@@ -467,7 +466,7 @@ def feature_level(level: LevelLike) -> FeatureLevel:
     none."""
     try:
         known = _LEVELS.get(str(level) if isinstance(level, float) else level)
-    except Exception:  # it has no hash, or none that works
+    except TypeError:  # it has no hash
         known = None
     if known is None:
         raise _no_level(level)
@@ -476,7 +475,7 @@ def feature_level(level: LevelLike) -> FeatureLevel:
 
 def _no_level(wrong: object) -> ValueError:
     """The error, with the levels numerically closest to a wrong one, or all levels if it is not a number."""
-    text = shown(wrong) if is_a(wrong, str, int, float) else f"of type {cut(class_name(wrong))}"
+    text = shown(wrong) if isinstance(wrong, str | int | float) else f"of type {cut(type(wrong).__name__)}"
     parts = re.fullmatch(r'"?[vV ]*([0-9]{1,4})(?:[._]([0-9]{1,4}))? *"?', text)
     if parts is None:
         hint = f"they are {', '.join(map(str, FeatureLevel))}"

@@ -9,6 +9,7 @@ else is kept as it is: the value that contains it is marked WRONG_TYPE, and `fau
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import suppress
 from dataclasses import fields
 from enum import Enum, IntFlag
 from functools import cache, partial
@@ -18,10 +19,9 @@ from typing import Any, TypeAlias, TypeVar
 from .description import Description, count_of
 from .enums import ENUMS, PREFIXES, entry_of
 from .member import Member
-from .plain import is_a, plain
 from .quoting import nearest, shown
 from .registry import INTEGERS, NUMBERS, STRUCTS
-from .value import WRONG_TYPE, Value, set_state
+from .value import WRONG_TYPE, Value, plain, set_state
 
 ACTIVATION = "OPERATOR_DESC"
 DEEPEST = 8  # levels of nested activations searched for faults
@@ -116,7 +116,7 @@ def faults(value: Any, path: str = "") -> Iterator[WrongType]:
         except WrongType as fault:
             found = True
             yield fault
-    if not found:  # a list was changed meanwhile, or an iterator is exhausted
+    if not found:  # an iterator is exhausted, or a list was changed meanwhile
         yield WrongType(path or "Type", value, "made of values that stay as they are")
 
 
@@ -144,7 +144,7 @@ def enumerator(name: str, value: Any, path: str) -> Any:
     if type(value) is enum:
         return value
     text = plain(value)
-    if not issubclass(enum, IntFlag) or not (type(text) is str or is_a(value, list, tuple)):
+    if not issubclass(enum, IntFlag) or not (type(text) is str or isinstance(value, (list, tuple))):
         return _entry(name, value, path)
     flags = 0
     for part in text.split("|") if type(text) is str else _entries(value, path):
@@ -163,7 +163,7 @@ def integer(value: Any, path: str) -> int:
 
 def boolean(value: Any, path: str) -> int:
     found = plain(value)
-    if type(found) not in (bool, int) or is_a(value, Enum):
+    if type(found) not in (bool, int) or isinstance(value, Enum):
         raise WrongType(path, value, "true, false or an integer")
     truth: int = found
     return truth
@@ -215,13 +215,11 @@ def may_be_none(owner: type[Any], member: Member) -> bool:
 def _entries(value: Any, path: str) -> tuple[Any, ...]:
     if type(value) in (tuple, list):
         return tuple(value)
-    try:
-        if not issubclass(type(value), (str, bytes, Mapping, Set)):
+    if not isinstance(value, (str, bytes, Mapping, Set)):
+        with suppress(TypeError):  # it is not iterable
             entries = tuple(islice(value, MOST_ENTRIES + 1))
             if len(entries) <= MOST_ENTRIES:
                 return entries
-    except Exception:  # it is not iterable, or its class fails
-        pass
     raise WrongType(path, value, "a list")
 
 
@@ -235,7 +233,7 @@ def _entry(name: str, value: Any, path: str) -> Any:
             return enum[found.removeprefix(prefix)]
         names = [prefix + known if found.startswith(prefix) else known for known in enum.__members__]
         raise WrongType(path, value, f"a value of DML_{name}", nearest(found, names))
-    if type(found) is not int or is_a(value, Enum):
+    if type(found) is not int or isinstance(value, Enum):
         raise WrongType(path, value, f"a value of DML_{name}")
     return entry_of(enum, found)
 
@@ -244,7 +242,7 @@ def _value(kind: type[Value], expected: str) -> Callable[[Any, str], Any]:
     """A reader of values that are constructed elsewhere."""
 
     def read(value: Any, path: str) -> Any:
-        if not is_a(value, kind):
+        if not isinstance(value, kind):
             raise WrongType(path, value, expected)
         if value._state & WRONG_TYPE:
             raise next(faults(value, path)) if path.count(".") < DEEPEST else WrongType(path, value, expected)

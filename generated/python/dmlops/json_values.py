@@ -8,13 +8,13 @@ from collections.abc import Collection
 from typing import Any
 
 from .errors import JsonError
-from .plain import is_a, plain
 from .quoting import cut, nearest, shown
 from .registry import INTEGERS
+from .value import plain
 
 
 def an_object(value: Any, path: str) -> dict[str, Any]:
-    if not (is_a(value, dict) and all(type(key) is str for key in value)):
+    if not (isinstance(value, dict) and all(isinstance(key, str) for key in value)):
         raise JsonError(path, f"found {shown(value)}; expected an object")
     return dict(value)
 
@@ -29,7 +29,7 @@ def with_known_keys(given: dict[str, Any], path: str, keys: Collection[str]) -> 
 
 
 def a_list(value: Any, path: str) -> list[Any]:
-    if not is_a(value, list):
+    if not isinstance(value, list):
         raise JsonError(path, f"found {shown(value)}; expected a list")
     return list(value)
 

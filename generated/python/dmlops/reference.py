@@ -21,7 +21,6 @@ from .enums import FeatureLevel
 from .errors import InvalidDescription
 from .graph import Graph
 from .graph.running import run as run_graph
-from .plain import is_a
 from .quoting import shown
 
 
@@ -32,9 +31,9 @@ def run(desc: Description | Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
     NotImplementedError if the registry does not define the operator's computation, and TypeError if `desc` is
     not a description.
     """
-    if is_a(desc, Graph):
+    if isinstance(desc, Graph):
         return run_graph(desc, inputs, run)
-    if not is_a(desc, Description):
+    if not isinstance(desc, Description):
         raise TypeError(f"{shown(desc)} is not an operator description")
     violations = desc.validate(max(FeatureLevel))
     if violations:

@@ -18,7 +18,6 @@ from ..description import Description
 from ..enums import LevelLike
 from ..errors import InvalidDescription
 from ..graph import Graph
-from ..plain import is_a
 from ..quoting import shown
 from ..value import WRONG_TYPE
 from . import compiler
@@ -123,7 +122,7 @@ def compile(
     from .graphs.traced import CompiledModel, traceable
 
     target = Device.open(device)
-    if is_a(source, Graph):
+    if isinstance(source, Graph):
         return compile_graph(source, target, progress)
     make = partial(compile_graph, device=target, progress=progress, packed=True)
     return CompiledModel(traceable(source, level, dims), make)
@@ -131,7 +130,7 @@ def compile(
 
 def checked_description(desc: Description) -> None:
     """Raises TypeError if `desc` is not a description, InvalidDescription if it breaks rules."""
-    if not is_a(desc, Description):
+    if not isinstance(desc, Description):
         raise TypeError(f"{shown(desc)} is not an operator description")
     violations = desc.validate()  # at the newest level
     if violations:
@@ -162,7 +161,7 @@ def shared_buffers(desc: Description, in_place: str | Mapping[str, str]) -> Mapp
         raise ValueError(f"{shown(in_place)} is neither an input's name nor a mapping of outputs to inputs")
     for output, source in in_place.items():
         for name, tensors, role in ((output, outputs, "output"), (source, inputs, "input")):
-            if not is_a(name, str) or name not in tensors:
+            if not isinstance(name, str) or name not in tensors:
                 raise ValueError(f"{desc.OPERATOR} has no {role} {shown(name)}; it has {', '.join(tensors)}")
         if source not in desc.IN_PLACE:
             shared = " or ".join(desc.IN_PLACE)
@@ -199,7 +198,8 @@ def prepared(desc: Description, device: Device) -> Program:
 
     Raises Unsupported for what the shaders or the device cannot do, and the errors of `checked_description`.
     """
-    may_be_known = is_a(desc, Description) and not desc._state & WRONG_TYPE  # wrong types may have no hash
+    # Members of the wrong type may have no hash.
+    may_be_known = isinstance(desc, Description) and not desc._state & WRONG_TYPE
     found = device.programs.get(desc) if may_be_known else None
     if found is None:
         found = _program(desc, device)

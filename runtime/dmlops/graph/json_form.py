@@ -24,8 +24,8 @@ from ..enums import TensorDataType
 from ..errors import InvalidDescription, JsonError
 from ..json_form import from_json as read_description
 from ..json_values import a_list, a_text, an_integer, an_object, with_known_keys
-from ..plain import is_a, plain
 from ..quoting import shown
+from ..value import plain
 from .model import Graph, InputEdge, IntermediateEdge, Node, OutputEdge
 from .slots import Slot
 
@@ -93,7 +93,7 @@ def _constant(value: Any, name: str, path: str) -> Node:
         except (binascii.Error, ValueError):
             raise JsonError(path, "not valid base64") from None
         return Node(None, name, len(data), data)
-    if is_a(value, list):
+    if isinstance(value, list):
         return Node(None, name)
     raise JsonError(path, f"found {shown(value)}; expected a size in bytes, base64, or a list of elements")
 

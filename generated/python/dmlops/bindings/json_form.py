@@ -21,7 +21,6 @@ from ..graph import Graph
 from ..graph.json_form import with_outputs
 from ..json_form import from_json as read_description
 from ..json_values import a_list, a_text, an_integer, an_object, with_known_keys
-from ..plain import is_a
 from ..quoting import nearest, shown
 from .model import Binding, Bindings, Range, Target
 from .rules import DIMENSIONS, HEAPS
@@ -97,7 +96,7 @@ class _Buffers:
         return [self.binding(one, f"{path}[{at}]") for at, one in enumerate(a_list(value, path))]
 
     def binding(self, value: Any, path: str) -> Binding:
-        if is_a(value, list, tuple):
+        if isinstance(value, (list, tuple)):
             return tuple(self._range(one, f"{path}[{at}]") for at, one in enumerate(value))
         return self._range(value, path)
 

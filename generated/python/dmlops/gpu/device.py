@@ -17,8 +17,8 @@ from threading import RLock
 from time import perf_counter
 from typing import Any
 
-from ..plain import is_a, plain
 from ..quoting import shown
+from ..value import plain
 from .call import Call
 from .commands import copy, write
 from .descriptors import DescriptorMemory
@@ -92,7 +92,7 @@ class Device:
         Each device is opened only once, and a Device selects itself. Raises GpuUnavailable if there is none
         or it lacks a feature, and TypeError for a selector of another type.
         """
-        if is_a(selector, Device):
+        if isinstance(selector, Device):
             return selector
         wanted = plain(selector)
         if wanted is not None and type(wanted) not in (int, str):

@@ -26,7 +26,6 @@ import numpy as np
 from ..arrays import checked, fitting, of_tensor
 from ..description import Description
 from ..judgement import tensor_violations
-from ..plain import is_a
 from ..quoting import shown
 from ..tensor import TensorDesc
 from ..value import WRONG_TYPE
@@ -134,7 +133,7 @@ class Session(_Owner):
         it.
         """
         if tensor is None:
-            if not is_a(values, np.ndarray):
+            if not isinstance(values, np.ndarray):
                 raise ValueError(f"the array must be a NumPy array; it is {shown(values)}")
             tensor = TensorDesc.of(values)
         _check_tensor(tensor)
@@ -225,7 +224,7 @@ class Session(_Owner):
 
     def _bound(self, program: Program, name: str, tensor: TensorDesc, given: Any) -> Array:
         """The handle of an input, provided its buffer can be viewed as the description says."""
-        if not is_a(given, Array):
+        if not isinstance(given, Array):
             raise ValueError(
                 f"{name} must be an array of the session, made by Session.array or run; it is {shown(given)}"
             )
@@ -436,7 +435,7 @@ class _Sealed:
 
 def _check_tensor(tensor: TensorDesc) -> None:
     """Raises ValueError for what is not a tensor that an operator could read."""
-    if not is_a(tensor, TensorDesc) or tensor._state & WRONG_TYPE:
+    if not isinstance(tensor, TensorDesc) or tensor._state & WRONG_TYPE:
         raise ValueError(f"{shown(tensor)} does not describe a tensor")
     violations = tensor_violations(tensor, "the tensor", is_input=True)
     if violations:
