@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from dmlgen.expr import ir
+from dmlgen.expr.functions import PREDICATES
 from dmlgen.text import Message
 
 Part = str | ir.Expr
@@ -181,9 +182,9 @@ def _sentence(condition: ir.Expr, case: Sequence[Part]) -> Iterator[Part]:
         case ir.Not(operand=ir.OneOf(item=item, choices=choices)):
             if found := _found(item):
                 yield from [*found, *must, "not be ", *_alternatives(choices)]
-        case ir.Call(function="power_of_two", arguments=(item,)):
+        case ir.Call(function=name, arguments=(item,)) if name in PREDICATES:
             if found := _found(item):
-                yield from [*found, *must, "be a power of two"]
+                yield from [*found, *must, f"be {PREDICATES[name]}"]
         case ir.Present(item=given):
             yield from [*(_path(given) or []), " is absent", *must, "be given"]
         case ir.Not(operand=ir.Present(item=given)):

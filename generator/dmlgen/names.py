@@ -11,9 +11,10 @@ import keyword
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from inspect import isfunction
 
 from dmlgen.diagnostics import Finding, Position
-from dmlgen.expr import ir
+from dmlgen.expr import arithmetic, ir
 from dmlgen.registry import Declaration, Definition, Enum, Operator, Registry, Struct
 
 
@@ -21,17 +22,19 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+# The functions of the package's arithmetic.
+ARITHMETIC = tuple(sorted(name for name, one in vars(arithmetic).items() if isfunction(one)))
 # Variables and functions of the modules for operators, tensor rules and computations. A test compares them
 # with the modules.
-PYTHON_NAMES = _words(
+PYTHON_NAMES = frozenset(ARITHMETIC) | _words(
     """
-    above absolute acos acosh activated activation_parameter activation_type align annotations as_float
+    above absolute acos acosh activated activation_parameter activation_type annotations
     asin asinh atan atan2 atanh below bit_count bit_not both case ceil check_structure check_values cls
     computation convert cos cosh created dataclass desc difference divide divide_exactly either element
-    entry enums erf every exp expm1 final floor given greatest hint in_any_case inferred
+    enums erf every exp expm1 final floor given greatest hint in_any_case inferred
     inferred_if_given is_infinity is_nan larger least load log log1p maximum mean minimum
-    modulus_floor modulus_truncate name_of opposite part path power_of_two prod quantize quotient
-    remainder replace replaced report round_away round_even saturate scaled self sign sin single sinh
+    modulus_floor modulus_truncate name_of opposite part path prod quantize
+    replace report round_away round_even scaled self sign sin single sinh
     some sqrt structs tables tan tanh tensor tensor_at trunc uniforms violations where wrap
     """
 )

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 
 from dmlgen.expr import ir
+from dmlgen.expr.functions import PREDICATES
 from dmlgen.expr.printer import SOURCE
 from dmlgen.message import named_sizes
 from dmlgen.registry import Check, Rule
@@ -116,8 +117,8 @@ def _clause(node: ir.Expr) -> str:
             return f"{name} is false"
         case ir.Not(operand=ir.Compare(op="==", left=left, right=right)):
             return _clause(ir.Compare("!=", left, right))
-        case ir.Call(function="power_of_two", arguments=(item,)):
-            return f"{SOURCE.print(item)} is a power of two"
+        case ir.Call(function=name, arguments=(item,)) if name in PREDICATES:
+            return f"{SOURCE.print(item)} is {PREDICATES[name]}"
         case ir.Logic(op=op, operands=operands):
             clauses = [_clause(operand) for operand in operands]
             return f" {op} ".join(clauses) if all(clauses) else ""

@@ -36,9 +36,3 @@ def _(index: int, size: int) -> int:
 def replace(at: Coordinates, dimension: int, coordinate: Any) -> Coordinates:
     """`at` with the coordinate of one dimension replaced."""
     return (*at[:dimension], coordinate, *at[dimension + 1 :])
-
-
-def align(at: Coordinates, count: int, fill: Any) -> Coordinates:
-    """The last `count` coordinates of `at`, with `fill` for missing leading ones."""
-    missing = count - len(at)
-    return (fill,) * missing + at if missing > 0 else at[-missing:]

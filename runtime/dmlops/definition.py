@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import elements
+from . import arithmetic, elements
 from .compute import computation
 from .description import Description
 from .enums import TensorDataType
@@ -647,21 +647,21 @@ def rank_of(tensor: TensorDesc | None) -> int:
 def entry(sequence: Sequence[Any], index: Any) -> Any:
     """One entry of an array, or those at several indices; 0 if an index is out of range."""
     if type(index) is int or is_number(index):
-        return sequence[index] if 0 <= index < len(sequence) else 0
+        return arithmetic.entry(sequence, index)
     return np.asarray([*sequence, 0])[np.where((index >= 0) & (index < len(sequence)), index, -1)]
 
 
 def quotient(a: Any, b: Any) -> Any:
     """a // b, rounded down; 0 if b is 0."""
     if is_number(a) and is_number(b):
-        return a // b if b else 0
+        return arithmetic.quotient(a, b)
     return np.floor_divide(a, b)
 
 
 def remainder(a: Any, b: Any) -> Any:
     """a % b, with the sign of b; 0 if b is 0."""
     if is_number(a) and is_number(b):
-        return a % b if b else 0
+        return arithmetic.remainder(a, b)
     return np.mod(a, b)
 
 

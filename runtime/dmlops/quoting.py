@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
+from .arithmetic import LIMIT
 from .value import plain
 
 _SHOWN = 60  # longest part of a wrong value that a message repeats, in characters
@@ -31,6 +32,11 @@ def shown(value: Any) -> str:
         return "a list"
     name = cut(type(value).__name__)
     return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
+
+
+def decimal(value: int) -> str:
+    """An integer as messages show it; beyond the range of all C types it is abbreviated."""
+    return str(int(value)) if -LIMIT <= value >> 1 <= LIMIT else shown(int(value))
 
 
 def is_huge(value: Any) -> bool:

@@ -8,7 +8,7 @@ from enum import Enum
 from math import isfinite
 from typing import Any
 
-from .arithmetic import decimal
+from .quoting import decimal
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ import re
 from enum import IntEnum, IntFlag
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .arithmetic import decimal
-from .quoting import cut, shown
+from .quoting import cut, decimal, shown
 
 if TYPE_CHECKING:
     import numpy as np

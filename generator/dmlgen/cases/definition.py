@@ -40,10 +40,10 @@ from dmlgen.cases.moves import packed
 from dmlgen.cases.results import DUPLICATES, EQUALS, Coordinate, Data, Element, Origin
 from dmlgen.description import Description, Nested, Tensor
 from dmlgen.expr import ir
+from dmlgen.expr.arithmetic import LIMIT, align, quotient, remainder, replaced, saturate
 from dmlgen.expr.deciding import parts
 from dmlgen.expr.defined import uses_at, walk_through
-from dmlgen.expr.evaluate import Evaluator, saturate
-from dmlgen.expr.ir import LIMIT
+from dmlgen.expr.evaluate import Evaluator
 from dmlgen.judge import Judge
 from dmlgen.registry import EnumEntry, Intermediate, OutputDefinitions, Registry
 
@@ -54,7 +54,7 @@ _HELD = "what an output held before"
 _ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "&": operator.and_, "|": operator.or_,
     "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift,
-    "//": lambda a, b: a // b if b else 0, "%": lambda a, b: a % b if b else 0,
+    "//": quotient, "%": remainder,
 }  # fmt: skip
 _FOLDS_OF_FEW: Mapping[str, Callable[[list[Any]], Any]] = {
     "all": all, "any": any, "sum": sum, "product": math.prod, "list": tuple,
@@ -777,15 +777,7 @@ def _unflat(number: int, sizes: Coordinate) -> Coordinate:
     return tuple(reversed(found))
 
 
-def _align(entries: Coordinate, length: int, fill: int) -> Coordinate:
-    return (fill,) * (length - len(entries)) + entries[max(len(entries) - length, 0) :]
-
-
-def _replace(entries: Coordinate, index: int, value: int) -> Coordinate:
-    return tuple(value if place == index else entry for place, entry in enumerate(entries))
-
-
 _OF_LISTS: Mapping[str, Callable[..., Any]] = {
-    "inside": _inside, "flat": _flat, "unflat": _unflat, "align": _align, "replace": _replace, "len": len,
-    "product": math.prod, "sum": sum, "power_of_two": lambda x: x > 0 and not x & (x - 1),
+    "inside": _inside, "flat": _flat, "unflat": _unflat, "align": align, "replace": replaced, "len": len,
+    "product": math.prod, "sum": sum,
 }  # fmt: skip

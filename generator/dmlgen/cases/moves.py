@@ -10,6 +10,7 @@ from dmlgen.changes import Move, Place, State
 from dmlgen.description import Struct, Tensor, Value
 from dmlgen.expr import ir
 from dmlgen.expr.evaluate import Compiled, Environment, Evaluator
+from dmlgen.expr.functions import PREDICATES
 from dmlgen.registry import Operator, Registry
 
 MAX_DIMENSIONS = 16  # more than any operator supports, so that counts can be too large
@@ -19,6 +20,9 @@ _LISTS = (ir.INTS, ir.FLOATS)
 
 Proposal: TypeAlias = Callable[[Environment], Iterable[Move]]
 Values: TypeAlias = Callable[[Environment], Iterable[Any]]
+
+_ANY = ir.Local("value", ir.INT)
+_TRIED = [odd << shift for odd in (1, 3) for shift in range(5)]  # numbers for which a predicate may hold
 
 
 def packed(sizes: tuple[int, ...]) -> tuple[int, ...]:
@@ -150,9 +154,10 @@ class Proposer:
                 if wanted:
                     return self._assign(item, lambda env: [value(env) for value in values])
                 return self._assign(item, lambda env: self._others(item.type, [v(env) for v in values]))
-            case ir.Call(function="power_of_two", arguments=(item,)):
-                factor = 1 if wanted else 3
-                return self._assign(item, lambda env: [factor << shift for shift in (0, 1, 2, 3, 4)])
+            case ir.Call(function=name, arguments=(item,)) if name in PREDICATES:
+                holds = self.compile(ir.Call(name, (_ANY,), ir.BOOL))
+                tried = [one for one in _TRIED if holds({_ANY.name: one}) == wanted]
+                return self._assign(item, lambda env: tried)
             case ir.Present(item=item):
                 return self._given(item, wanted)
             case ir.Member(type=ir.BOOL):

@@ -13,11 +13,12 @@ environment, written as a quoted string.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
 from typing import Any, TypeAlias
 
-from dmlgen.expr import ir
+from dmlgen.expr import arithmetic, ir
+from dmlgen.expr.arithmetic import LIMIT, replaced, saturate
 from dmlgen.expr.bounds import BOUNDS
-from dmlgen.expr.ir import LIMIT
 
 Environment: TypeAlias = dict[str, Any]
 Compiled: TypeAlias = Callable[[Environment], Any]
@@ -25,13 +26,6 @@ Compiled: TypeAlias = Callable[[Environment], Any]
 LOAD = "load()"  # cannot clash with a name in a spec
 
 _FIELDS = ("DataType", "Flags", "DimensionCount", "TotalTensorSizeInBytes", "GuaranteedBaseOffsetAlignment")
-
-
-def saturate(value: Any) -> Any:
-    """An integer limited to 64 bits; other values unchanged."""
-    if value.__class__ is int and not -LIMIT <= value <= LIMIT:
-        return LIMIT if value > 0 else -LIMIT
-    return value
 
 
 def compile_expression(node: ir.Expr, bits: Mapping[int, int], signed: frozenset[int]) -> Compiled:
@@ -216,13 +210,6 @@ def _part(struct: Any, name: str) -> Any:
     return struct[name] if struct is not None else 0
 
 
-def _product(values: Any) -> int:
-    result = 1
-    for value in values:
-        result = saturate(result * value)
-    return result
-
-
 def _smallest(values: Any) -> Any:
     return min(values, default=0)
 
@@ -233,19 +220,6 @@ def _largest(values: Any) -> Any:
 
 def _sum(values: Any) -> Any:
     return saturate(sum(values))
-
-
-def _align(array: tuple[int, ...], length: int, fill: int) -> tuple[int, ...]:
-    length = max(length, 0)
-    return (fill,) * (length - len(array)) + array[max(len(array) - length, 0) :]
-
-
-def _replace(array: tuple[int, ...], index: int, value: int) -> tuple[int, ...]:
-    return (*array[:index], value, *array[index + 1 :]) if 0 <= index < len(array) else array
-
-
-def _power_of_two(value: int) -> bool:
-    return value > 0 and value & (value - 1) == 0
 
 
 _DIVIDE = {"//": "quotient_", "%": "remainder_"}
@@ -262,22 +236,17 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": abs,
     "min": min,
     "max": max,
-    "product": _product,
+    "product": lambda values: saturate(prod(values)),
     "sum": _sum,
     "len": len,
-    "align": _align,
-    "replace": _replace,
-    "power_of_two": _power_of_two,
+    "replace": replaced,
 }
 _NAMES: dict[str, Any] = {
-    **{f"{name}_": function for name, function in _FUNCTIONS.items()},
+    **{f"{name}_": function for name, function in (*vars(arithmetic).items(), *_FUNCTIONS.items())},
     "entry_": _entry,
     "part_": _part,
-    "saturate_": saturate,
     "smallest_": _smallest,
     "largest_": _largest,
-    "quotient_": lambda a, b: a // b if b else 0,
-    "remainder_": lambda a, b: a % b if b else 0,
     "inf": float("inf"),
     "nan": float("nan"),
 }

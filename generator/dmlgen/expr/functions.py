@@ -14,11 +14,22 @@ OPERATOR = Type("struct", "OPERATOR_DESC")  # a fused activation
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function's signature; `arguments` lists the accepted types of each argument."""
+    """A function's signature; `arguments` lists the accepted types of each argument.
+
+    `is_a` says what holds if it is true, after "it is ..." and "it must be ...". A definition cannot use what
+    is `only_of_rules`.
+    """
 
     arguments: tuple[tuple[Type, ...], ...]
     result: Type
     meaning: str
+    is_a: str = ""
+    only_of_rules: bool = False
+
+    @property
+    def of_one_value(self) -> bool:
+        """Whether its only argument is a single value."""
+        return len(self.arguments) == 1 and not {INTS, FLOATS, TENSORS} & set(self.arguments[0])
 
 
 FUNCTIONS: dict[str, Function] = {
@@ -34,10 +45,19 @@ FUNCTIONS: dict[str, Function] = {
         "the array right-aligned to that length: leading entries are dropped or added",
     ),
     "replace": Function(((INTS,), (INT,), (INT,)), INTS, "the array with one entry replaced"),
-    "bits": Function(((DATA_TYPE,),), INT, "bits per element; 0 for an unknown type"),
-    "signed": Function(((DATA_TYPE,),), BOOL, "whether the type is a signed integer"),
-    "power_of_two": Function(((INT,),), BOOL, "whether the integer is a power of two"),
+    "bits": Function(((DATA_TYPE,),), INT, "bits per element; 0 for an unknown type", only_of_rules=True),
+    "signed": Function(((DATA_TYPE,),), BOOL, "whether the type is a signed integer", only_of_rules=True),
+    "power_of_two": Function(
+        ((INT,),),
+        BOOL,
+        "whether the integer is a power of two",
+        is_a="a power of two",
+        only_of_rules=True,
+    ),
 }
+"""A function of numbers is in `arithmetic` under its name, and in C `dmlops_` comes before it."""
+
+PREDICATES = {name: one.is_a for name, one in FUNCTIONS.items() if one.is_a}
 
 
 @dataclass(frozen=True, slots=True)

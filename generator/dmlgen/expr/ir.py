@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
+from dmlgen.expr.arithmetic import LIMIT as LIMIT
+
 CompareOp: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
 ArithmeticOp: TypeAlias = Literal["+", "-", "*", "/", "//", "%"]
 BitOp: TypeAlias = Literal["&", "|", "^", "<<", ">>"]
@@ -24,7 +26,6 @@ LogicOp: TypeAlias = Literal["and", "or"]
 Reduction: TypeAlias = Literal["all", "any", "sum", "product", "min", "max", "list"]
 FoldKind: TypeAlias = Literal["all", "any", "sum", "product", "min", "max", "argmax", "argmin"]
 
-LIMIT = (1 << 63) - 1
 """The magnitude at which integers saturate."""
 
 COMPARE: Mapping[CompareOp, Callable[[Any, Any], bool]] = {

@@ -13,6 +13,7 @@ from dmlgen.outputs.c_layout import POINTER_SIZES, layout
 from dmlgen.outputs.c_program import (
     ENTRY,
     ITSELF,
+    OF_ONE_VALUE,
     OPERATIONS,
     REDUCTIONS,
     SLOT,
@@ -39,11 +40,6 @@ from dmlgen.registry import Operator, Registry, Rule
 from dmlgen.sentence import sentence
 from dmlgen.text import Text
 
-_ALWAYS = (  # helpers that programs call, whatever the fast path for tensors calls
-    *("add", "subtract", "multiply", "divide", "modulo", "min", "max", "abs"),
-    *("bits", "signed", "power_of_two", "unsigned"),
-)
-
 
 @dataclass(frozen=True)
 class Part:
@@ -65,7 +61,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     found = parts("c", registry, templates.memory, part)
     operators = [one.rules for one in found.values()]
     tables = Tables(operators)
-    functions = set(_ALWAYS)
+    functions: set[str] = set()
     tensor_code = Code(registry, None)
     tensor = tensor_rules_view(registry, tensor_code, functions)
     dispatch = c_dispatch.dispatches(registry, plans, {name: one.shader for name, one in found.items()})
@@ -139,6 +135,7 @@ def _encoding() -> dict[str, object]:
     """How programs are encoded."""
     return {
         "operations": OPERATIONS,
+        "of_one_value": OF_ONE_VALUE,
         "small": SMALL,
         "slot": SLOT,
         "slots": SLOTS,

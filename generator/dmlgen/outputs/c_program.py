@@ -17,12 +17,15 @@ from dataclasses import dataclass
 
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
+from dmlgen.expr.functions import FUNCTIONS
 from dmlgen.expr.printer import SOURCE
 from dmlgen.message import SHOWN
 from dmlgen.registry import Check, Member, Operator, Registry, Rule
 
 TENSOR = "BUFFER_TENSOR_DESC"
 WORD = 4  # bytes; offsets of members count words
+
+OF_ONE_VALUE = tuple(name for name, one in FUNCTIONS.items() if one.of_one_value)
 
 # The meaning of a program's bytes: below SMALL an index into this list, from there on a small number, then a
 # slot. NEED and WHEN, with which rules begin, come first. Those from ADD to GREATER_OR_EQUAL combine two
@@ -33,7 +36,8 @@ OPERATIONS = (
     *("RANK", "TYPE", "SIZE", "ENTRY", "LENGTH", "COUNT", "PRODUCT", "SUM", "SAME", "GIVEN_ENTRY"),
     *("ADD", "SUBTRACT", "MULTIPLY", "DIVIDE", "MODULO", "MIN", "MAX", "BIT_AND", "BIT_OR"),
     *("EQUAL", "NOT_EQUAL", "LESS", "LESS_OR_EQUAL", "GREATER", "GREATER_OR_EQUAL"),
-    *("NOT", "ALL", "ANY", "ONE_OF", "SELECT", "REDUCE", "ABS", "BITS", "SIGNED", "POWER_OF_TWO"),
+    *("NOT", "ALL", "ANY", "ONE_OF", "SELECT", "REDUCE"),
+    *map(str.upper, OF_ONE_VALUE),
     *("FLOAT_LESS", "FLOAT_LESS_OR_EQUAL", "FLOAT_GREATER", "FLOAT_GREATER_OR_EQUAL"),
     *("FLOAT_EQUAL", "FLOAT_NOT_EQUAL"),
     *("FLOAT", "FLOAT_NUMBER", "FLOAT_ENTRY", "FLOAT_SELECT"),
@@ -53,9 +57,6 @@ _NUMBER = {"==": "EQUAL", "!=": "NOT_EQUAL", "<": "LESS", "<=": "LESS_OR_EQUAL",
 _ARITHMETIC = {"+": "ADD", "-": "SUBTRACT", "*": "MULTIPLY", "//": "DIVIDE", "%": "MODULO"} | {
     "&": "BIT_AND",
     "|": "BIT_OR",
-}
-_FUNCTIONS = {"min": "MIN", "max": "MAX", "abs": "ABS", "bits": "BITS", "signed": "SIGNED"} | {
-    "power_of_two": "POWER_OF_TWO"
 }
 _SCALARS = ("UINT", "INT", "BOOL", "UINT64", "FLOAT")
 
@@ -370,8 +371,8 @@ class Program:
             case ir.Call(function="len" | "product" | "sum" as function, arguments=(item,)):
                 self._op({"len": "LENGTH"}.get(function, function.upper()))
                 self._list(item)
-            case ir.Call(function=function, arguments=arguments) if function in _FUNCTIONS:
-                self._all(_FUNCTIONS[function], *arguments)
+            case ir.Call(function=function, arguments=arguments) if function in ("min", "max", *OF_ONE_VALUE):
+                self._all(function.upper(), *arguments)
             case _:
                 raise self._unsupported(SOURCE.print(node))
 

@@ -30,6 +30,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         "docs/definitions.md.j2",
         count=sum(operator.defines is not None for operator in registry.operators),
         functions=rule_functions(),
+        only_of_rules=[f"`{name}`" for name, one in FUNCTIONS.items() if one.only_of_rules],
         shorthands=shorthands(),
         folds=FOLDS,
         places={name: meaning for name, (_, _, meaning) in PLACES.items()},

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from dmlgen.banner import head
+from dmlgen.expr import arithmetic
 from dmlgen.outputs import dxdispatch
 from dmlgen.outputs.parts import parts
 from dmlgen.outputs.python_bindings import ranges_view
@@ -32,6 +34,10 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         f"python/{path}": head(path, f"runtime/{path}").encode() + data
         for path, data in plain_files(RUNTIME).items()
     }
+    shared = Path(arithmetic.__file__)
+    files[f"{_PACKAGE}/arithmetic.py"] = (
+        head("arithmetic.py", "generator/dmlgen/expr/arithmetic.py").encode() + shared.read_bytes()
+    )
     files["python/LICENSE"] = LICENSE.read_bytes()
 
     def part(near: Registry, operator: Operator) -> Part:

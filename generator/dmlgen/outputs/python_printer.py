@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dmlgen.analysis.described import Described, Unchecked
 from dmlgen.expr import ir
-from dmlgen.expr.ir import LIMIT
+from dmlgen.expr.arithmetic import LIMIT
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM, Printer
 from dmlgen.names import field_local, pascal, python_variable
 from dmlgen.registry import Check, Hint, Operator, Registry, Stage

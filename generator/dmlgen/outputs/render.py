@@ -21,7 +21,7 @@ from dmlgen.banner import banner, head
 from dmlgen.cache import Cache
 from dmlgen.literals import c_string, plain
 from dmlgen.memory import Memory
-from dmlgen.names import pascal
+from dmlgen.names import ARITHMETIC, pascal
 from dmlgen.outputs.python_imports import with_used_imports
 from dmlgen.outputs.python_lines import wrapped
 from dmlgen.text import Text
@@ -46,7 +46,7 @@ class Templates:
             finalize=_quoted,
             bytecode_cache=_Compiled(self.memory.cache, "plain"),
         )
-        self._environment.globals["version"] = __version__
+        self._environment.globals.update(version=__version__, arithmetic=ARITHMETIC)
         self._environment.filters.update(
             string=python_string, cell=cell, comment=comment, docstring=docstring, pascal=pascal
         )

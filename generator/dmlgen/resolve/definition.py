@@ -16,6 +16,7 @@ from dmlgen.expr.bits import has_bits, taken, tensors_of_bits, works_on_bits
 from dmlgen.expr.deciding import deciding_tensors
 from dmlgen.expr.define import ALWAYS, FOLDS, NUMBERS, PLACES, Definer, Formula, signature, varies
 from dmlgen.expr.defined import entries_of, is_told, walk_through
+from dmlgen.expr.functions import FUNCTIONS
 from dmlgen.expr.parse import Scope
 from dmlgen.expr.ranks import Counts, Lengths
 from dmlgen.registry import Intermediate, Member, OutputDefinitions, Rule, Support
@@ -218,7 +219,7 @@ def _misreads(value: ir.Expr, members: Mapping[str, Member], is_output: bool) ->
                 yield f"which of {name} is read must be a written number"
             case ir.Index(sequence=ir.ListOf(), index=index) if varies(index):
                 yield "which entry of a list is taken differs from element to element"
-            case ir.Call(function="power_of_two" | "bits" | "signed" as name):
+            case ir.Call(function=name) if name in FUNCTIONS and FUNCTIONS[name].only_of_rules:
                 yield f"{name}() is a function of rules; definitions cannot use it"
             case ir.Call(function="joined") if part is not value or not is_output:
                 yield "joined() is the whole value of an output"

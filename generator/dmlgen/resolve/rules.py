@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from dmlgen import sugar, written
 from dmlgen.diagnostics import Position, nearest
@@ -188,10 +189,10 @@ def operator_rule(
     tensors: Mapping[str, Member],
 ) -> tuple[Rule, tuple[Inference, ...]]:
     """A rule of one operator, from `named`, and what it says about outputs."""
-    forms = [key for key in ("require", "same", "shape", "infer") if getattr(node, key) is not None]
+    forms = [form for form in FORMS if getattr(node, form) is not None]
     if len(forms) != 1:
-        found = " and ".join(forms) or "no condition"
-        message_ = f"rule {name.value} has {found}; one of require, same, shape or infer is expected"
+        found, *known, last = " and ".join(forms) or "no condition", *FORMS
+        message_ = f"rule {name.value} has {found}; one of {', '.join(known)} or {last} is expected"
         raise fault(node.node.position, "rule-form", message_)
     if node.advice and node.stage is not None:
         raise fault(node.place("stage"), "rule-form", "advice is judged last; it takes no stage")
@@ -201,16 +202,8 @@ def operator_rule(
         message_ = "a rule that shipping callers break is advice: add `advice: true`"
         raise fault(node.place("broken_by"), "rule-form", message_)
     words = wording(general, node, name.position, scope, tensors)
-    inferences: tuple[Inference, ...] = ()
-    if isinstance(node.same, str):
-        checks, inferences = _same(general, node, node.same, scope, tensors, words)
-    elif node.shape is not None:
-        checks, inferences = _shape(general, node, node.shape, scope, tensors, words)
-    elif node.infer is not None:
-        checks, inferences = _infer(general, node, node.infer, scope, tensors, words)
-    elif node.require is not None:
-        condition = expression(node.require, scope, ir.BOOL)
-        checks = sugar.require(condition, _guard(node, scope), words)
+    context = _Context(general, scope, tensors, _guard(node, scope), words)
+    checks, inferences = FORMS[forms[0]](getattr(node, forms[0]), node, context)
     if node.advice:
         checks = tuple(replace(check, message=softened(check.message), worded=True) for check in checks)
     return _rule(general, node, name.value, operator, checks), inferences
@@ -254,27 +247,40 @@ def _guard(node: written.AnyRule, scope: Scope) -> ir.Expr | None:
     return None if node.when is None else expression(node.when, scope, ir.BOOL)
 
 
-def _same(
-    general: General,
-    node: written.Rule,
-    field: str,
-    scope: Scope,
-    tensors: Mapping[str, Member],
-    words: Wording,
-) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
+@dataclass(frozen=True)
+class _Context:
+    """What a form of rules is lowered with: what names mean, the condition in `when`, and the texts."""
+
+    general: General
+    scope: Scope
+    tensors: Mapping[str, Member]
+    guard: ir.Expr | None
+    words: Wording
+
+
+Lowered: TypeAlias = tuple[tuple[Check, ...], tuple[Inference, ...]]
+
+
+def _require(condition: Scalar[Value], node: written.Rule, context: _Context) -> Lowered:
+    """`require: condition`: it must hold."""
+    del node
+    return sugar.require(expression(condition, context.scope, ir.BOOL), context.guard, context.words), ()
+
+
+def _same(field: str, node: written.Rule, context: _Context) -> Lowered:
     """`same: FIELD, of: [...]`: an output gets the field of the first input that is present."""
-    members = known_tensors(node.of, tensors)
+    guard = context.guard
+    members = known_tensors(node.of, context.tensors)
     if len(members) < 2 and not any(member.count for member in members):
         place = node.place("of") if members else node.node.position
         message_ = "`same` compares tensors; `of` lists several, or an array of them"
         raise fault(place, "rule-form", message_)
-    type_ = general.fields[field]
+    type_ = context.general.fields[field]
     references: list[ir.Tensor | ir.Tensors] = [
         ir.Tensors(member.name) if member.count else ir.Tensor(member.name) for member in members
     ]
     optional = {member.name for member in members if member.optional}
-    guard = _guard(node, scope)
-    checks = sugar.same(field, type_, references, optional, guard, words)
+    checks = sugar.same(field, type_, references, optional, guard, context.words)
     if field == "DimensionCount":
         return checks, ()
     sources = [one for one in zip(members, references, strict=True) if one[0].role == "input"]
@@ -308,22 +314,15 @@ def name_dimensions(
     return scope, tuple(named)
 
 
-def _shape(
-    general: General,
-    node: written.Rule,
-    name: Scalar[str],
-    scope: Scope,
-    tensors: Mapping[str, Member],
-    words: Wording,
-) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
+def _shape(name: Scalar[str], node: written.Rule, context: _Context) -> Lowered:
     """`shape: Tensor, sizes: [...]`: every size equals that number, expression or known dimension."""
-    member = known_tensor(name, tensors)
+    member = known_tensor(name, context.tensors)
     tensor = ir.Tensor(member.name)
-    sizes = ir.Field(tensor, "Sizes", general.fields["Sizes"])
+    sizes = ir.Field(tensor, "Sizes", context.general.fields["Sizes"])
     given = [ir.Present(tensor)] if member.optional else []
-    guard = sugar.conjunction(part for part in (*given, _guard(node, scope)) if part is not None)
-    expected = tuple(expression(item, scope, ir.INT) for item in node.sizes)
-    checks = sugar.require(ir.Compare("==", sizes, ir.ListOf(expected)), guard, words)
+    guard = sugar.conjunction(part for part in (*given, context.guard) if part is not None)
+    expected = tuple(expression(item, context.scope, ir.INT) for item in node.sizes)
+    checks = sugar.require(ir.Compare("==", sizes, ir.ListOf(expected)), guard, context.words)
     inferences: tuple[Inference, ...] = ()
     if member.role == "output" and not any(
         isinstance(part, ir.Tensor) and part.name == member.name
@@ -334,23 +333,26 @@ def _shape(
     return checks, inferences
 
 
-def _infer(
-    general: General,
-    node: written.Rule,
-    statement: Scalar[str],
-    scope: Scope,
-    tensors: Mapping[str, Member],
-    words: Wording,
-) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
+def _infer(statement: Scalar[str], node: written.Rule, context: _Context) -> Lowered:
     """`infer: Tensor.Field = value`: the field must have that value, and can be filled in."""
-    when = _guard(node, scope)
-    inference = infers(general, statement, scope, tensors, when)
+    del node
+    inference = infers(context.general, statement, context.scope, context.tensors, context.guard)
     tensor, field = inference.tensor, inference.field
-    given = [ir.Present(ir.Tensor(tensor))] if tensors[tensor].optional else []
-    guard = sugar.conjunction(part for part in (*given, when) if part is not None)
-    found = ir.Field(ir.Tensor(tensor), field, general.fields[field])
+    given = [ir.Present(ir.Tensor(tensor))] if context.tensors[tensor].optional else []
+    guard = sugar.conjunction(part for part in (*given, context.guard) if part is not None)
+    found = ir.Field(ir.Tensor(tensor), field, context.general.fields[field])
     condition = ir.Compare("==", found, inference.value)
-    return sugar.require(condition, guard, words), (inference,)
+    return sugar.require(condition, guard, context.words), (inference,)
+
+
+FORMS: Mapping[str, Callable[[Any, written.Rule, _Context], Lowered]] = {
+    "require": _require,
+    "same": _same,
+    "shape": _shape,
+    "infer": _infer,
+}
+"""The forms of rules, by their key in `written.Rule`: each lowers the value of the key to checks, and to what
+they say about outputs."""
 
 
 def infers(

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..arithmetic import align
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load, align, wrap
+from ..coordinates import Coordinates, Load, wrap
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import elements as f
 from .. import enums
-from ..coordinates import align
+from ..arithmetic import align
 from ..definition import (
     Defined,
     Evaluation,

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..arithmetic import align
 from ..computations.scatter import Scatter
-from ..coordinates import Coordinates, Load, align, wrap
+from ..coordinates import Coordinates, Load, wrap
 
 
 def place(desc: Any, at: Coordinates, load: Load) -> Coordinates:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import SupportsIndex, final
 
 from .. import enums
-from ..coordinates import align
+from ..arithmetic import align
 from ..description import Description, Rule, Support, given, tables
 from ..enums import FeatureLevel, name_of
 from ..forms import created

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import SupportsIndex, final
 
 from .. import enums
-from ..arithmetic import entry
-from ..coordinates import align
+from ..arithmetic import align, entry
 from ..description import Description, Rule, Support, given, tables
 from ..enums import FeatureLevel, name_of
 from ..forms import created

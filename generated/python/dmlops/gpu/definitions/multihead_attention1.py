@@ -7,8 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import enums
-from ...arithmetic import entry, quotient
-from ...coordinates import align
+from ...arithmetic import align, entry, quotient
 from ...definition import sizes_of
 from ..defining import Defining, KeptSizes, absent, bits, limited, nothing, told_of
 from ..plans.attention import (

@@ -1,6 +1,7 @@
-"""Integer arithmetic for rules: every operation is defined for all operands.
+"""The arithmetic of rules and definitions: every operation is defined for all operands.
 
-Integers saturate at plus and minus 2**63 - 1, as they do in the C validator.
+Integers saturate at plus and minus 2**63 - 1, as they do in the C validator. This is the only module that the
+generator shares with the package that it generates, into which it is copied.
 """
 
 from __future__ import annotations
@@ -8,9 +9,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
-from typing import TypeVar
-
-from .quoting import shown
+from typing import Any, TypeVar
 
 Number = TypeVar("Number", int, float)
 
@@ -37,6 +36,12 @@ def entry(array: Sequence[Number], index: int) -> Number:
     return array[index] if 0 <= index < len(array) else 0
 
 
+def align(array: tuple[Any, ...], length: int, fill: Any) -> tuple[Any, ...]:
+    """The last `length` entries of an array, with `fill` for missing leading ones."""
+    missing = length - len(array)
+    return (fill,) * missing + array if missing > 0 else array[-missing:]
+
+
 def replaced(array: tuple[int, ...], index: int, value: int) -> tuple[int, ...]:
     """The array with one entry replaced; unchanged if the index is out of range."""
     return (*array[:index], value, *array[index + 1 :]) if 0 <= index < len(array) else array
@@ -55,8 +60,3 @@ def remainder(dividend: int, divisor: int) -> int:
 def power_of_two(value: int) -> bool:
     """Whether the integer is a power of two."""
     return value > 0 and value & (value - 1) == 0
-
-
-def decimal(value: int) -> str:
-    """An integer as messages show it; beyond the range of all C types it is abbreviated."""
-    return str(int(value)) if -LIMIT <= value >> 1 <= LIMIT else shown(int(value))
