@@ -34,7 +34,7 @@ from model_cases import MODELS, Model, model
 from provenance import provenance
 from torch_gpu import torch_on_gpu
 
-from dmlops import gpu, reference
+from dmlops import reference
 from dmlops.gpu.device import Device
 from dmlops.gpu.graphs.execute import Compiled, compile_graph
 from dmlops.gpu.graphs.profiling import Clock, Profiled, as_text, ceiling
@@ -227,7 +227,7 @@ def compile_all(wanted: list[tuple[str, str]], folder: Path, tiny: bool) -> None
                 for shader in program(graph, alignment, capabilities).shaders
             )
         )
-        texts = [gpu.shader(shader.operator) for shader in shaders]
+        texts = [shader.source for shader in shaders]
         macros = [dict(shader.defines) for shader in shaders]
         with ThreadPoolExecutor() as pool:
             list(pool.map(partial(compiled.code_of, folder), texts, macros))

@@ -13,7 +13,6 @@ import numpy as np
 
 from .. import compute
 from ..computations.map import Map as MapComputation
-from ..computations.map import Uniforms
 from ..computations.reduce import Reduce as ReduceComputation
 from ..computations.scatter import Scatter as ScatterComputation
 from ..coordinates import Coordinates
@@ -175,19 +174,22 @@ def _updates(computation: ScatterComputation) -> Movement:
     return movement.movement(offset, rank)
 
 
-@np.errstate(all="ignore")  # a constant may be too large for the data type
 def _plan_maps(out: Planning, computation: MapComputation) -> None:
     """A dispatch; one per tensor if there is an array of them."""
     over = getattr(computation.desc, computation.over)
     if isinstance(over, tuple):
         for number in range(len(over)):
-            plan_map(out, _map(computation, number, computation.uniforms(computation.desc, number)))
+            plan_map(out, map_told(computation, number))
     else:
-        plan_map(out, _map(computation, 0, computation.uniforms(computation.desc)))
+        plan_map(out, map_told(computation))
 
 
-def _map(computation: MapComputation, number: int, uniforms: Uniforms) -> Map:
+@np.errstate(all="ignore")  # a constant may be too large for the data type
+def map_told(computation: MapComputation, number: int | None = None) -> Map:
+    """What the planner of element-wise operators is told; `number` is that of the current entry if there is
+    an array of tensors."""
     desc, shader = computation.desc, computation.shader
+    uniforms = computation.uniforms(desc) if number is None else computation.uniforms(desc, number)
     as_bits = (*computation.moves, *computation.bits)
 
     def bound(name: str, macro: str) -> Tensor:
@@ -195,7 +197,7 @@ def _map(computation: MapComputation, number: int, uniforms: Uniforms) -> Map:
         member, _, place = name.partition("[")
         tensor, entry = getattr(desc, member), 0
         if isinstance(tensor, tuple):
-            entry = int(place.rstrip("]")) if place else number
+            entry = int(place.rstrip("]")) if place else number or 0
             tensor = tensor[entry] if entry < len(tensor) else None
         flags = member in as_bits, name in shader.limited
         return told_of(absent(desc.OPERATOR, member, macro, entry, *flags), tensor)

@@ -40,11 +40,16 @@ class Shader(NamedTuple):
 
 
 def source(operator: str) -> str:
-    """The HLSL of an operator, with registers left to the compiler.
+    """The HLSL of an operator, with registers left to the compiler."""
+    return without_registers(shader(operator))
+
+
+def without_registers(text: str) -> str:
+    """HLSL with registers left to the compiler.
 
     It numbers the resources that a variant uses, of each kind, from 0 on without gaps.
     """
-    return _REGISTER.sub("", shader(operator))
+    return _REGISTER.sub("", text)
 
 
 def compiled(operator: str, dispatch: Dispatch) -> Shader:

@@ -39,7 +39,13 @@ class Uses(NamedTuple):
 def resolved(source: str, macros: Mapping[str, int | str]) -> str:
     """The text of a variant, without its head."""
     _, _, text = source.partition("\n\n")
-    return _reached(_Resolver(macros).run(text))
+    return _reached(_Resolver(macros).run(text), _ENTRY)
+
+
+def function(source: str, macros: Mapping[str, int | str], name: str) -> str:
+    """The text of one function of a variant, and of what it calls, without resources and constants."""
+    _, _, text = source.partition("\n\n")
+    return _reached(_Resolver(macros).run(text), name)
 
 
 def uses(source: str, macros: Mapping[str, int | str]) -> Uses:
@@ -296,11 +302,12 @@ class _Declaration(NamedTuple):
     names: frozenset[str] | None
 
 
-def _reached(text: str) -> str:
-    """The text without what the entry point does not reach; resources and constants stay."""
-    waiting = list(_declarations(text))
+def _reached(text: str, name: str) -> str:
+    """The text without what a function does not reach; resources and constants stay with the entry point."""
+    declared = _declarations(text)
+    waiting = [one for one in declared if name == _ENTRY or not _RESOURCE.match(one.code.strip())]
     kept: set[int] = set()
-    used = {_ENTRY}
+    used = {name}
     has_grown = True
     while has_grown:  # ends: each turn but the last keeps more
         has_grown = False

@@ -6,7 +6,7 @@ Passes replace operators and redirect reads; indices of nodes stay those of the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from math import prod
 from typing import Any, NamedTuple
@@ -17,6 +17,8 @@ from ...graph.ordering import writers_of
 from ...graph.slots import Slot, Slots, slots
 from ...tensor import TensorDesc
 from ..memory import buffer_size
+from ..work import Work
+from .shaders import Shader, shader_of
 
 INPUTS = -1  # the node to which the inputs of the graph belong
 
@@ -38,12 +40,22 @@ class Source(NamedTuple):
     offset: int = 0
 
 
+class Chain(NamedTuple):
+    """Element-wise operators as one dispatch in place of the last of them: what they read, by name, and the
+    shader."""
+
+    operators: tuple[str, ...]
+    inputs: tuple[tuple[str, TensorDesc, Source], ...]
+    work: Work
+    shader: Shader
+
+
 @dataclass
 class Net:
     """`order` are the operators that lead to an output, each after those that it reads from.
 
     `reads` has the source of each input slot of a node, and `ends` the source of each output of the graph,
-    with its layout. `labels` name the nodes.
+    with its layout. `labels` name the nodes. `chains` are those that stand in place of a node.
     """
 
     graph: Graph
@@ -53,6 +65,7 @@ class Net:
     labels: list[str]
     reads: dict[tuple[int, int], Source]
     ends: list[tuple[Source, TensorDesc]]
+    chains: dict[int, Chain] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: Graph, packed: bool = False) -> Net:
@@ -110,6 +123,9 @@ class Net:
 
     def inputs(self, at: int) -> Iterator[tuple[int, str, TensorDesc, Source]]:
         """The tensors that a node reads: slot, name, layout and source."""
+        if at in self.chains:
+            yield from ((number, *one) for number, one in enumerate(self.chains[at].inputs))
+            return
         for number, slot in enumerate(self.slots(at).inputs):
             if slot.tensor is not None:
                 yield number, slot.name, slot.tensor, self.reads[at, number]
@@ -119,6 +135,17 @@ class Net:
         for number, slot in enumerate(self.slots(at).outputs):
             if slot.tensor is not None:
                 yield number, slot.name, slot.tensor
+
+    def in_place(self, at: int) -> tuple[str, ...]:
+        """The inputs whose memory the output of a node may take over."""
+        chain = self.chains.get(at)
+        return self.descs[at].IN_PLACE if chain is None else tuple(name for name, *_ in chain.inputs)
+
+    def shaders(self, at: int, work: Work) -> list[Shader]:
+        """The shaders of a node's dispatches."""
+        chain = self.chains.get(at)
+        operator = self.descs[at].OPERATOR
+        return [shader_of(operator, one) for one in work.dispatches] if chain is None else [chain.shader]
 
     def readers(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
         """For each tensor that nodes write, the nodes and slots that read it."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..work import Work
 from .net import INPUTS, Net
-from .shaders import Compile, Shader, shader_of
+from .shaders import Compile, Shader
 from .usage import usage
 
 MOST_PASSES = 8  # of an operator that is looked at; a recurrence has hundreds of them, one for each step
@@ -33,15 +33,15 @@ def fixed(net: Net, works: Mapping[int, Work], compiled: Compile) -> dict[int, F
     candidates = [at for at in net.order if constants[at] and 1 < len(works[at].dispatches) <= MOST_PASSES]
     shaders: dict[Shader, None] = {}
     for at in candidates:
-        shaders |= dict.fromkeys(shader_of(net.descs[at].OPERATOR, one) for one in works[at].dispatches)
+        shaders |= dict.fromkeys(net.shaders(at, works[at]))
     uses = dict(zip(shaders, map(usage, compiled(list(shaders))), strict=True))
     found: dict[int, Fixed] = {}
     for at in candidates:
         named: list[tuple[frozenset[str], frozenset[str]]] = []
-        for dispatch in works[at].dispatches:
+        for dispatch, one in zip(works[at].dispatches, net.shaders(at, works[at]), strict=True):
             read, written = (
                 frozenset(dispatch.buffers[place] for place in places if place < len(dispatch.buffers))
-                for places in uses[shader_of(net.descs[at].OPERATOR, dispatch)]
+                for places in uses[one]
             )
             named.append((read, written))
         found[at] = of_operator(works[at], named, constants[at])

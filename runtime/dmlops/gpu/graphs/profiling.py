@@ -92,7 +92,8 @@ class Profiled(Compiled):
             size = sum(region.size for region in label.tensors.values())
             taken = sum(stamps[at + 1] - stamps[at] for at in steps)
             start = stamps[steps[0]] if steps else 0.0
-            rows.append(Row(label.name, label.desc.OPERATOR, start, taken, size, len(steps)))
+            operator = " + ".join(label.operators)
+            rows.append(Row(label.name, operator, start, taken, size, len(steps)))
         return rows
 
 

@@ -20,8 +20,8 @@ import numpy as np
 
 from ...graph import Graph
 from ...tensor import TensorDesc
-from .. import compiler, shader
-from ..direct3d import source
+from .. import compiler
+from ..direct3d import without_registers
 from ..plans.capabilities import NO_CAPABILITIES, Capability
 from .program import End, Program, Region, Step, program
 from .shaders import Shader
@@ -92,7 +92,7 @@ def _spirv(shaders: Sequence[Shader]) -> list[bytes]:
 
 
 def _compiled(one: Shader, target: compiler.Target) -> bytes:
-    text = source(one.operator) if target == "dxil" else shader(one.operator)
+    text = without_registers(one.source) if target == "dxil" else one.source
     return compiler.compile(text, dict(one.defines), target)
 
 
@@ -137,7 +137,7 @@ def as_json(found: Program, target: compiler.Target) -> dict[str, Any]:
         "constants": len(found.constants),
         "inputs": inputs,
         "outputs": outputs,
-        "nodes": [{"name": one.name, "operator": one.desc.OPERATOR} for one in found.nodes],
+        "nodes": [{"name": one.name, "operator": " + ".join(one.operators)} for one in found.nodes],
         "shaders": [
             {"file": _file(number, target), "operator": one.operator, "buffers": one.buffers}
             for number, one in enumerate(found.shaders)

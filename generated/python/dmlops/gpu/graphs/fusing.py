@@ -129,7 +129,7 @@ def _members(name: str) -> frozenset[tuple[str, str, str]]:
 
 
 class _Term(NamedTuple):
-    """An expression of a definition, for comparison; whatever it has no operation for raises TypeError."""
+    """An expression of a definition, for comparison; whatever it has no operation for raises an error."""
 
     function: str
     operands: tuple[Any, ...]
@@ -158,7 +158,7 @@ def _expression(desc: Description) -> _Term | None:
 
     try:
         found = work.element(desc, ("at",), load)
-    except (AttributeError, TypeError):
+    except (AttributeError, TypeError, ValueError):  # NumPy takes a term for a sequence
         return None
     return found if isinstance(found, _Term) else None
 

@@ -20,10 +20,11 @@ from ..memory import buffer_size, overlaps
 from ..plans.capabilities import NO_CAPABILITIES, Capability
 from ..work import Work
 from .arena import Arena, Lifetime, assign
+from .chains import chain
 from .fusing import fuse
 from .net import INPUTS, Net, Source
 from .once import NOTHING, fixed
-from .shaders import Compile, Shader, shader_of
+from .shaders import Compile, Shader
 from .views import alias
 
 SPARE = 0.05  # of the least memory, to save barriers
@@ -77,9 +78,11 @@ class End(NamedTuple):
 
 
 class Label(NamedTuple):
-    """A node of the graph that takes dispatches, and what it computes."""
+    """A node of the graph that takes dispatches, and what it computes; of a chain, the last one, while
+    `operators` names all."""
 
     name: str
+    operators: tuple[str, ...]
     desc: Any
     tensors: Mapping[str, Region]
 
@@ -137,6 +140,7 @@ def program(
     if not keep:
         fuse(net, capabilities)
         alias(net, alignment, capabilities)
+        chain(net, capabilities)
     return _Layout(net, alignment, capabilities, keep, compiled).program()
 
 
@@ -157,7 +161,10 @@ class _Layout:
         self, net: Net, alignment: int, capabilities: Capability, keep: bool, compiled: Compile | None
     ) -> None:
         self.net, self.alignment, self.keep = net, alignment, keep
-        self.works: dict[int, Work] = {at: planned(net.descs[at], capabilities) for at in net.order}
+        self.works: dict[int, Work] = {
+            at: net.chains[at].work if at in net.chains else planned(net.descs[at], capabilities)
+            for at in net.order
+        }
         self.once = {} if keep or compiled is None else fixed(net, self.works, compiled)
         self.storages: list[_Storage] = []
         self.of: dict[tuple[int, int], int] = {}  # the storage of what nodes write, and of ports
@@ -220,8 +227,8 @@ class _Layout:
         last: Mapping[tuple[int, int], int],
     ) -> int | None:
         """The storage of an input that dies here and that the output may overwrite; None if there is none."""
-        desc, net = self.net.descs[at], self.net
-        if not desc.IN_PLACE or name in self.works[at].cleared or self.works[at].scratch:
+        net, works_in_place = self.net, self.net.in_place(at)
+        if not works_in_place or name in self.works[at].cleared or self.works[at].scratch:
             return None
         inputs = list(net.inputs(at))
         taken = {self.of[at, number] for number, *_ in net.outputs(at) if (at, number) in self.of}
@@ -234,7 +241,7 @@ class _Layout:
             )
             users = [other for other in inputs if self.of[other[3][:2]] == self.of[source[:2]]]
             if (
-                label in desc.IN_PLACE
+                label in works_in_place
                 and alike
                 and source.offset == 0
                 and storage.data is None
@@ -315,10 +322,11 @@ class _Layout:
                 name: region(self.of[at, number], 0, buffer_size(tensor))
                 for number, name, tensor in net.outputs(at)
             }
-            nodes.append(Label(net.labels[at], net.descs[at], regions))
+            operators = net.chains[at].operators if at in net.chains else (net.descs[at].OPERATOR,)
+            nodes.append(Label(net.labels[at], operators, net.descs[at], regions))
             work = self.works[at]
             scratch = {name: region(self.scratch[at, name], 0, size) for name, size in work.scratch.items()}
-            given = len(nodes) - 1, net.descs[at].OPERATOR, work, {**regions, **scratch}
+            given = len(nodes) - 1, net.shaders(at, work), work, {**regions, **scratch}
             apart = self.once.get(at, NOTHING).dispatches
             once.add(*given, apart, ())
             steps.add(*given, frozenset(range(len(work.dispatches))) - apart, work.cleared)
@@ -355,7 +363,7 @@ class _Steps:
     def add(
         self,
         node: int,
-        operator: str,
+        shaders: Sequence[Shader],
         work: Work,
         regions: Mapping[str, Region],
         chosen: frozenset[int],
@@ -367,8 +375,7 @@ class _Steps:
         waits = bool(cleared)
         for place in sorted(chosen):
             dispatch = work.dispatches[place]
-            key = shader_of(operator, dispatch)
-            number = self.shaders.setdefault(key, len(self.shaders))
+            number = self.shaders.setdefault(shaders[place], len(self.shaders))
             bound = tuple(regions[name] for name in dispatch.buffers)
             constants = self._constants(dispatch.constants)
             waits = waits or (dispatch.waits and place > min(chosen))

@@ -1,0 +1,222 @@
+"""Chains of element-wise operators as one dispatch: no result in between is written to memory.
+
+An operator joins those that read its result if nobody else does, and if they read all of it, each element at
+the coordinate where they write: then its definition stands in place of what they read. Nothing here knows an
+operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from ...computations.map import Map, Uniforms
+from ...compute import computation
+from ...enums import TensorDataType
+from ...tensor import TensorDesc
+from .. import planned
+from ..errors import Unsupported
+from ..plans.capabilities import NO_CAPABILITIES, Capability
+from ..plans.elementwise import Map as Told
+from ..plans.elementwise import plan_map
+from ..plans.planning import Planning, Refused
+from ..plans.told import Buffer, Tensor
+from ..telling import map_told
+from ..work import Dispatch, Work
+from .chain_text import Part, text
+from .net import Chain, Net, Source
+from .shaders import Shader
+from .views import recast
+
+MOST_INPUTS = 8  # a device may limit how many buffers a shader has
+MOST_OPERATORS = 32  # so that a shader compiles soon
+WIDTHS = (8, 16, 32)  # bits of elements that chains can take
+
+
+class _Input(NamedTuple):
+    """What an operator of a chain reads, at these strides for the coordinates of the chain."""
+
+    source: Source
+    data_type: TensorDataType
+    tensor: Tensor
+    strides: tuple[int, ...]
+
+    def seen(self) -> _Input:
+        """The same, whichever operator reads it as which of its tensors."""
+        plain = self.tensor._replace(macro="", buffer=Buffer(0, 0), sizes=(), strides=(), is_limited=False)
+        return self._replace(tensor=plain)
+
+
+class _Member(NamedTuple):
+    """An operator of a chain, and its inputs in the order in which its function takes them; None for one
+    that is absent."""
+
+    work: Map
+    told: Told
+    inputs: Sequence[_Input | None]
+
+
+class _Group(NamedTuple):
+    """The operators of a chain, the last one first; its coordinates are those of the last one's output."""
+
+    sizes: tuple[int, ...]
+    members: dict[int, _Member]
+
+    def sources(self) -> dict[_Input, int]:
+        """What comes from outside, numbered."""
+        found = (
+            one.seen()
+            for at in reversed(self.members)
+            for one in self.members[at].inputs
+            if one is not None and one.source.node not in self.members
+        )
+        return {one: number for number, one in enumerate(dict.fromkeys(found))}
+
+
+def chain(net: Net, capabilities: Capability = NO_CAPABILITIES) -> None:
+    """Joins operators as far as they go. Each one is looked at once, after all that read from it."""
+    readers = net.readers()
+    kept = {source[:2] for source, _ in net.ends}
+    groups: dict[int, _Group] = {}
+    for at in reversed(net.order):
+        work = computation(net.descs[at])
+        if not _is_element_wise(work):
+            continue
+        ((slot, _, written),) = net.outputs(at)
+        readings = readers.get((at, slot), [])
+        group = next((groups[reader] for reader, _ in readings if reader in groups), None)
+        if group is not None and (at, slot) not in kept and _joins(net, at, group, readings, work):
+            groups[at] = group
+        elif written.DataType.bits > 8:  # a word of several bytes has several writers
+            member = _member(net, at, work, written.Sizes, written.element_strides)
+            if member is not None:
+                groups[at] = _Group(written.Sizes, {at: member})
+    for at in list(net.order):
+        if at in groups and next(iter(groups[at].members)) == at and len(groups[at].members) > 1:
+            made = _chain(net, groups[at], capabilities)
+            if made is not None:
+                net.chains[at] = made
+                net.order = [one for one in net.order if one == at or one not in groups[at].members]
+
+
+def _is_element_wise(work: Any) -> bool:
+    """Whether each element is computed from those at the same coordinate."""
+    if not isinstance(work, Map) or work.place is not None or work.shader.blocked:
+        return False
+    return work.shader.aligned and work.over == work.output and "[" not in "".join(work.shader.inputs)
+
+
+def _joins(net: Net, at: int, group: _Group, readings: Sequence[tuple[int, int]], work: Map) -> bool:
+    """Whether an operator can join a group, which it then does."""
+    ((slot, _, written),) = net.outputs(at)
+    if not all(reader in group.members for reader, _ in readings) or len(group.members) == MOST_OPERATORS:
+        return False
+    reads = [
+        one
+        for reader in dict(readings)
+        for one in group.members[reader].inputs
+        if one is not None and one.source[:2] == (at, slot)
+    ]
+    count = prod(written.Sizes)
+    is_whole = all(
+        one.source.offset == 0
+        and prod(one.tensor.sizes) == count
+        and one.tensor.bits == written.DataType.bits
+        for one in reads
+    )
+    if not is_whole or prod(group.sizes) != count or len({one.strides for one in reads}) != 1:
+        return False
+    member = _member(net, at, work, group.sizes, reads[0].strides)
+    if member is None:
+        return False
+    group.members[at] = member
+    if len(group.sources()) > MOST_INPUTS:
+        del group.members[at]
+    return at in group.members
+
+
+def _member(net: Net, at: int, work: Map, sizes: Sequence[int], strides: Sequence[int]) -> _Member | None:
+    """An operator whose elements the coordinates of a chain find at these strides; None if they do not find
+    those that it reads, or if a chain does not take its types."""
+    ((_, _, written),) = net.outputs(at)
+    given = {name: (tensor, source) for _, name, tensor, source in net.inputs(at)}
+    coordinates = TensorDesc(written.DataType, tuple(sizes), Strides=tuple(strides))
+    told = map_told(work)
+    if any(one.bits not in WIDTHS for one in told.tensors):
+        return None
+    inputs: list[_Input | None] = []
+    for name, one in zip(work.shader.inputs, told.tensors, strict=False):
+        if name not in given:
+            inputs.append(None)
+            continue
+        tensor, source = given[name]
+        found: tuple[int, ...] | None = (0,) * len(sizes)
+        if name not in work.shader.single:
+            found = recast(written, tensor.element_strides, coordinates)
+        if found is None:
+            return None
+        steps = tuple(0 if size == 1 else step for size, step in zip(sizes, found, strict=True))
+        inputs.append(_Input(source, tensor.DataType, one, steps))
+    return _Member(work, told, inputs)
+
+
+def _chain(net: Net, group: _Group, capabilities: Capability) -> Chain | None:
+    """The group as one dispatch; None if that would lose the blocks in which an operator transposes, or if
+    one has no plan."""
+    sources = group.sources()
+    *_, output = next(iter(group.members.values())).told.tensors
+    tensors = [
+        one.tensor._replace(
+            macro=f"X{number}", buffer=Buffer(number, 0), sizes=group.sizes, strides=one.strides
+        )
+        for one, number in sources.items()
+    ]
+    target = output._replace(macro="OUTPUT", buffer=Buffer(len(tensors), 0), is_limited=False)
+    out = Planning(capabilities)
+    try:
+        plan_map(out, Told(True, len(tensors), 0, 0, 0, [*tensors, target], [], [], [], []))
+        parts = list(_parts(net, group, sources, capabilities))
+    except (Refused, Unsupported):
+        return None
+    ((defines, _, reads, constants, groups, *_),) = out.steps
+    if defines["BLOCKS"]:
+        return None
+    ((_, written, _),) = net.outputs(next(iter(group.members)))
+    inputs = [
+        (f"X{number}", TensorDesc(one.data_type, group.sizes, Strides=one.strides), one.source)
+        for one, number in sources.items()
+    ]
+    names = (*(name for name, *_ in inputs), written)
+    dispatch = Dispatch({}, names, reads, constants, (groups.columns, groups.rows))
+    shader = Shader(parts[-1].operator, (), len(names), text(parts, tensors, defines))
+    operators = tuple(net.descs[at].OPERATOR for at in reversed(group.members))
+    return Chain(operators, tuple(inputs), Work((dispatch,)), shader)
+
+
+def _parts(
+    net: Net, group: _Group, sources: Mapping[_Input, int], capabilities: Capability
+) -> Iterator[Part]:
+    """The operators in order, each called with inputs of the chain or results of those before it."""
+    order = list(reversed(group.members))
+    for at in order:
+        member, desc = group.members[at], net.descs[at]
+        operands = [
+            None if one is None
+            else len(sources) + order.index(one.source.node) if one.source.node in group.members
+            else sources[one.seen()]
+            for one in member.inputs
+        ]  # fmt: skip
+        ((defines, *_),) = planned(desc, capabilities).dispatches
+        constants = tuple(_constants(member.work.uniforms(desc), member.told))
+        yield Part(desc.OPERATOR, tuple(defines.items()), constants, member.told.tensors, operands)
+
+
+def _constants(uniforms: Uniforms, told: Told) -> Iterator[str]:
+    """Declarations of what is the same for all elements."""
+    for place, name in enumerate(uniforms.elements):
+        low, high = told.elements[2 * place : 2 * place + 2]
+        yield f"uint2 {name} = uint2({low}u, {high}u)"
+    for name, number in zip(uniforms.scalars, told.scalars, strict=True):
+        word = f"{number.value % 2**32}u"
+        yield f"float {name} = asfloat({word})" if number.is_float else f"int {name} = (int){word}"
