@@ -6,6 +6,7 @@ import re
 import shutil
 import types
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from dmlgen.outputs.render import Templates
 from dmlgen.project import TEMPLATES
 from dmlgen.registry import Registry
 from dmlgen.resolve import load_registry
+from dmlgen.schedules import F, form_of, schedule_of
+from dmlgen.schedules.schedule import Schedule
+from whole_registry import whole_registry
 
 SPECS = Path(__file__).parent.parent / "specs"
 _TEMPLATES = Templates(TEMPLATES)
@@ -53,17 +57,33 @@ class Variant:
         (self.operator,) = self.registry.operators
 
     @property
+    def schedule(self) -> Schedule | None:
+        """The schedule that the definition gets."""
+        return schedule_of(self.registry, self.operator)
+
+    @property
     def form(self) -> str | None:
         """The form that the definition gets, None where there is no form that it has."""
-        return None if self.operator.schedule is None else self.operator.schedule.form
+        return None if self.schedule is None else self.schedule.form
+
+    def form_of(self, kind: type[F]) -> F | None:
+        """The faster form of a kind that passes of the definition get."""
+        return form_of(self.registry, self.operator, kind)
 
     def by_definition(self, desc: Any, arrays: Arrays) -> Arrays:
         """What the definition itself gives."""
-        return run(module(self.registry.unscheduled), desc, arrays)
+        return run(module(replace(self.registry, by_definition=True)), desc, arrays)
 
     def by_schedule(self, desc: Any, arrays: Arrays) -> Arrays:
         """What the schedule gives."""
         return run(module(self.registry), desc, arrays)
+
+
+def operators_with(kind: type[F]) -> dict[str, F]:
+    """The faster form of a kind of every operator that has one, by the operator's name."""
+    registry = whole_registry()
+    found = {one.name: form_of(registry, one, kind) for one in registry.operators}
+    return {name: form for name, form in found.items() if form is not None}
 
 
 def module(registry: Registry) -> types.ModuleType:

@@ -1,4 +1,7 @@
-"""Imports point one way and never form a cycle, in the generator and in the package it makes."""
+"""Imports point one way and never form a cycle, in the generator and in the package it makes.
+
+In the generator that includes imports for types and those inside functions.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ LAYERS = (
     "written names sugar description changes failures general_rules graph_checks binding_checks catalogue "
     "message sentence",
     "reads analysis",
-    "schedules",
     "resolve",
+    "schedules",
     "lint judge inputs show header formats",
     "cases",
     "plans",
@@ -50,6 +53,13 @@ def loaded(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
                 yield from loaded([*inner, *other])
 
 
+# The rules judge, and say how to break and to mend what they judge: still one circle, for types.
+CIRCLE = {
+    ("dmlgen.general_rules", "dmlgen.judge"),
+    ("dmlgen.general_rules", "dmlgen.cases.search"),
+}
+
+
 def imports(package: str) -> dict[str, set[str]]:
     """The modules that each module of a package imports from it."""
     trees = {module_name(package, path): path for path in sorted(PACKAGES[package].rglob("*.py"))}
@@ -57,21 +67,27 @@ def imports(package: str) -> dict[str, set[str]]:
     for name, path in trees.items():
         own = name if path.stem == "__init__" else name.rpartition(".")[0]
         found[name] = set()
-        for node in loaded(ast.parse(path.read_text(encoding="utf-8")).body):
+        body = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(body) if package == "dmlgen" else loaded(body.body):
             if isinstance(node, ast.Import):
                 wanted = [alias.name for alias in node.names]
-            else:
+            elif isinstance(node, ast.ImportFrom):
                 base = ".".join(own.split(".")[: len(own.split(".")) - node.level + 1]) if node.level else ""
                 source = ".".join(filter(None, (base, node.module)))
                 wanted = [f"{source}.{alias.name}" for alias in node.names]
                 wanted = [one if one in trees else source for one in wanted]
+            else:
+                continue
             found[name] |= {one for one in wanted if one in trees and one != name}
     return found
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_import_runs_in_a_circle(package: str) -> None:
-    order = tuple(TopologicalSorter(imports(package)).static_order())  # CycleError names the modules
+    found = imports(package)
+    for name, other in CIRCLE if package == "dmlgen" else ():
+        found[name].remove(other)  # KeyError: it is no longer there
+    order = tuple(TopologicalSorter(found).static_order())  # CycleError names the modules
     assert len(order) > 50
 
 
@@ -81,6 +97,9 @@ def test_no_import_of_the_generator_runs_back_up() -> None:
         f"{name} imports {other}"
         for name, others in imports("dmlgen").items()
         for other in others
-        if "." in name and "." in other and layer[name.split(".")[1]] < layer[other.split(".")[1]]
+        if "." in name
+        and "." in other
+        and (name, other) not in CIRCLE
+        and layer[name.split(".")[1]] < layer[other.split(".")[1]]
     ]
     assert upwards == []

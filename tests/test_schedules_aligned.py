@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import dmlops
-from dmlgen.registry import Operator
+from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import blocked, is_aligned, single
+from dmlgen.schedules.schedule import Schedule
 from dmlops import gpu, reference
 from gpu_device import device
 from schedule_cases import Variant
@@ -19,23 +20,27 @@ from whole_registry import whole_registry
 __all__ = ["device"]
 
 
-def aligned(operator: Operator) -> bool:
-    return operator.schedule is not None and is_aligned(operator.schedule)
+def schedule(operator: str) -> Schedule | None:
+    return schedule_of(whole_registry(), whole_registry().operator[operator])
+
+
+def aligned(schedule: Schedule | None) -> bool:
+    return schedule is not None and is_aligned(schedule)
 
 
 def test_scales_are_of_blocks_or_of_all_elements() -> None:
-    found = whole_registry().operator
     for name in ("QUANTIZE", "DEQUANTIZE"):
-        assert aligned(found[name]) and found[name].schedule is not None
-        assert sorted(blocked(found[name].schedule)) == ["QuantizationTensors[0]", "QuantizationTensors[1]"]
-    add = found["ELEMENT_WISE_QUANTIZED_LINEAR_ADD"]
-    assert aligned(add) and add.schedule is not None
-    assert len(single(add.schedule)) == 6 and not blocked(add.schedule)
+        found = schedule(name)
+        assert found is not None and is_aligned(found)
+        assert sorted(blocked(found)) == ["QuantizationTensors[0]", "QuantizationTensors[1]"]
+    add = schedule("ELEMENT_WISE_QUANTIZED_LINEAR_ADD")
+    assert add is not None and is_aligned(add)
+    assert len(single(add)) == 6 and not blocked(add)
 
 
 @pytest.mark.parametrize("operator", ["TILE", "DEPTH_TO_SPACE", "SLICE", "PADDING"])
 def test_what_moves_elements_needs_coordinates(operator: str) -> None:
-    assert not aligned(whole_registry().operator[operator])
+    assert not aligned(schedule(operator))
 
 
 SECTION = """compute:
@@ -65,7 +70,7 @@ def test_only_blocks_that_sizes_tell_are_known(
 ) -> None:
     variant = Variant(tmp_path, "DEQUANTIZE", SECTION.format(blocks, block))
     assert variant.form == "map"
-    assert aligned(variant.operator) is expected
+    assert aligned(variant.schedule) is expected
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_which_products_of_integers_are_contractions(product: str, is_one: bool,
         "compute:\n  uses: [quantized]\n  let:\n    r: OutputTensor.DimensionCount\n"
         f'  outputs:\n    OutputTensor: "convert(sum({product} for k in range(K)), OutputTensor)"\n'
     )
-    found = Variant(tmp_path, "MATRIX_MULTIPLY_INTEGER", section).operator.form(Contraction)
+    found = Variant(tmp_path, "MATRIX_MULTIPLY_INTEGER", section).form_of(Contraction)
     assert (found is not None and found.of_bytes) == is_one
 
 

@@ -73,7 +73,7 @@ def told(one: Variant, desc: Any, name: str) -> Any:
 def test_sums_of_products_are_contractions(output: str, kept: str, finish: Any, tmp_path: Path) -> None:
     """What the planner is told of the factors, computed by einsum, is what the definition says."""
     one = variant(tmp_path, output, kept)
-    found = one.operator.form(Contraction)
+    found = one.form_of(Contraction)
     assert found is not None
     rng = np.random.default_rng(1)
     for turned in (False, True):
@@ -113,7 +113,7 @@ def test_sums_of_products_are_contractions(output: str, kept: str, finish: Any, 
 )  # fmt: skip
 def test_what_nearly_is_a_contraction_is_none(output: str, kept: str, tmp_path: Path) -> None:
     one = variant(tmp_path, output, kept)
-    assert one.operator.form(Contraction) is None
+    assert one.form_of(Contraction) is None
     assert one.form is None
 
 
@@ -141,7 +141,7 @@ def convolved(tmp_path: Path, old: str, new: str) -> Variant:
     ids=["as it is", "turned round", "added otherwise", "without dilations"],
 )
 def test_windows_of_sums_are_contractions(old: str, new: str, tmp_path: Path) -> None:
-    found = convolved(tmp_path, old, new).operator.form(Contraction)
+    found = convolved(tmp_path, old, new).form_of(Contraction)
     assert found is not None and found.window is not None
     assert (found.left.tensor, found.right.tensor) == ("FilterTensor", "InputTensor")
 
@@ -158,7 +158,7 @@ def test_windows_of_sums_are_contractions(old: str, new: str, tmp_path: Path) ->
 )
 def test_what_nearly_is_a_window_of_sums_is_none(old: str, new: str, tmp_path: Path) -> None:
     one = convolved(tmp_path, old, new)
-    assert one.operator.form(Contraction) is None
+    assert one.form_of(Contraction) is None
     assert one.form is None
 
 

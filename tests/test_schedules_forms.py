@@ -76,7 +76,7 @@ def cases() -> Iterator[Case]:
 
 def alone(operator: str) -> Registry:
     """The registry with one operator, computed by its definition."""
-    return replace(REGISTRY, operators=(REGISTRY.operator[operator],)).unscheduled
+    return replace(REGISTRY, operators=(REGISTRY.operator[operator],), by_definition=True)
 
 
 def numbers(type_: str) -> np.ndarray:

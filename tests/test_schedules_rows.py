@@ -13,8 +13,7 @@ from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.rows import Rows
 from dmlops import TensorDesc, gpu, reference
 from gpu_device import GUARD, device, dispatch_guarded, run_in_guard_zones
-from schedule_cases import SPECS, Variant
-from whole_registry import whole_registry
+from schedule_cases import SPECS, Variant, operators_with
 
 __all__ = ["device"]
 
@@ -28,10 +27,8 @@ def section(operator: str) -> str:
 
 
 def test_normalizations_are_by_rows_and_attention_is_attention() -> None:
-    operators = whole_registry().operators
-    attentive = {one.name for one in operators if one.form(Attention)}
-    assert attentive == {"MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1"}
-    assert {one.name for one in operators if one.form(Rows)} == {
+    assert operators_with(Attention).keys() == {"MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1"}
+    assert operators_with(Rows).keys() == {
         *(f"MEAN_VARIANCE_NORMALIZATION{number}" for number in ("", 1, 2)),
         *(f"BATCH_NORMALIZATION{what}" for what in ("", "_GRAD", "_TRAINING", "_TRAINING_GRAD")),
         "LP_NORMALIZATION",
@@ -60,7 +57,7 @@ def test_what_rows_are(old: str, new: str, fits: bool, tmp_path: Path) -> None:
     text = section("LP_NORMALIZATION")
     assert old in text
     one = Variant(tmp_path, "LP_NORMALIZATION", text.replace(old, new))
-    assert (one.operator.form(Rows) is not None) == fits
+    assert (one.form_of(Rows) is not None) == fits
 
 
 @pytest.mark.parametrize(
@@ -82,7 +79,7 @@ def test_what_rows_without_statistics_are(old: str, new: str, fits: bool, tmp_pa
     text = section("ADAM_OPTIMIZER")
     assert old in text
     one = Variant(tmp_path, "ADAM_OPTIMIZER", text.replace(old, new))
-    assert (one.operator.form(Rows) is not None) == fits
+    assert (one.form_of(Rows) is not None) == fits
 
 
 def tensor(sizes: tuple[int, ...], kind: str, strides: tuple[int, ...] | None = None) -> TensorDesc:

@@ -8,13 +8,12 @@ import pytest
 
 from dmlgen.schedules.lanes import Lanes
 from dmlgen.schedules.selected import Selected
-from schedule_cases import Variant
-from whole_registry import whole_registry
+from schedule_cases import Variant, operators_with
 
 
 def test_gradients_of_sampling_add_up_selected_terms() -> None:
     """Each with the dimensions tested, and the one whose elements share the terms."""
-    found = {one.name: form for one in whole_registry().operators if (form := one.form(Selected))}
+    found = operators_with(Selected)
     assert {name: (list(form.tests), form.apart) for name, form in found.items()} == {
         "ROI_ALIGN_GRAD": ([0, 2, 3], 1)
     }
@@ -22,7 +21,7 @@ def test_gradients_of_sampling_add_up_selected_terms() -> None:
 
 def test_sampled_regions_have_lanes() -> None:
     """All of them channels of the image."""
-    found = {one.name: form for one in whole_registry().operators if (form := one.form(Lanes))}
+    found = operators_with(Lanes)
     expected = ("OutputTensor", "InputTensor", 1, 1)
     assert {
         name: (form.output, form.tensor, form.apart, form.place) for name, form in found.items()
@@ -52,7 +51,7 @@ def variant(folder: Path, value: str) -> Variant:
     ids=["regions", "cells", "with one more condition", "with one of two coordinates"],
 )
 def test_selected_terms_are_found(term: str, condition: str, tmp_path: Path) -> None:
-    assert variant(tmp_path, SUM.format(term, condition)).operator.form(Selected) is not None
+    assert variant(tmp_path, SUM.format(term, condition)).form_of(Selected) is not None
 
 
 @pytest.mark.parametrize(
@@ -66,7 +65,7 @@ def test_selected_terms_are_found(term: str, condition: str, tmp_path: Path) -> 
     ids=["one test", "one test of one coordinate", "all coordinates tested", "one of two tests"],
 )
 def test_terms_that_nearly_are_selected_are_not(term: str, condition: str, tmp_path: Path) -> None:
-    assert variant(tmp_path, SUM.format(term, condition)).operator.form(Selected) is None
+    assert variant(tmp_path, SUM.format(term, condition)).form_of(Selected) is None
 
 
 @pytest.mark.parametrize(
@@ -79,7 +78,7 @@ def test_terms_that_nearly_are_selected_are_not(term: str, condition: str, tmp_p
     ids=["sum", "greatest", "quotient"],
 )
 def test_lanes_are_found(value: str, tmp_path: Path) -> None:
-    assert variant(tmp_path, value).operator.form(Lanes) is not None
+    assert variant(tmp_path, value).form_of(Lanes) is not None
 
 
 @pytest.mark.parametrize(
@@ -95,4 +94,4 @@ def test_lanes_are_found(value: str, tmp_path: Path) -> None:
     ids=["other weights", "shifted", "twice", "of a function", "in a condition", "another box"],
 )
 def test_what_nearly_has_lanes_has_none(value: str, tmp_path: Path) -> None:
-    assert variant(tmp_path, value).operator.form(Lanes) is None
+    assert variant(tmp_path, value).form_of(Lanes) is None

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from dmlgen.schedules.separable import Separable, Way
-from schedule_cases import Variant
-from whole_registry import whole_registry
+from schedule_cases import Variant, operators_with
 
 
 def test_only_resampling_has_such_taps() -> None:
@@ -17,7 +16,7 @@ def test_only_resampling_has_such_taps() -> None:
     def kind(way: Way) -> tuple[bool, bool, bool]:
         return bool(way.totals), way.taps.takes is not None, way.taps.weight is not None
 
-    found = {one.name: form for one in whole_registry().operators if (form := one.form(Separable))}
+    found = operators_with(Separable)
     ways = {name: list(map(kind, form.ways)) for name, form in found.items()}
     blended, chosen = (True, False, True), (False, False, False)
     forward = {name: [blended, chosen] for name in ("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "UPSAMPLE_2D")}
@@ -38,7 +37,7 @@ TURNED = "[at[dims - 1 - d] for d in range(dims)]"
 
 def form_of(folder: Path, value: str) -> Separable | None:
     """The form of a resampling with another value."""
-    return Variant(folder, "RESAMPLE1", SECTION.format(value)).operator.form(Separable)
+    return Variant(folder, "RESAMPLE1", SECTION.format(value)).form_of(Separable)
 
 
 @pytest.mark.parametrize(

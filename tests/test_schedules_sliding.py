@@ -44,7 +44,7 @@ def section(operator: str) -> str:
 def test_folds_under_a_window_are_found(operator: str, old: str, new: str, tmp_path: Path) -> None:
     text = section(operator)
     assert old in text
-    found = Variant(tmp_path, operator, text.replace(old, new)).operator.form(Sliding)
+    found = Variant(tmp_path, operator, text.replace(old, new)).form_of(Sliding)
     assert found is not None and found.tensor == "InputTensor"
 
 
@@ -63,7 +63,7 @@ def test_folds_under_a_window_are_found(operator: str, old: str, new: str, tmp_p
 def test_what_nearly_is_one_is_none(operator: str, old: str, new: str, tmp_path: Path) -> None:
     text = section(operator)
     assert old in text
-    assert Variant(tmp_path, operator, text.replace(old, new)).operator.form(Sliding) is None
+    assert Variant(tmp_path, operator, text.replace(old, new)).form_of(Sliding) is None
 
 
 def of(data_type: str, *sizes: int, strides: tuple[int, ...] | None = None) -> TensorDesc:

@@ -20,16 +20,15 @@ from dmlops.gpu.plans import sums
 from dmlops.gpu.plans.sums_cooperative import CooperativeSums
 from gpu_device import device, run_in_guard_zones
 from page_formulas import FORMULAS, Members
-from schedule_cases import Variant
+from schedule_cases import Variant, operators_with
 from test_hlsl import instructions, validate
-from whole_registry import whole_registry
 
 __all__ = ["device"]
 
 
 def test_only_recurrent_networks_have_such_sums() -> None:
     """A GRU whose reset gate comes after the product needs no other unit's gate, and one pass for a step."""
-    found = {one.name: form for one in whole_registry().operators if (form := one.form(Sums))}
+    found = operators_with(Sums)
     written = {
         name: [([target for target, _ in one.values], len(one.sums), len(one.factors)) for one in form.passes]
         for name, form in found.items()
@@ -59,7 +58,7 @@ LOOP = "for k in range(HiddenSize)"
 
 def passes(folder: Path, part: str) -> dict[str, Any]:
     """The passes of a recurrent network with something else in place of its second product."""
-    form = Variant(folder, "RNN", SECTION.format(part)).operator.form(Sums)
+    form = Variant(folder, "RNN", SECTION.format(part)).form_of(Sums)
     assert form is not None
     return {name: one for one in form.passes for name, _ in one.values}
 

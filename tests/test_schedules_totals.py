@@ -12,8 +12,7 @@ import dmlops
 from dmlgen.schedules.totals import Totals
 from dmlops import gpu, reference
 from gpu_device import device
-from schedule_cases import Variant
-from whole_registry import whole_registry
+from schedule_cases import Variant, operators_with
 
 __all__ = ["device"]
 
@@ -21,7 +20,7 @@ OPERATOR = "DYNAMIC_QUANTIZE_LINEAR"
 
 
 def test_the_range_of_dynamic_quantization_is_made_of_them() -> None:
-    found = {one.name: form for one in whole_registry().operators if (form := one.form(Totals))}
+    found = operators_with(Totals)
     assert list(found) == [OPERATOR]
     form = found[OPERATOR]
     assert form.tensor == "InputTensor"
@@ -41,7 +40,7 @@ ALL = "for p in box(InputTensor.Sizes)"
 
 
 def form_of(folder: Path, value: str, sizes: str = "[1]") -> Totals | None:
-    return Variant(folder, OPERATOR, SECTION.format(sizes, value)).operator.form(Totals)
+    return Variant(folder, OPERATOR, SECTION.format(sizes, value)).form_of(Totals)
 
 
 @pytest.mark.parametrize(

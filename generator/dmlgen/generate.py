@@ -11,7 +11,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -231,7 +231,7 @@ def _outputs(
     from dmlgen.outputs.render import Templates
 
     matrices = _matrices(registry, cache, progress)
-    whole = registry if schedules else registry.unscheduled
+    whole = replace(registry, by_definition=not schedules)
     return render_all(whole, Templates(TEMPLATES, memory), matrices, progress)
 
 

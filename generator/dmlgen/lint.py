@@ -12,8 +12,9 @@ from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.defined import walk_through
 from dmlgen.names import clashes
-from dmlgen.registry import Operator, Registry, Rule, Support
+from dmlgen.registry import Operator, OutputDefinitions, Registry, Rule, Support
 from dmlgen.resolve.classes import size_classes
+from dmlgen.schedules import follows_definition
 
 
 def lint(registry: Registry) -> list[Finding]:
@@ -124,7 +125,7 @@ def _operator(registry: Registry, operator: Operator) -> Iterator[Finding]:
     yield from _tables(registry, operator)
     yield from _places(registry, operator)
     yield from _activated_rows(registry, operator)
-    yield from _in_place(operator)
+    yield from _in_place(registry, operator)
     yield from _absent(operator)
     yield from _always_present(operator)
     yield from _never_alike(operator)
@@ -160,9 +161,9 @@ def _places(registry: Registry, operator: Operator) -> Iterator[Finding]:
 
 def _activated_rows(registry: Registry, operator: Operator) -> Iterator[Finding]:
     """A row activation such as SOFTMAX needs a whole row: an intermediate tensor, read at `at`."""
-    schedules = {name: registry.operator[name].schedule for name in registry.fusable(operator)}
-    rows = sorted(name for name, schedule in schedules.items() if schedule and schedule.form != "map")
-    if not operator.is_generic or operator.defines is None or not rows:
+    fused = {name: registry.operator[name].defines for name in registry.fusable(operator)}
+    rows = sorted(name for name, one in fused.items() if one and (one.tensors or _read_elsewhere(one)))
+    if operator.defines is None or not rows:
         return
     for node in (node for whole in operator.defines.whole for node in ir.walk(whole)):
         match node:
@@ -175,36 +176,39 @@ def _activated_rows(registry: Registry, operator: Operator) -> Iterator[Finding]
                 yield Finding(operator.position, "activation-of-rows", message)
 
 
-def _in_place(operator: Operator) -> Iterator[Finding]:
+def _in_place(registry: Registry, operator: Operator) -> Iterator[Finding]:
     """One pass writes all outputs that may share inputs' buffers, after reading what it needs from these.
 
     So these outputs must have the same sizes, and each element may depend only on the same element of such an
     input.
     """
-    if operator.defines is None or not operator.is_generic or not operator.in_place:
+    if operator.defines is None or not operator.in_place:
         return
+    found: list[str] = []
     sizes = size_classes(operator.tensors, operator.rules)
     first, *others = operator.outputs
     for other in others:
         if sizes[other.name] != sizes[first.name] or other.optional or first.optional:
-            message = (
+            found.append(
                 f"in place, one pass writes all outputs, so a rule must give {other.name} the sizes of "
                 f"{first.name}, and neither can be optional"
             )
-            yield Finding(operator.position, "in-place", message)
-    loads = [
-        part
-        for value in operator.defines.outputs.values()
-        for part in walk_through(value)
-        if isinstance(part, ir.Load) and part.coordinate != ir.Local("at", ir.INTS)
-    ]
+    elsewhere = _read_elsewhere(operator.defines)
     for name in operator.in_place:
-        if any(load.tensor.name == name for load in loads):
-            message = (
+        if name in elsewhere:
+            found.append(
                 f"an output may overwrite {name}, so outputs must read it at `at`; "
                 "an intermediate tensor can read it anywhere"
             )
-            yield Finding(operator.position, "in-place", message)
+    if found and follows_definition(registry, operator):  # schedules take care of it themselves
+        yield from (Finding(operator.position, "in-place", message) for message in found)
+
+
+def _read_elsewhere(defines: OutputDefinitions) -> set[str]:
+    """The tensors that outputs read at other coordinates than `at`."""
+    parts = (part for value in defines.outputs.values() for part in walk_through(value))
+    loads = (part for part in parts if isinstance(part, ir.Load))
+    return {load.tensor.name for load in loads if load.coordinate != ir.Local("at", ir.INTS)}
 
 
 def _absent(operator: Operator) -> Iterator[Finding]:

@@ -184,7 +184,6 @@ def _of_variables(operator: Operator, registry: Registry) -> Iterator[Finding]:
     checks = [check for rule in operator.rules for check in rule.checks]
     judged = [node for check in checks for node in (*check.read, *check.shown)]
     inferred = [node for inference in operator.inferences for node in inference.expressions]
-    computed = list(operator.schedule.expressions) if operator.schedule is not None else []
     loops = {
         loop.variable.name: rule.position
         for rule in operator.rules
@@ -192,9 +191,6 @@ def _of_variables(operator: Operator, registry: Registry) -> Iterator[Finding]:
         for loop in check.loops
     }
     yield from _of_scope(operator, dict(named), operator.definitions, [*judged, *inferred], loops)
-    if operator.schedule is not None:
-        whole = (*operator.definitions, *operator.schedule.definitions)
-        yield from _of_scope(operator, dict(named), whole, computed, {})
 
 
 def _of_scope(

@@ -195,8 +195,6 @@ def _draft(
         support={},
         defines=None,
         algorithm=None,
-        schedule=None,
-        forms=(),
         examples=(),
         data_constraints=(),
         errata=(),

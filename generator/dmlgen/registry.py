@@ -14,15 +14,12 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
+from typing import Annotated, Literal, TypeAlias
 
 from dmlgen.diagnostics import Position
 from dmlgen.expr import ir
 from dmlgen.expr.printer import SOURCE
 from dmlgen.text import NO_TEXT, Message, Text
-
-if TYPE_CHECKING:
-    from dmlgen.schedules.schedule import FastForm, Schedule
 
 Provenance: TypeAlias = Literal["docs", "header", "observed", "ours"]
 Role: TypeAlias = Literal["input", "output", "attribute"]
@@ -30,7 +27,6 @@ AppliesTo: TypeAlias = Literal["any", "json", "abi", "python"]
 Kind: TypeAlias = Literal["float", "signed", "unsigned"]
 Phase: TypeAlias = Literal["execute", "initialize"]
 BindingRole: TypeAlias = Literal["input", "output", "persistent", "temporary"]
-F = TypeVar("F", bound="FastForm")
 
 
 @dataclass(frozen=True)
@@ -503,7 +499,7 @@ class Erratum:
         return f"does not specify {self.unspecified.plain}" if self.unspecified else f"says {self.says.plain}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Operator:
     """One complete operator.
 
@@ -530,8 +526,6 @@ class Operator:
     support: Mapping[str, tuple[Support, ...]]  # by feature level name, for every level from `since` on
     defines: OutputDefinitions | None
     algorithm: AlgorithmUse | None  # instead of a definition
-    schedule: Schedule | None  # the generator's fast way to compute it; not part of the spec
-    forms: tuple[FastForm, ...]  # faster alternatives to the definition's own passes
     examples: tuple[Example, ...]
     data_constraints: tuple[DataConstraint, ...]
     errata: tuple[Erratum, ...]
@@ -557,15 +551,6 @@ class Operator:
     def slug(self) -> str:
         """The name of the operator's files."""
         return self.name.lower()
-
-    @property
-    def is_generic(self) -> bool:
-        """Whether reference and shader follow the definition directly."""
-        return self.defines is not None and self.schedule is None
-
-    def form(self, kind: type[F]) -> F | None:
-        """The definition as one of the faster forms."""
-        return next((one for one in self.forms if isinstance(one, kind)), None)
 
     @property
     def tensors(self) -> tuple[Member, ...]:
@@ -893,6 +878,7 @@ class Registry:
     retired: frozenset[str]
     identifiers_position: Position = field(repr=False)
     declared: tuple[Declaration, ...] = field(repr=False)  # in the general files
+    by_definition: bool = False  # outputs follow definitions as written, without the generator's schedules
 
     @cached_property
     def level(self) -> Mapping[str, FeatureLevel]:
@@ -901,14 +887,6 @@ class Registry:
     @cached_property
     def operator(self) -> Mapping[str, Operator]:
         return {operator.name: operator for operator in self.operators}
-
-    @property
-    def unscheduled(self) -> Registry:
-        """The same registry, with all operators that have a definition following it directly."""
-        plain = (
-            one if one.defines is None else replace(one, schedule=None, forms=()) for one in self.operators
-        )
-        return replace(self, operators=tuple(plain))
 
     @cached_property
     def declared_enums(self) -> tuple[Enum, ...]:

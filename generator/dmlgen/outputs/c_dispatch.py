@@ -24,8 +24,9 @@ from dmlgen.plans.functions import declarations, definition, head, wrapped
 from dmlgen.plans.model import INT, Enumeration, ListOf, Plans, Record, Scalar
 from dmlgen.plans.params import params_of
 from dmlgen.registry import Operator, Registry
+from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import blocked, is_aligned, single
-from dmlgen.schedules.schedule import Steps
+from dmlgen.schedules.schedule import Schedule, Steps
 from dmlgen.schedules.sets import AT
 
 _NUMBER = ir.Local("index", ir.INT)
@@ -224,11 +225,11 @@ def _defines(shader: ShaderView) -> int:
     return 24 + 6 * len(shader.tensors) + limits + len(static.kept) + lists + len(static.bounds)
 
 
-def _longest_list(operator: Operator) -> int:
+def _longest_list(schedule: Schedule | None) -> int:
     """The most entries of any array that is computed."""
     arrays = (
         node
-        for expression in (operator.schedule.expressions if operator.schedule is not None else ())
+        for expression in (schedule.expressions if schedule is not None else ())
         for node in ir.walk(expression)
         if node.type == ir.INTS
     )
@@ -268,20 +269,20 @@ def operator_part(registry: Registry, operator: Operator, plans: Plans) -> Opera
     """The parts for one operator."""
     printer = _DispatchPrinter(registry, operator)
     left: tuple[str, ...] = ()
-    if operator.is_generic:
+    schedule = schedule_of(registry, operator)
+    if schedule is None:
         shader = shader_of(registry, operator)
         left = _left(registry, operator, shader)
         view, words = _defined(operator, shader, plans, printer, bool(left))
     else:
-        assert operator.schedule is not None
-        match operator.schedule.form:
+        match schedule.form:
             case "map":
-                view, words = _map(registry, operator, plans, printer)
+                view, words = _map(registry, operator, schedule, plans, printer)
             case "gather":
-                view, words = _gather(operator, plans, printer)
+                view, words = _gather(operator, schedule, plans, printer)
             case _:
-                view, words = _form(operator, plans, printer)
-    return OperatorPart(view, words, frozenset(printer.functions), left, _longest_list(operator))
+                view, words = _form(operator, schedule, plans, printer)
+    return OperatorPart(view, words, frozenset(printer.functions), left, _longest_list(schedule))
 
 
 def _tensor(
@@ -317,12 +318,10 @@ def _tensor(
 
 
 def _map(
-    registry: Registry, operator: Operator, plans: Plans, printer: _DispatchPrinter
+    registry: Registry, operator: Operator, schedule: Schedule, plans: Plans, printer: _DispatchPrinter
 ) -> tuple[ShaderView, int]:
-    schedule = operator.schedule
-    assert schedule is not None
     uniforms = uniforms_of(schedule)
-    as_bits, with_limits = {*moves(operator), *bits(operator)}, limited(operator)
+    as_bits, with_limits = {*moves(schedule), *bits(operator, schedule)}, limited(schedule)
     entries = [*tensors_read(operator, schedule.expressions), schedule.output]
     tensors = [
         _tensor(
@@ -334,7 +333,7 @@ def _map(
         )
         for number, entry in enumerate(entries)
     ]
-    printer.tell(uniforms, bool(moves(operator)))
+    printer.tell(uniforms, bool(moves(schedule)))
     printer.tell_role("widened", INT, widened(schedule, entries[:-1]))
     over = operator.member[schedule.over]
     of_first, of_blocks = (
@@ -350,15 +349,16 @@ def _map(
     ]
     statements = [*heads, "dmlops_stand_in(&told.tensors);", *printer.statements]
     named = [tensor_of(registry, operator, entry) for entry in entries]
-    words = map_params(plans, operator, uniforms, named).words
+    words = map_params(plans, schedule, uniforms, named).words
     count = f"desc->{over.count}" if over.count is not None else ""
     view = ShaderView("Map", "map", tuple(tensors), tuple(printer.tensors), tuple(statements), count)
     return view, words
 
 
-def _gather(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tuple[ShaderView, int]:
-    schedule = operator.schedule
-    assert schedule is not None and isinstance(schedule.value, ir.Load)
+def _gather(
+    operator: Operator, schedule: Schedule, plans: Plans, printer: _DispatchPrinter
+) -> tuple[ShaderView, int]:
+    assert isinstance(schedule.value, ir.Load)
     loads = [node.tensor.name for node in ir.walk(schedule.value) if isinstance(node, ir.Load)]
     names = dict(zip(("input", "indices", "output"), [*dict.fromkeys(loads), schedule.output], strict=True))
     tensors = [_tensor(operator, f"told.{role}", name) for role, name in names.items()]
@@ -371,10 +371,10 @@ def _gather(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tupl
     return view, params_of(plans, "GatherParams").words
 
 
-def _form(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tuple[ShaderView, int]:
+def _form(
+    operator: Operator, schedule: Schedule, plans: Plans, printer: _DispatchPrinter
+) -> tuple[ShaderView, int]:
     """A form whose planner is given its roles by name."""
-    schedule = operator.schedule
-    assert schedule is not None
     record = plans.record(pascal(schedule.form.upper()))
     roles = {**schedule.roles, "output": ir.Tensor(schedule.output)}
     tensors: list[TensorView] = []

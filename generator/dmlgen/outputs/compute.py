@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dmlgen.analysis.described import Valid
+from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.printer import ATOM
@@ -16,6 +17,7 @@ from dmlgen.outputs.python_rules import Assignments, assignments_of, constants_o
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import loads, macro, plain, tensors_read, uniforms_of, widened
 from dmlgen.registry import Definition, Operator, Registry, Stage
+from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import blocked, is_aligned, single
 from dmlgen.schedules.gelu import gelu_of
 from dmlgen.schedules.schedule import Schedule
@@ -36,6 +38,7 @@ class FunctionView:
 @dataclass(frozen=True)
 class ComputeView:
     operator: Operator
+    schedule: Schedule
     computation: str
     numbered: bool  # whether there is an array of tensors, each of which is computed in turn
     element: FunctionView | None
@@ -62,20 +65,21 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The modules, by path below generated/."""
 
     def module(near: Registry, operator: Operator) -> dict[str, bytes]:
-        text = templates.render("python/dmlops/compute/operator.py.j2", compute=_view(near, operator))
+        schedule = schedule_of(near, operator)
+        if schedule is None:
+            return {}
+        view = _view(near, operator, schedule)
+        text = templates.render("python/dmlops/compute/operator.py.j2", compute=view)
         return {f"python/dmlops/compute/{operator.slug}.py": text}
 
-    scheduled = [operator for operator in registry.operators if operator.schedule is not None]
-    return merged(parts("compute", registry, templates.memory, module, scheduled))
+    return merged(parts("compute", registry, templates.memory, module))
 
 
-def moves(operator: Operator) -> tuple[str, ...]:
+def moves(schedule: Schedule) -> tuple[str, ...]:
     """The tensors whose elements are copied unchanged, so that only the size of their type matters.
 
     None if an element of their type also decides something: in a condition, or as an index.
     """
-    schedule = operator.schedule
-    assert schedule is not None
     if schedule.value is None or not _copies(schedule.value):
         return ()
     place = [] if schedule.place is None else [schedule.place]
@@ -86,20 +90,16 @@ def moves(operator: Operator) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*moved, schedule.output]))
 
 
-def bits(operator: Operator) -> tuple[str, ...]:
+def bits(operator: Operator, schedule: Schedule) -> tuple[str, ...]:
     """The tensors whose elements are used as raw bits."""
-    schedule = operator.schedule
-    assert schedule is not None
     of_bits = tensors_of_bits(schedule.expressions)
     inputs = [name for name in tensors_read(operator, schedule.expressions) if name in of_bits]
     stores = schedule.value is not None and is_made_of_bits(schedule.value)
     return (*inputs, schedule.output) if stores else tuple(inputs)
 
 
-def limited(operator: Operator) -> tuple[str, ...]:
+def limited(schedule: Schedule) -> tuple[str, ...]:
     """The tensors whose least and greatest element values shaders need."""
-    schedule = operator.schedule
-    assert schedule is not None
     calls = (
         node
         for expression in schedule.expressions
@@ -135,11 +135,10 @@ def _deciding(node: ir.Expr) -> Iterator[ir.Expr]:
             yield coordinate
 
 
-def _view(registry: Registry, operator: Operator) -> ComputeView:
-    schedule = operator.schedule
-    assert schedule is not None
-    printer = ComputePrinter(registry, operator)
+def _view(registry: Registry, operator: Operator, schedule: Schedule) -> ComputeView:
+    printer = ComputePrinter(registry, operator, schedule.output)
     definitions = (*operator.definitions, *schedule.definitions)
+    _check_names(operator, definitions)
 
     def function(node: ir.Expr) -> FunctionView:
         assignments, value = _assigned(printer, definitions, [node]), printer.print(node)
@@ -161,13 +160,14 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
         (name, f'"{node.name}"' if isinstance(node, ir.Tensor | ir.Tensors) else printer.print(node))
         for name, node in schedule.roles.items()
     )
-    of_steps = StepPrinter(registry, operator)
+    of_steps = StepPrinter(registry, operator, schedule.output)
     steps = {
         step.case: {name: of_steps.print(node) for name, node in step.expressions.items()}
         for step in schedule.steps
     }
     return ComputeView(
         operator=operator,
+        schedule=schedule,
         computation="Map" if _is_map(schedule) else pascal(schedule.form.upper()),
         numbered=operator.member[schedule.over].count is not None,
         element=element,
@@ -175,20 +175,31 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
         uniforms=told,
         uniform_assignments=_assigned(printer, definitions, uniform),
         widened="" if of_doubles == ir.Number(0, ir.INT) else printer.print(of_doubles),
-        moves=moves(operator),
-        bits=bits(operator),
+        moves=moves(schedule),
+        bits=bits(operator, schedule),
         aligned=schedule.value is not None and is_aligned(schedule),
         single=single(schedule),
         blocked=blocked(schedule),
         inputs={name: macro(plain(name)) for name in inputs},
         output_macro=macro(plain(schedule.output)),
-        limited={name: macro(plain(name)) for name in limited(operator)},
+        limited={name: macro(plain(name)) for name in limited(schedule)},
         role_assignments=_assigned(printer, definitions, list(schedule.roles.values())),
         roles=roles,
         macros={name: macro(plain(name)) for name in (schedule.output, *role_tensors(schedule))},
         steps=steps,
         constants=constants_of(printer, of_steps),
     )
+
+
+def _check_names(operator: Operator, definitions: Iterable[Definition]) -> None:
+    """Raises SpecError if two names would be the same variable."""
+    named: dict[str, str] = {}
+    for one in definitions:
+        variable = python_variable(one.name)
+        other = named.setdefault(variable, one.name)
+        if other != one.name:
+            message = f"{one.name} and {other} would both be {variable} in an output; rename one"
+            raise SpecError([Finding(one.position or operator.position, "name-clash", message)])
 
 
 def _is_map(schedule: Schedule) -> bool:
@@ -230,10 +241,9 @@ class ComputePrinter(PythonPrinter):
 
     bounds_type = Valid
 
-    def __init__(self, registry: Registry, operator: Operator) -> None:
+    def __init__(self, registry: Registry, operator: Operator, output: str) -> None:
         super().__init__(registry, operator, Stage.VALUES)
-        assert operator.schedule is not None
-        self._output = operator.schedule.output
+        self._output = output
 
     def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
         if not isinstance(node, ir.Member | ir.Tensors):

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dmlgen.expr import ir
+from dmlgen.expr.defined import walk_through
 from dmlgen.expr.mapping import FUNCTIONS, VIEWS
 from dmlgen.outputs.python_operators import axes_of
 from dmlgen.outputs.render import Templates
@@ -68,11 +69,9 @@ def takes_leading_ones(operator: Operator) -> bool:
         return False
     if axes_of(operator):
         return True
-    schedule = operator.schedule
-    if schedule is None or schedule.form != "map" or schedule.place is not None:
+    if operator.defines is None or operator.defines.tensors:
         return False
-    nodes = [node for expression in schedule.expressions for node in ir.walk(expression)]
-    nodes += [node for definition in schedule.definitions for node in ir.walk(definition.value)]
+    nodes = [node for expression in operator.defines.whole for node in walk_through(expression)]
     loads = [node for node in nodes if isinstance(node, ir.Load)]
     own_place = all(isinstance(node.coordinate, ir.Local) and node.coordinate.name == "at" for node in loads)
     return own_place and bool(loads) and not any(isinstance(node, ir.Field) for node in nodes)

@@ -25,6 +25,7 @@ from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import plans_of
 from dmlgen.project import RUNTIME
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
+from dmlgen.schedules import follows_definition
 from dmlgen.schedules.keyed import keyed
 
 _NUMPY = {"int": "np.int64", "bool": "np.bool_"}
@@ -84,6 +85,8 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     functions, halves = Functions(templates), Functions(templates, in_halves=True)
 
     def both(near: Registry, operator: Operator) -> dict[str, bytes]:
+        if not follows_definition(near, operator):
+            return {}
         shader = shader_of(near, operator, functions, halves)
         compute = "python/dmlops/compute/definition.py.j2"
         told = "python/dmlops/gpu/definition.py.j2"
@@ -98,8 +101,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             f"hlsl/{operator.slug}.hlsl": hlsl_definition.text(shader, templates),
         }
 
-    generic = [operator for operator in registry.operators if operator.is_generic]
-    return merged(parts("definition", registry, templates.memory, both, generic))
+    return merged(parts("definition", registry, templates.memory, both))
 
 
 def _definition(operator: Operator) -> dict[str, object]:

@@ -26,8 +26,9 @@ from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.plans.resources import Resource, resources_of
 from dmlgen.project import RUNTIME
 from dmlgen.registry import EnumEntry, Operator, Registry, Stage
+from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import blocked, is_aligned
-from dmlgen.schedules.schedule import is_shifted
+from dmlgen.schedules.schedule import Schedule, is_shifted
 from dmlgen.schedules.sets import AT
 from dmlgen.text import Text
 
@@ -125,29 +126,33 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     plans = plans_of(RUNTIME)
 
     def shader(near: Registry, operator: Operator) -> dict[str, bytes]:
-        schedule = operator.schedule
-        assert schedule is not None
+        schedule = schedule_of(near, operator)
+        if schedule is None:
+            return {}
         name = schedule.form
         if name == "gather":
-            text = templates.render("hlsl/gather.hlsl.j2", **vars(_gather(near, operator, plans)))
+            text = templates.render("hlsl/gather.hlsl.j2", **vars(_gather(near, operator, schedule, plans)))
         elif name == "map":
             name = "elementwise" if is_aligned(schedule) else "map"
-            view = _map(near, operator, functions, halves, plans)
+            view = _map(near, operator, schedule, functions, halves, plans)
             text = templates.render(f"hlsl/{name}.hlsl.j2", shader=view)
         else:
-            form = _form(near, operator, functions, halves, plans)
+            form = _form(near, operator, schedule, functions, halves, plans)
             text = templates.render(f"hlsl/{name}.hlsl.j2", shader=form)
         return {f"hlsl/{operator.slug}.hlsl": broken(reached(text))}
 
-    scheduled = [operator for operator in registry.operators if operator.schedule is not None]
-    return merged(parts("hlsl", registry, templates.memory, shader, scheduled))
+    return merged(parts("hlsl", registry, templates.memory, shader))
 
 
 def _map(
-    registry: Registry, operator: Operator, functions: Functions, halves: Functions, plans: Plans
+    registry: Registry,
+    operator: Operator,
+    schedule: Schedule,
+    functions: Functions,
+    halves: Functions,
+    plans: Plans,
 ) -> Shader:
-    schedule = operator.schedule
-    assert schedule is not None and schedule.value is not None
+    assert schedule.value is not None
     uniforms = uniforms_of(schedule)
     printer = HlslPrinter(uniforms, is_aligned(schedule), Valid(registry, operator, Stage.VALUES))
     value_lines, value = printer.value(clamped(schedule.value), ATOM)
@@ -171,7 +176,7 @@ def _map(
     return Shader(
         operator=operator.name,
         summary=operator.summary,
-        moves=tuple(dict.fromkeys((*moves(operator), *bits(operator)))),
+        moves=tuple(dict.fromkeys((*moves(schedule), *bits(operator, schedule)))),
         limited=tuple(printer.quantized),
         inputs=inputs,
         output=output,
@@ -179,7 +184,7 @@ def _map(
         max_rank=MAX_RANK * (2 if blocked(schedule) else 1),
         switches=tuple((name, _meaning(registry, node)) for name, node in uniforms.switches.items()),
         arrays=tuple(uniforms.arrays),
-        params=map_params(plans, operator, uniforms, (*inputs, output)),
+        params=map_params(plans, schedule, uniforms, (*inputs, output)),
         value_lines=tuple(value_lines),
         value=value.removeprefix(f"({output.macro}_VALUE)"),  # the return type converts anyway
         place_lines=tuple(place_lines),
@@ -204,10 +209,8 @@ def _of_16_bits(registry: Registry, tensor: Tensor) -> list[EnumEntry]:
     return [one for one in types if one.bits == 16]
 
 
-def map_params(plans: Plans, operator: Operator, uniforms: Uniforms, tensors: Sequence[Tensor]) -> Params:
+def map_params(plans: Plans, schedule: Schedule, uniforms: Uniforms, tensors: Sequence[Tensor]) -> Params:
     """The constants of an element-wise shader, given the tensors it reads and then the one it writes."""
-    schedule = operator.schedule
-    assert schedule is not None
     aligned = is_aligned(schedule)
     steps = tensors[:-1] if aligned else ()
     begin = [Constant("uint", "begin")] if aligned and schedule.place is not None else []
@@ -295,10 +298,13 @@ class FormShader:
 
 
 def _form(
-    registry: Registry, operator: Operator, functions: Functions, halves: Functions, plans: Plans
+    registry: Registry,
+    operator: Operator,
+    schedule: Schedule,
+    functions: Functions,
+    halves: Functions,
+    plans: Plans,
 ) -> FormShader:
-    schedule = operator.schedule
-    assert schedule is not None
     role = {"output": tensor_of(registry, operator, schedule.output)}
     values: dict[str, int] = {}
     for name, node in schedule.roles.items():
@@ -361,9 +367,8 @@ def _shifted(node: ir.Expr) -> ir.Expr:
     return ir.substitute(node, {part: replace(part, function="exp_shifted") for part in found})
 
 
-def _gather(registry: Registry, operator: Operator, plans: Plans) -> Gather:
-    schedule = operator.schedule
-    assert schedule is not None and isinstance(schedule.value, ir.Load)
+def _gather(registry: Registry, operator: Operator, schedule: Schedule, plans: Plans) -> Gather:
+    assert isinstance(schedule.value, ir.Load)
     nodes = list(ir.walk(schedule.value.coordinate))
     calls = (node for node in nodes if isinstance(node, ir.Call))
     index = next(call.arguments[0] for call in calls if call.function == "wrap")

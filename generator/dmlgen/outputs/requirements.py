@@ -11,6 +11,8 @@ from dmlgen.outputs.compute import bits, moves
 from dmlgen.outputs.hlsl_definition.shader import taken_as_bits
 from dmlgen.outputs.uniforms import tensors_read, widened
 from dmlgen.registry import EnumEntry, Operator, Registry
+from dmlgen.schedules import schedule_of
+from dmlgen.schedules.schedule import Schedule
 
 SHORT, DOUBLES = "Native16BitShaderOpsSupported", "DoublePrecisionFloatShaderOps"
 MOVING = frozenset({"gather", "scatter", "top_k", "nonzero"})  # forms that take all floats as bits
@@ -31,19 +33,22 @@ def requirements(registry: Registry, operator: Operator) -> tuple[Requirement, .
     types: dict[str, list[EnumEntry]] = {}
     for row in (row for table in operator.support.values() for row in table):
         types.setdefault(row.tensor, []).extend(registry.data_type[name] for name in row.types)
-    computed = [one for name, some in types.items() if name not in _taken_as_bits(operator) for one in some]
+    schedule = schedule_of(registry, operator)
+    as_bits = _taken_as_bits(operator, schedule)
+    computed = [one for name, some in types.items() if name not in as_bits for one in some]
     every = [one for some in types.values() for one in some]
     found = [
         Requirement(SHORT, _names(one for one in every if one.bits == 16)),
         Requirement(DOUBLES, _names(one for one in computed if one.bits == 64 and one.kind == "float")),
-        *_widened(operator, types),
+        *_widened(operator, schedule, types),
     ]
     return tuple(one for one in found if one.types)
 
 
-def _widened(operator: Operator, types: dict[str, list[EnumEntry]]) -> Iterator[Requirement]:
+def _widened(
+    operator: Operator, schedule: Schedule | None, types: dict[str, list[EnumEntry]]
+) -> Iterator[Requirement]:
     """Of tensors whose integers are computed in double precision."""
-    schedule = operator.schedule
     if schedule is None or schedule.form != "map":
         return
     tensors = tensors_read(operator, schedule.expressions)
@@ -59,13 +64,13 @@ def _widened(operator: Operator, types: dict[str, list[EnumEntry]]) -> Iterator[
             )
 
 
-def _taken_as_bits(operator: Operator) -> tuple[str, ...]:
+def _taken_as_bits(operator: Operator, schedule: Schedule | None) -> tuple[str, ...]:
     """The tensors of which only the size of elements matters."""
-    if operator.defines is not None and operator.is_generic:
+    if operator.defines is not None and schedule is None:
         return taken_as_bits(operator, operator.defines)
-    if operator.schedule is None or operator.schedule.form in MOVING:
+    if schedule is None or schedule.form in MOVING:
         return tuple(member.name for member in operator.members if member.is_tensor)
-    return (*moves(operator), *bits(operator))
+    return (*moves(schedule), *bits(operator, schedule))
 
 
 def _names(types: Iterator[EnumEntry]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from dmlgen import written
 from dmlgen.analysis.counts import dimension_counts
+from dmlgen.analysis.elements import InElements, Unfit
 from dmlgen.catalogue import ALGORITHMS, KINDS, Algorithm, Role
 from dmlgen.diagnostics import nearest
 from dmlgen.expr import ir
@@ -15,7 +16,6 @@ from dmlgen.expr.ranks import Counts, Lengths
 from dmlgen.registry import AlgorithmUse, Member, Rule, Support
 from dmlgen.resolve.definition import unused_names
 from dmlgen.resolve.faults import Faults, fault
-from dmlgen.schedules.elements import InElements, Unfit
 from dmlgen.source import Scalar
 
 _TYPES = {"int": ir.INT, "bool": ir.BOOL, "coordinate": ir.INTS}

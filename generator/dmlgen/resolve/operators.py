@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from dmlgen import written
 from dmlgen.diagnostics import nearest
@@ -35,9 +34,6 @@ from dmlgen.resolve.defaults import resolve_defaults
 from dmlgen.resolve.definition import definer_of, resolve_definition
 from dmlgen.resolve.faults import Faults, fault
 from dmlgen.resolve.general import General, check_counts
-from dmlgen.schedules import fast_forms_of, schedule_of
-from dmlgen.schedules.described import Described
-from dmlgen.schedules.schedule import FastForm, Schedule, schedule_of_algorithm
 from dmlgen.source import Node, Scalar
 
 
@@ -56,10 +52,7 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
     scope, definitions, resolved, inferences = _rules(general, node, scope, tensors, faults)
     support = faults.tried(lambda: _support(general, node, tensors, since, scope)) or {}
     inferences += tuple(_only_types(scope, members, support, inferences))
-    computed = (
-        faults.tried(lambda: _computed(general, node, members, resolved, inferences, support, scope))
-        or _Computed()
-    )
+    computed = faults.tried(lambda: _computed(general, node, members, resolved, support, scope))
     defaults = faults.tried(lambda: resolve_defaults(general, node.defaults, members)) or {}
     in_place = faults.tried(lambda: _in_place(node.in_place, tensors)) or ()
     fusible_into = faults.tried(lambda: _fusible_into(general, node.fusible_into, since)) or {}
@@ -85,10 +78,8 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
         rules=resolved,
         inferences=inferences,
         support=support,
-        defines=computed.defines,
-        algorithm=computed.algorithm,
-        schedule=computed.schedule,
-        forms=computed.forms,
+        defines=computed if isinstance(computed, OutputDefinitions) else None,
+        algorithm=computed if isinstance(computed, AlgorithmUse) else None,
         examples=tuple(filter(None, examples)),
         data_constraints=tuple(filter(None, constraints)),
         errata=tuple(map(erratum, node.errata)),
@@ -210,37 +201,23 @@ def _only_types(
                 yield Inference(member.name, "DataType", value)
 
 
-class _Computed(NamedTuple):
-    """What an operator computes: a definition or an algorithm, and the fast ways to compute it."""
-
-    defines: OutputDefinitions | None = None
-    algorithm: AlgorithmUse | None = None
-    schedule: Schedule | None = None
-    forms: tuple[FastForm, ...] = ()
-
-
 def _computed(
     general: General,
     node: written.Operator,
     members: Mapping[str, Member],
     resolved: tuple[Rule, ...],
-    inferences: tuple[Inference, ...],
     support: Mapping[str, tuple[Support, ...]],
     scope: Scope,
-) -> _Computed:
+) -> OutputDefinitions | AlgorithmUse | None:
+    """What an operator computes, if the spec says so."""
     if node.compute is None:
-        return _Computed()
+        return None
     file = node.operator.position.file
     kinds = {e.name: e.kind for e in general.enums["TENSOR_DATA_TYPE"].entries if e.kind is not None}
     definer = definer_of(node.compute, members, resolved, support, kinds, scope)
     if isinstance(node.compute, written.Algorithm):
-        algorithm = resolve_algorithm(node.compute, file, members, resolved, support, definer)
-        return _Computed(algorithm=algorithm, schedule=schedule_of_algorithm(algorithm))
-    defines = resolve_definition(node.compute, file, members, resolved, support, definer)
-    described = Described(members, inferences, support, general.enums)
-    schedule = schedule_of(defines, described)
-    forms = () if schedule is not None else fast_forms_of(defines, described)
-    return _Computed(defines=defines, schedule=schedule, forms=forms)
+        return resolve_algorithm(node.compute, file, members, resolved, support, definer)
+    return resolve_definition(node.compute, file, members, resolved, support, definer)
 
 
 def _unconstrained(listed: Sequence[Scalar[str]], members: Mapping[str, Member]) -> tuple[str, ...]:

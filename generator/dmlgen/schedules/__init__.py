@@ -7,14 +7,19 @@ generic shader follow the definition literally: slow, but correct.
 A module's `recognise` returns a `Schedule`, or None. It is given the definition and, where the form also
 depends on members, rules or tables, what is `described`. A `FastForm` is an alternative to the generic
 shader, for the descriptions that it fits; `FAST_FORMS` lists the modules that recognize one.
+
+None of this is part of the registry: what an operator is does not depend on how it is computed. Outputs ask
+here, and an operator is analyzed when one first asks for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 from dmlgen.expr.defined import cuts_before_storing
-from dmlgen.registry import OutputDefinitions
+from dmlgen.registry import Operator, OutputDefinitions, Registry
 from dmlgen.schedules import (
     attention,
     contraction,
@@ -31,7 +36,9 @@ from dmlgen.schedules import (
     totals,
 )
 from dmlgen.schedules.described import Described
-from dmlgen.schedules.schedule import FastForm, Schedule
+from dmlgen.schedules.schedule import FastForm, Schedule, schedule_of_algorithm
+
+F = TypeVar("F", bound=FastForm)
 
 FAST_FORMS: tuple[Callable[[OutputDefinitions, Described], FastForm | None], ...] = (
     contraction.recognise,
@@ -46,11 +53,50 @@ FAST_FORMS: tuple[Callable[[OutputDefinitions, Described], FastForm | None], ...
 )
 
 
-def schedule_of(defines: OutputDefinitions, described: Described) -> Schedule | None:
-    """The fast way to compute a definition, if there is one: the first form that fits.
+class _Found(NamedTuple):
+    schedule: Schedule | None
+    forms: tuple[FastForm, ...]
 
-    Schedules compute in 32 bits or more, and wrap when they store.
-    """
+
+_known: WeakKeyDictionary[Operator, _Found] = WeakKeyDictionary()
+
+
+def schedule_of(registry: Registry, operator: Operator) -> Schedule | None:
+    """The fast way to compute an operator; None if outputs follow its definition, or if it has none."""
+    return _found(registry, operator).schedule
+
+
+def forms_of(registry: Registry, operator: Operator) -> tuple[FastForm, ...]:
+    """Faster alternatives to passes of an operator's definition."""
+    return _found(registry, operator).forms
+
+
+def form_of(registry: Registry, operator: Operator, kind: type[F]) -> F | None:
+    """The faster form of a kind, if the operator has one."""
+    return next((one for one in forms_of(registry, operator) if isinstance(one, kind)), None)
+
+
+def follows_definition(registry: Registry, operator: Operator) -> bool:
+    """Whether the shader follows the operator's definition, in place of a schedule."""
+    return operator.defines is not None and schedule_of(registry, operator) is None
+
+
+def _found(registry: Registry, operator: Operator) -> _Found:
+    """Analyzes an operator once; all registries that share the object share its enumerations, too."""
+    if operator.algorithm is not None:
+        return _Found(schedule_of_algorithm(operator.algorithm), ())
+    if operator.defines is None or registry.by_definition:
+        return _Found(None, ())
+    if operator not in _known:
+        described = Described(operator.member, operator.inferences, operator.support, registry.enums)
+        schedule = _schedule(operator.defines, described)
+        forms = (recognise(operator.defines, described) for recognise in FAST_FORMS if schedule is None)
+        _known[operator] = _Found(schedule, tuple(one for one in forms if one is not None))
+    return _known[operator]
+
+
+def _schedule(defines: OutputDefinitions, described: Described) -> Schedule | None:
+    """The first form that fits. Schedules compute in 32 bits or more, and wrap when they store."""
     if any(map(cuts_before_storing, defines.outputs.values())):
         return None
     return next((found for found in _forms(defines, described) if found is not None), None)
@@ -61,9 +107,3 @@ def _forms(defines: OutputDefinitions, described: Described) -> Iterator[Schedul
     yield elementwise.recognise(defines, described)
     yield reduction.recognise(defines, described)
     yield scan.recognise(defines, described)
-
-
-def fast_forms_of(defines: OutputDefinitions, described: Described) -> tuple[FastForm, ...]:
-    """The forms of a definition for which its own shader also has a faster way."""
-    found = (recognise(defines, described) for recognise in FAST_FORMS)
-    return tuple(one for one in found if one is not None)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.defined import entries_of, free_locals
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
 from dmlgen.schedules.described import Described
-from dmlgen.schedules.elements import Unfit
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sets import AT, ZERO
 

@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
+from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.defined import free_locals, is_known
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import Choice, TooLarge, spelled, written
 from dmlgen.schedules.described import Described
-from dmlgen.schedules.elements import Unfit
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sets import AT
 from dmlgen.schedules.windows import axes_of, numbers, sum_at

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from dmlgen.analysis.elements import InElements, Unfit
 from dmlgen.expr import ir
 from dmlgen.registry import Definition, EnumEntry, Member, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
 from dmlgen.schedules.described import Described
-from dmlgen.schedules.elements import InElements, Unfit
 from dmlgen.schedules.schedule import Schedule, shifted
 from dmlgen.schedules.sets import AT, ZERO
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dmlgen.analysis.elements import InElements, Unfit
 from dmlgen.expr import ir
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules.elements import InElements, Unfit
 from dmlgen.schedules.schedule import Schedule
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.defined import walk_through
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
 from dmlgen.schedules.described import Described
-from dmlgen.schedules.elements import Unfit
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sets import AT, ZERO
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.defined import is_known
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, rebuilt, written
 from dmlgen.schedules.described import Described
-from dmlgen.schedules.elements import Unfit
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sets import AT, ONE, ZERO
 

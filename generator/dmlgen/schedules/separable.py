@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.defined import factors_of, is_known
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
 from dmlgen.schedules.described import Described
-from dmlgen.schedules.elements import Unfit
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sets import AT, ONE, ZERO
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.defined import is_known
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, spelled, written
 from dmlgen.schedules.described import Described
-from dmlgen.schedules.elements import Unfit
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sets import AT, ONE, ZERO
 from dmlgen.schedules.windows import axes_of, numbers, sum_at

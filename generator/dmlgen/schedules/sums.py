@@ -16,12 +16,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
+from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.defined import factors_of, walk_through
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import Choice, TooLarge, rebuilt, written
 from dmlgen.schedules.described import Described
-from dmlgen.schedules.elements import Unfit
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sets import AT, ZERO
 from dmlgen.schedules.steps import in_step

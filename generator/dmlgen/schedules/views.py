@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.defined import asks_presence, is_known
 from dmlgen.registry import Intermediate
 from dmlgen.schedules.cases import TooLarge, written
-from dmlgen.schedules.elements import Unfit
 from dmlgen.schedules.sets import AT, ONE, ZERO
 from dmlgen.schedules.windows import is_sum
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
+from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.defined import is_known
-from dmlgen.schedules.elements import Unfit
 from dmlgen.schedules.sets import AT
 
 

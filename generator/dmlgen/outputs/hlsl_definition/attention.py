@@ -108,7 +108,7 @@ def attention_pass(
     printer: ShaderPrinter, operator: Operator, target: str, number: int
 ) -> AttentionPass | None:
     """The pass of an intermediate tensor, with its number, if the tensor is attention."""
-    attention = operator.form(Attention)
+    attention = printer.form(Attention)
     if attention is None or attention.target != target:
         return None
     tests = _tests(attention.counts)

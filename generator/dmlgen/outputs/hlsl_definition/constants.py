@@ -9,7 +9,6 @@ from dmlgen.expr import ir
 from dmlgen.expr.defined import asks_presence, is_told, walk_through
 from dmlgen.outputs.hlsl_definition.names import WORDS, free, pascal, word
 from dmlgen.outputs.uniforms import camel, macro
-from dmlgen.registry import Operator
 from dmlgen.schedules.selected import Selected
 from dmlgen.schedules.sums import Sums
 
@@ -133,16 +132,14 @@ def bounds_of_lists(whole: Iterable[ir.Expr]) -> Iterator[ir.Expr]:
                 yield from filter(is_constant, (node.loop.lower, node.loop.upper))
 
 
-def truths_of_forms(operator: Operator) -> Iterator[ir.Expr]:
+def truths_of_forms(sums: Sums | None, selected: Selected | None) -> Iterator[ir.Expr]:
     """The truth values that select values made of sums, or terms of a sum: a shader has no code for what is
     not selected."""
-    sums = operator.form(Sums)
     for one in () if sums is None else sums.passes:
         for _, value in one.values:
             for node in walk_through(value):
                 if isinstance(node, ir.Member) and node.type == ir.BOOL:
                     yield node
-    selected = operator.form(Selected)
     terms = () if selected is None else (selected.term, selected.condition)
     for node in (node for term in terms if term is not None for node in walk_through(term)):
         if node.type == ir.BOOL and is_constant(node):

@@ -102,7 +102,7 @@ class ContractedPass(FormPasses):
 
 def contracted_pass(printer: ShaderPrinter, operator: Operator, number: int) -> ContractedPass | None:
     """The passes of a contraction, from `number` on, if the operator is one."""
-    contraction = operator.form(Contraction)
+    contraction = printer.form(Contraction)
     if contraction is None:
         return None
     few = few_rows(printer, contraction, number)

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from dmlgen.expr import ir
 from dmlgen.expr.defined import entries_of, walk_through
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
+from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sets import AT
 
 
-def lowered(operator: Operator) -> Operator:
+def lowered(operator: Operator, forms: Sequence[FastForm]) -> Operator:
     """The operator with only those intermediate tensors that lead to outputs.
 
     A tensor that merely has the entries of another one at other coordinates is replaced by reads of that one.
-    What only a faster form would need is dropped.
+    What only a pass that one of `forms` replaces would need is dropped.
     """
     defines = operator.defines
     assert defines is not None
-    if not any(form.reads for form in operator.forms):
+    if not any(form.reads for form in forms):
         return operator
     tensors, outputs = list(defines.tensors), dict(defines.outputs)
     for view in defines.tensors:
@@ -33,14 +35,14 @@ def lowered(operator: Operator) -> Operator:
     new = {part.tensor for value in outputs.values() for part in entries_of(value)}
     while new:  # ends: a tensor is new only once
         wanted |= new
-        new = {name for one in new for name in _reads(operator, values, one)} - wanted
+        new = {name for one in new for name in _reads(forms, values, one)} - wanted
     kept = tuple(one for one in tensors if one.name in wanted)
     return replace(operator, defines=OutputDefinitions(kept, outputs, defines.classes))
 
 
-def _reads(operator: Operator, values: dict[str, ir.Expr], name: str) -> set[str]:
+def _reads(forms: Sequence[FastForm], values: dict[str, ir.Expr], name: str) -> set[str]:
     """The intermediate tensors that the pass of one of them reads."""
-    for form in operator.forms:
+    for form in forms:
         if name in form.reads:
             return set(form.reads[name])
     return {part.tensor for part in entries_of(values[name])}

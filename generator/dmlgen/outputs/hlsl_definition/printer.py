@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
+from typing import TypeVar
 
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_RANK
@@ -21,25 +23,33 @@ from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_printer import CHOICE, COMPARISONS, LOGIC
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules.lanes import Lanes
+from dmlgen.schedules.schedule import FastForm
+from dmlgen.schedules.selected import Selected
+from dmlgen.schedules.sums import Sums
 
+F = TypeVar("F", bound=FastForm)
 _UNARY = ATOM - 1  # how tightly a sign binds
 
 
 class ShaderPrinter(LoopPrinter):
     """Prints the expressions of one definition, and collects what they need."""
 
-    def __init__(self, registry: Registry, operator: Operator, taken: frozenset[str]) -> None:
-        """`taken` are names that functions must not have."""
+    def __init__(
+        self, registry: Registry, operator: Operator, forms: Sequence[FastForm], taken: frozenset[str]
+    ) -> None:
+        """`forms` are those that replace passes; `taken` are names that functions must not have."""
         super().__init__(registry, operator, taken)
+        self.forms = forms
         defines = operator.defines
         assert defines is not None
         self.fused = ""
         self.reads_in_place = False
         self.listed: set[int] = set()
         self.longest = 2 * MAX_RANK if any(map(_is_long, defines.whole)) else MAX_RANK
-        for bound in dict.fromkeys((*bounds_of_lists(defines.whole), *truths_of_forms(operator))):
+        truths = truths_of_forms(self.form(Sums), self.form(Selected))
+        for bound in dict.fromkeys((*bounds_of_lists(defines.whole), *truths)):
             self.constants.add_bound(bound)
-        lanes = operator.form(Lanes)
+        lanes = self.form(Lanes)
         self.in_lanes = "" if lanes is None else lanes.tensor
         for name, tensor in self.tensors.items():
             self.constants.add_list(tensor.local, tensor.macro, "Sizes")
@@ -51,6 +61,10 @@ class ShaderPrinter(LoopPrinter):
         for kept in self.kept.values():
             self.constants.add_list(kept.name, kept.macro, "Sizes")
             self.constants.add_first(kept.name)
+
+    def form(self, kind: type[F]) -> F | None:
+        """The form of a kind that replaces passes, if there is one."""
+        return next((one for one in self.forms if isinstance(one, kind)), None)
 
     def value(self, node: ir.Expr, decides: bool, outer: int = 0) -> str:
         """The value of an intermediate tensor at `at`; `decides`: its floats do."""

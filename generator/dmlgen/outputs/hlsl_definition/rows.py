@@ -137,7 +137,7 @@ class RowsPass(FormPass):
 
 def rows_pass(printer: ShaderPrinter, operator: Operator, number: int) -> RowsPass | None:
     """The pass of rows, with its number, if outputs follow from rows."""
-    rows = operator.form(Rows)
+    rows = printer.form(Rows)
     return None if rows is None else _RowsPrinter(printer, rows).rows(number)
 
 

@@ -66,7 +66,7 @@ class SelectedPasses(FormPasses):
 
 def selected_passes(printer: ShaderPrinter, operator: Operator, number: int) -> SelectedPasses | None:
     """The passes of an output that sums selected terms, from `number` on, if there is one."""
-    selected = operator.form(Selected)
+    selected = printer.form(Selected)
     if selected is None:
         return None
     return SelectedPasses(

@@ -77,7 +77,7 @@ class SeparablePass(FormPasses):
 
 def separable_pass(printer: ShaderPrinter, operator: Operator, number: int) -> SeparablePass | None:
     """The passes of an output that consists of separable taps, from `number` on, if it does."""
-    separable = operator.form(Separable)
+    separable = printer.form(Separable)
     if separable is None:
         return None
     ways = tuple(

@@ -28,6 +28,7 @@ from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.project import RUNTIME
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
+from dmlgen.schedules import forms_of
 from dmlgen.schedules.keyed import keyed
 from dmlgen.schedules.lanes import Lanes
 from dmlgen.schedules.sets import AT
@@ -224,11 +225,13 @@ def shader_of(
 ) -> DefinitionShader:
     """The shader of an operator's definition; without `functions`, only to determine its constants. Uses
     `halves`, if given, where the fast form can tell that everything is halves."""
-    operator = lowered(operator)
+    forms = forms_of(registry, operator)
+    operator = lowered(operator, forms)
     defines = operator.defines
     assert defines is not None
-    printer = ShaderPrinter(registry, operator, frozenset() if functions is None else functions.names)
-    alone = {name for form in operator.forms for name in form.reads}
+    taken = frozenset() if functions is None else functions.names
+    printer = ShaderPrinter(registry, operator, forms, taken)
+    alone = {name for form in forms for name in form.reads}
     passes = [
         _pass(printer, operator, number, tensors)
         for number, tensors in enumerate(in_step(defines.tensors, alone))
@@ -317,7 +320,7 @@ def taken_as_bits(operator: Operator, defines: OutputDefinitions) -> tuple[str, 
 def _pass(printer: ShaderPrinter, operator: Operator, number: int, tensors: list[Intermediate]) -> Pass:
     """The pass that writes intermediate tensors."""
     tensor = tensors[0]
-    for form in operator.forms:
+    for form in printer.forms:
         if tensor.name in form.reads:
             made = (make(printer, operator, tensor.name, number) for make in OF_TENSORS)
             way = next(one for one in made if one is not None)
@@ -337,7 +340,7 @@ def _output_pass(printer: ShaderPrinter, operator: Operator, names: tuple[str, .
     assert operator.defines is not None
     values: dict[str, str] = {}
     read: set[str] = set()
-    lanes = operator.form(Lanes)
+    lanes = printer.form(Lanes)
     each = condition = ""
     for name in names:
         each, where, value = _one_by_one(operator, name, operator.defines.outputs[name])

@@ -92,7 +92,7 @@ class SlidingPass(FormPass):
 
 def sliding_pass(printer: ShaderPrinter, operator: Operator, number: int) -> SlidingPass | None:
     """The pass of a fold over a window, with its number, if the operator is one."""
-    sliding = operator.form(Sliding)
+    sliding = printer.form(Sliding)
     if sliding is None:
         return None
     type_, start, term, turn = printer.running(sliding.fold, sliding.term)

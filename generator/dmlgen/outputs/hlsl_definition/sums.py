@@ -156,7 +156,7 @@ class SumsPasses(FormPasses):
 
 def sums_passes(printer: ShaderPrinter, operator: Operator, number: int) -> SumsPasses | None:
     """The passes of sums that intermediate tensors consist of, from `number` on, if there are any."""
-    sums = operator.form(Sums)
+    sums = printer.form(Sums)
     if sums is None:
         return None
     passes = (_pass(printer, one, place) for place, one in enumerate(sums.passes, number))

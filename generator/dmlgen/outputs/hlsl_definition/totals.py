@@ -48,7 +48,7 @@ _NEUTRAL = {"min": ("Min", "0x7f800000u"), "max": ("Max", "0xff800000u")}
 
 def totals_pass(printer: ShaderPrinter, operator: Operator, number: int) -> TotalsPass | None:
     """The passes of totals, from `number` on, if intermediate tensors depend on any."""
-    form = operator.form(Totals)
+    form = printer.form(Totals)
     if form is None:
         return None
     totals: list[Total] = []
