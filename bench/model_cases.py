@@ -6,8 +6,10 @@ which these are named, and tiny ones for a software driver.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from math import prod
 from typing import Any
 
@@ -133,9 +135,26 @@ class Graphs:
     def hard_sigmoid(self, x: Any) -> Any:
         return self.builder.activation_hard_sigmoid(x, Alpha=1 / 6, Beta=0.5)
 
-    def max_pool(self, x: Any) -> Any:
-        three, two, ones = [3, 3], [2, 2], [1, 1]
-        return self.builder.max_pooling(x, Strides=two, WindowSize=three, StartPadding=ones, EndPadding=ones)
+    def max_pool(self, x: Any, window: int = 3, stride: int = 2) -> Any:
+        around, sizes, steps = [window // 2] * 2, [window] * 2, [stride] * 2
+        return self.builder.max_pooling(
+            x, Strides=steps, WindowSize=sizes, StartPadding=around, EndPadding=around
+        )
+
+    def concat(self, parts: Sequence[Any], axis: int = 1) -> Any:
+        return self.builder.join(list(parts), Axis=axis)
+
+    def halves(self, x: Any) -> Any:
+        """Of the channels."""
+        batch, channels, *size = x.tensor.Sizes
+        part = TensorDesc(self.dtype, (batch, channels // 2, *size))
+        return self.builder.split(x, OutputTensors=[part, part], Axis=1)
+
+    def double(self, x: Any) -> Any:
+        """An image in twice the size, by the nearest pixel."""
+        return self.builder.upsample_2d(
+            x, ScaleSize=dmlops.Size2d(Width=2, Height=2), InterpolationMode="NEAREST_NEIGHBOR"
+        )
 
     def mean(self, x: Any) -> Any:
         """Over the pixels of an image, which stay as sizes of 1."""
@@ -281,8 +300,17 @@ class Torch:
     def hard_sigmoid(self, x: Any) -> Any:
         return self.f.hardsigmoid(x)
 
-    def max_pool(self, x: Any) -> Any:
-        return self.f.max_pool2d(x, 3, 2, 1)
+    def max_pool(self, x: Any, window: int = 3, stride: int = 2) -> Any:
+        return self.f.max_pool2d(x, window, stride, window // 2)
+
+    def concat(self, parts: Sequence[Any], axis: int = 1) -> Any:
+        return self.torch.cat(list(parts), axis)
+
+    def halves(self, x: Any) -> Any:
+        return x.chunk(2, 1)
+
+    def double(self, x: Any) -> Any:
+        return self.f.interpolate(x, scale_factor=2, mode="nearest")
 
     def mean(self, x: Any) -> Any:
         return x.mean((2, 3), keepdim=True)
@@ -318,6 +346,16 @@ class Torch:
         return self._weights[id(array)][1]
 
 
+class Exported(Torch):
+    """Layers that torch exports to ONNX."""
+
+    def norm(self, x: Any, scale: np.ndarray, bias: np.ndarray | None = None) -> Any:
+        if bias is not None:
+            return super().norm(x, scale, bias)
+        square = x.float().square().mean(-1, keepdim=True)
+        return (x * (square + EPSILON).rsqrt()).to(x.dtype) * self._weight(scale)
+
+
 Layers = Graphs | Torch
 Forward = Callable[[Any, Mapping[str, Any]], Any]
 """The output of a model, given a backend and its inputs."""
@@ -342,6 +380,21 @@ class Model:
         layers = Torch(torch, device, dtype)
         values = {name: layers.input(name, array) for name, array in self.inputs.items()}
         return lambda: self.forward(layers, values), values
+
+    def onnx(self, torch: Any, device: str) -> bytes:
+        """The model as ONNX."""
+        layers, names = Exported(torch, device, getattr(torch, self.dtype)), list(self.inputs)
+
+        class Module(torch.nn.Module):  # type: ignore[misc, name-defined]
+            def forward(_, *arrays: Any) -> Any:
+                return self.forward(layers, dict(zip(names, arrays, strict=True)))
+
+        arrays = tuple(layers.input(name, array) for name, array in self.inputs.items())
+        file = BytesIO()
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about constants of the trace
+            torch.onnx.export(Module(), arrays, file, dynamo=False, opset_version=18)
+        return file.getvalue()
 
 
 def resnet(draw: Draw, tiny: bool) -> Model:
@@ -406,6 +459,62 @@ def mobilenet(draw: Draw, tiny: bool) -> Model:
             y = layers.conv(y, *down)
             x = layers.add(y, x) if residual else y
         return layers.linear(layers.seen(layers.mean(x), batch, channels), head)
+
+    return Model({"x": draw(batch, 3, size, size)}, forward)
+
+
+def yolo(draw: Draw, tiny: bool) -> Model:
+    """YOLOv8n: the backbone, the pyramid of features, and the predictions as they leave the head."""
+    batch, size, base, outputs = (1, 64, 8, 20) if tiny else (8, 640, 16, 144)
+
+    def convolution(inputs: int, outputs: int, window: int = 1) -> Any:
+        return draw.filters(outputs, inputs, window, window), draw(outputs, scale=0.1)
+
+    def stage(inputs: int, outputs: int, count: int) -> Any:
+        """Bottlenecks whose results are all joined (C2f)."""
+        half = outputs // 2
+        inner = [(convolution(half, half, 3), convolution(half, half, 3)) for _ in range(count)]
+        return convolution(inputs, outputs), inner, convolution((2 + count) * half, outputs)
+
+    widths = [base << level for level in range(5)]  # at strides of 2, 4, 8, 16 and 32
+    downs = [convolution(inputs, outputs, 3) for inputs, outputs in zip([3, *widths], widths, strict=False)]
+    stages = [stage(width, width, count) for width, count in zip(widths[1:], (1, 2, 2, 1), strict=True)]
+    pooled = convolution(widths[4], widths[3]), convolution(4 * widths[3], widths[4])
+    w8, w16, w32 = widths[2:]
+    up16, up8 = stage(w32 + w16, w16, 1), stage(w16 + w8, w8, 1)
+    down16, down32 = convolution(w8, w8, 3), convolution(w16, w16, 3)
+    join16, join32 = stage(w8 + w16, w16, 1), stage(w16 + w32, w32, 1)
+    heads = [(convolution(width, w8, 3), convolution(w8, outputs)) for width in (w8, w16, w32)]
+
+    def forward(layers: Any, inputs: Mapping[str, Any]) -> Any:
+        def conv(x: Any, weights: Any, stride: int = 1) -> Any:
+            return layers.silu(layers.conv(x, *weights, stride))
+
+        def joined(x: Any, weights: Any, shortcut: bool = False) -> Any:
+            first, inner, last = weights
+            parts = list(layers.halves(conv(x, first)))
+            for one, two in inner:
+                y = conv(conv(parts[-1], one), two)
+                parts.append(layers.add(parts[-1], y) if shortcut else y)
+            return conv(layers.concat(parts), last)
+
+        x, levels = conv(inputs["x"], downs[0], 2), []
+        for down, weights in zip(downs[1:], stages, strict=True):
+            x = joined(conv(x, down, 2), weights, shortcut=True)
+            levels.append(x)
+        parts = [conv(levels[3], pooled[0])]
+        for _ in range(3):
+            parts.append(layers.max_pool(parts[-1], 5, 1))
+        x32 = conv(layers.concat(parts), pooled[1])
+        x16 = joined(layers.concat([layers.double(x32), levels[2]]), up16)
+        x8 = joined(layers.concat([layers.double(x16), levels[1]]), up8)
+        x16 = joined(layers.concat([conv(x8, down16, 2), x16]), join16)
+        x32 = joined(layers.concat([conv(x16, down32, 2), x32]), join32)
+        found = []
+        for one, (first, last), stride in zip((x8, x16, x32), heads, (8, 16, 32), strict=True):
+            cells = (size // stride) ** 2
+            found.append(layers.seen(layers.conv(conv(one, first), *last), batch, outputs, cells))
+        return layers.concat(found, 2)
 
     return Model({"x": draw(batch, 3, size, size)}, forward)
 
@@ -539,6 +648,7 @@ def tagger(draw: Draw, tiny: bool) -> Model:
 MODELS: Mapping[str, Callable[[Draw, bool], Model]] = {
     "ResNet-50": resnet,
     "MobileNetV3": mobilenet,
+    "YOLOv8n": yolo,
     "U-Net block": unet,
     "BERT layers": bert,
     "Llama layer, prefill": lambda draw, tiny: llama(draw, tiny, False),

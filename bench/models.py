@@ -1,7 +1,8 @@
-"""Models on a GPU, each one submission over one arena, beside torch as a CUDA graph.
+"""Models on a GPU, each one submission over one arena, beside torch as a CUDA graph and ONNX Runtime.
 
     python bench/models.py FOLDER --compile-only          # with a shader compiler
     python bench/models.py [FOLDER] [--only TEXT ...] [--types float32 float16] [--json FILE]
+        [--onnxruntime]
 
 The first form fills FOLDER with SPIR-V, in place of a compiler for the second, which needs dmlops, numpy, a
 Vulkan driver and the packages vulkan and cffi. A software driver runs tiny models, whose times mean nothing.
@@ -142,6 +143,35 @@ def expected(made: Model) -> tuple[np.ndarray, dict[str, float]]:
         return run().numpy(), {}
 
 
+def on_onnx_runtime(made: Model) -> tuple[np.ndarray | None, dict[str, float]]:
+    """The output and the time of ONNX Runtime, through CUDA if it has that; torch exports the model.
+
+    Inputs and outputs are on the device. Nothing in float16 on the CPU, which has no kernels for that.
+    """
+    import onnxruntime
+    import torch
+
+    cuda = "CUDAExecutionProvider" in onnxruntime.get_available_providers()
+    if made.dtype == "float16" and not cuda:
+        return None, {}
+    session = onnxruntime.InferenceSession(
+        made.onnx(torch, "cuda" if cuda else "cpu"),
+        providers=["CUDAExecutionProvider" if cuda else "CPUExecutionProvider"],
+    )
+    device, binding = "cuda" if cuda else "cpu", session.io_binding()
+    for one, array in zip(session.get_inputs(), made.inputs.values(), strict=True):
+        binding.bind_ortvalue_input(one.name, onnxruntime.OrtValue.ortvalue_from_numpy(array, device))
+    binding.bind_output(session.get_outputs()[0].name, device)
+    times: list[float] = []
+    end = perf_counter() + WARM_UP
+    while len(times) < 3 or (len(times) < RUNS and cuda) or perf_counter() < end:
+        start = perf_counter()
+        session.run_with_iobinding(binding)
+        times.append(perf_counter() - start)
+    (result,) = binding.copy_outputs_to_cpu()
+    return result, {f"onnxruntime {device} us": statistics.median(times[-RUNS:]) * 1e6}
+
+
 def off(found: np.ndarray, right: np.ndarray) -> float:
     """The largest difference, relative to the largest element; infinity for NaN."""
     own, wanted = found.astype(np.float64).ravel(), right.astype(np.float64).ravel()
@@ -152,8 +182,10 @@ def off(found: np.ndarray, right: np.ndarray) -> float:
 def line(name: str, one: Mapping[str, float]) -> str:
     torch = one.get("torch us")
     beside = f"{torch:10.1f} {torch / one['us']:6.2f}" if torch else f"{'':17}"
+    other = next((value for key, value in one.items() if key.startswith("onnxruntime")), None)
+    runtime = f"{other:11.1f}" if other else f"{'':11}"
     return (
-        f"{name:32} {one['us']:10.1f} {beside} {one['host us']:10.1f} {one['peak'] / 1e6:9.2f} "
+        f"{name:32} {one['us']:10.1f} {beside} {runtime} {one['host us']:10.1f} {one['peak'] / 1e6:9.2f} "
         f"{one.get('torch peak', 0) / 1e6:9.2f} {int(one['steps']):5} {one['off']:8.1e}"
     )
 
@@ -169,6 +201,9 @@ def main() -> None:
     )
     parser.add_argument("--types", nargs="+", choices=TOLERANCE, default=list(TOLERANCE))
     parser.add_argument("--tiny", action="store_true", help="tiny models, as a software driver gets")
+    parser.add_argument(
+        "--onnxruntime", action="store_true", help="also through ONNX Runtime, for which torch exports"
+    )
     parser.add_argument("--profile", action="store_true", help="also print the time of each node")
     parser.add_argument("--device", help="part of the Vulkan device's name")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results here")
@@ -188,8 +223,8 @@ def main() -> None:
     tiny = arguments.tiny or is_software(device)
     print(f"{device.name}: microseconds, MB{'; tiny models, so no figure means anything' if tiny else ''}")
     print(
-        f"{'model':32} {'here':>10} {'torch':>10} {'ratio':>6} {'host':>10} {'peak':>9} {'torch':>9} "
-        f"{'steps':>5} {'off':>8}"
+        f"{'model':32} {'here':>10} {'torch':>10} {'ratio':>6} {'onnxruntime':>11} {'host':>10} "
+        f"{'peak':>9} {'torch':>9} {'steps':>5} {'off':>8}"
     )
     results: dict[str, Any] = {}
     for name, dtype in wanted:
@@ -197,9 +232,16 @@ def main() -> None:
         made = model(name, dtype, tiny)
         right, beside = expected(made)
         found, own = measured(made, device, arguments.profile)
-        one = {**own, **beside, "off": off(found, right)}
-        if not one["off"] <= TOLERANCE[dtype]:
-            sys.exit(f"{label} computes wrong results: off by {one['off']:.2g} of the largest element")
+        result, other = on_onnx_runtime(made) if arguments.onnxruntime else (None, {})
+        one = {**own, **beside, **other, "off": off(found, right)}
+        for who, distance in (
+            ("here", one["off"]),
+            ("in ONNX Runtime", 0 if result is None else off(result, right)),
+        ):
+            if not distance <= TOLERANCE[dtype]:
+                sys.exit(
+                    f"{label} computes wrong results {who}: off by {distance:.2g} of the largest element"
+                )
         results[label] = one
         print(line(label, one), flush=True)
         if arguments.json:

@@ -60,7 +60,7 @@ def test_small_cases_are_measured_and_drawn(tmp_path: Path, device: Any) -> None
 def test_models_are_measured_and_compared(tmp_path: Path, device: Any) -> None:
     results, folder = tmp_path / "models.json", tmp_path / "shaders"
     command = [sys.executable, ROOT / "bench/models.py"]
-    chosen = ["--only", "BERT", "decode", "--types", "float16", "--device", device.name]
+    chosen = ["--only", "BERT", "decode", "--types", "float16", "--device", device.name, "--onnxruntime"]
     done = subprocess.run(
         [*command, *chosen, "--json", results], cwd=ROOT, capture_output=True, text=True, check=False
     )
