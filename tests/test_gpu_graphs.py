@@ -32,6 +32,7 @@ from dmlops.gpu.graphs.once import of_operator
 from dmlops.gpu.graphs.program import program
 from dmlops.gpu.graphs.usage import usage
 from dmlops.gpu.graphs.views import recast
+from dmlops.gpu.vulkan_api import check, vk
 from dmlops.gpu.work import Work
 from dmlops.terminal import progress_for
 from gpu_device import device
@@ -395,14 +396,32 @@ def test_what_has_no_plan_says_why(files: Path, capsys: Any) -> None:
     assert "depends on what is in its inputs" in capsys.readouterr().err
 
 
-def test_a_device_without_room_names_the_bytes(device: Any, monkeypatch: Any) -> None:
-    graph = residual("float32")
-    monkeypatch.setattr(Device, "memory_size", 4096)
-    with pytest.raises(gpu.OutOfMemory, match=r"the graph takes \d+ bytes: \d+ for tensors, 4608 for its"):
+@pytest.mark.parametrize("call", ["vkAllocateMemory", "record", "memory_size"])
+def test_a_device_without_room_names_the_bytes_and_the_node(device: Any, monkeypatch: Any, call: str) -> None:
+    """Whichever call has no memory left; the device stays usable."""
+    graph, arrays = residual("float32"), {"x": real(2, 8, 6, 6)}
+
+    def refused(*_: Any) -> None:
+        raise vk.VkErrorOutOfDeviceMemory
+
+    target: Any = vk if call == "vkAllocateMemory" else Device
+    monkeypatch.setattr(target, call, 4096 if call == "memory_size" else refused)
+    needs = r"the graph takes \d+ bytes: \d+ for tensors, 4608 for its constants"
+    with pytest.raises(gpu.OutOfMemory, match=rf"{needs}; most are in use at CONVOLUTION \d;"):
         gpu.compile(graph, device)
     monkeypatch.undo()
     with gpu.compile(graph, device) as compiled:
-        assert compiled({"x": real(2, 8, 6, 6)})["y"].shape == (2, 8, 6, 6)
+        near(compiled(arrays), reference.run(graph, arrays))
+
+
+def test_a_run_without_room_is_an_error_that_passes(device: Any, monkeypatch: Any) -> None:
+    graph, arrays = residual("float32"), {"x": real(2, 8, 6, 6)}
+    with gpu.compile(graph, device) as compiled:
+        with monkeypatch.context() as patch:
+            patch.setattr(device, "start", lambda _: check(-2))  # VK_ERROR_OUT_OF_DEVICE_MEMORY
+            with pytest.raises(gpu.OutOfMemory, match="most are in use at"):
+                compiled(arrays)
+        near(compiled(arrays), reference.run(graph, arrays))
 
 
 def test_an_interrupted_run_leaves_the_device_usable(device: Any, monkeypatch: Any) -> None:

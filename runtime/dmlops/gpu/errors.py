@@ -11,7 +11,8 @@ class GpuUnavailable(RuntimeError):
 
 
 class OutOfMemory(RuntimeError):
-    """The device has no room for a graph; the message says how many bytes it takes."""
+    """The device has no room for a graph; the message says how many bytes it takes, and at which node
+    most."""
 
 
 class Unsupported(ValueError):

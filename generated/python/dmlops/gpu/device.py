@@ -31,7 +31,6 @@ from .vulkan_api import check, vk
 
 MOST_RECORDED = 256  # dispatches in calls that are cached
 AWAKE = 1e-3  # seconds to spin; an H200 runs an empty dispatch in 14 us, and a sleeper wakes after 40 to 50
-_FOREVER = 2**64 - 1  # nanoseconds
 INSTALL_DRIVER = "install a driver (Debian: apt-get install mesa-vulkan-drivers has one for the CPU)"
 
 
@@ -83,6 +82,7 @@ class Device:
             None,
         )
         self._commands = self._command_buffer()
+        self._is_pending = False  # whether commands may still run
         self._done = vk.ffi.new("VkFence *", vk.vkCreateFence(self.handle, vk.VkFenceCreateInfo(), None))
 
     @classmethod
@@ -216,13 +216,24 @@ class Device:
             submission = vk.ffi.new("VkSubmitInfo *")
             submission.sType = vk.VK_STRUCTURE_TYPE_SUBMIT_INFO
             submission.commandBufferCount, submission.pCommandBuffers = 1, buffers
-            check(vk.lib.vkQueueSubmit(self._queue, 1, submission, self._done[0]))
-            latest = perf_counter() + AWAKE
+            self.settle()
+            self._is_pending = True
             try:
+                check(vk.lib.vkQueueSubmit(self._queue, 1, submission, self._done[0]))
+                latest = perf_counter() + AWAKE
                 while self._is_running() and perf_counter() < latest:
                     pass
-            finally:  # also if interrupted: the fence is in use
-                check(vk.lib.vkWaitForFences(self.handle, 1, self._done, vk.VK_TRUE, _FOREVER))
+            finally:
+                self.settle()
+
+    def settle(self) -> None:
+        """Waits for the commands that were submitted, if any: also those that an interrupted call left, whose
+        memory must not be freed before."""
+        if self._is_pending:
+            with self.lock:
+                result = vk.lib.vkQueueWaitIdle(self._queue) if self._is_running() else 0
+                self._is_pending = False
+                check(result)
                 check(vk.lib.vkResetFences(self.handle, 1, self._done))
 
     def _is_running(self) -> bool:
@@ -231,6 +242,7 @@ class Device:
     def forget(self, commands: Any) -> None:
         """Frees a command buffer."""
         with self.lock:
+            self.settle()
             vk.vkFreeCommandBuffers(self.handle, self._command_pool, 1, [commands])
 
     def _command_buffer(self) -> Any:

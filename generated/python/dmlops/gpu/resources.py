@@ -69,9 +69,10 @@ class Buffer:
             if by_address:
                 asked = vk.VkBufferDeviceAddressInfo(buffer=self.handle)
                 self.address = vk.lib.vkGetBufferDeviceAddress(device.handle, vk.ffi.addressof(asked))
-            self._resources = resources.pop_all()
+            self._device, self._resources = device, resources.pop_all()
 
     def close(self) -> None:
+        self._device.settle()
         self._resources.close()
 
 

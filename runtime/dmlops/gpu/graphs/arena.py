@@ -16,11 +16,12 @@ class Lifetime(NamedTuple):
 
 class Arena(NamedTuple):
     """The offset of each tensor in bytes, the size of the memory, and the least size that lifetimes allow:
-    the most bytes in use in any step."""
+    the most bytes in use in any step, of which `fullest` is the first."""
 
     offsets: tuple[int, ...]
     size: int
     bound: int
+    fullest: int
 
 
 _ORDERS: tuple[Callable[[Lifetime], object], ...] = (
@@ -39,7 +40,7 @@ def assign(lifetimes: Sequence[Lifetime], alignment: int) -> Arena:
     far that live at the same time, in which it fits. Every tensor is placed once, at worst behind all others,
     so this ends. The best of a few orders is taken, and the first that reaches the bound ends the search.
     """
-    bound = _bound(lifetimes, alignment)
+    bound, _ = _bound(lifetimes, alignment)
     best: tuple[int, list[int]] | None = None
     for order in _ORDERS:
         found = _packed(lifetimes, order, alignment)
@@ -48,7 +49,7 @@ def assign(lifetimes: Sequence[Lifetime], alignment: int) -> Arena:
         if best[0] <= bound:
             break
     assert best is not None, "there are orders"
-    return Arena(tuple(best[1]), best[0], _bound(lifetimes, 1))
+    return Arena(tuple(best[1]), best[0], *_bound(lifetimes, 1))
 
 
 def _packed(
@@ -71,18 +72,20 @@ def _packed(
     return max((end for _, end, _ in placed), default=0), offsets
 
 
-def _bound(lifetimes: Sequence[Lifetime], alignment: int) -> int:
-    """The most bytes that are in use in any step; it only grows where a tensor's life begins."""
+def _bound(lifetimes: Sequence[Lifetime], alignment: int) -> tuple[int, int]:
+    """The most bytes that are in use in any step, and the first such step; they only grow where a tensor's
+    life begins."""
     changes: dict[int, int] = {}
     for one in lifetimes:
         size = _aligned(one.size, alignment)
         changes[one.first] = changes.get(one.first, 0) + size
         changes[one.last + 1] = changes.get(one.last + 1, 0) - size
-    most = used = 0
+    most = used = fullest = 0
     for step in sorted(changes):
         used += changes[step]
-        most = max(most, used)
-    return most
+        if used > most:
+            most, fullest = used, step
+    return most, fullest
 
 
 def _aligned(size: int, alignment: int) -> int:

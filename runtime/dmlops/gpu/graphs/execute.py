@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -62,11 +62,14 @@ class Compiled:
         self.program = program
         self.device = device
         self._resources = ExitStack()
-        sizes = [region.size for step in program.steps for region in step.regions]
-        device.check_sizes(sizes)
+        for step in program.steps:
+            try:
+                device.check_sizes(region.size for region in step.regions)
+            except Unsupported as error:
+                raise Unsupported(f"{program.nodes[step.node].name}: {error}") from error
         try:
             codes = compiled(program.shaders, device, progress)
-            with device.turn():
+            with device.turn(), self._room():
                 self._allocate()
                 self._record(codes, between)
         except BaseException:
@@ -81,10 +84,10 @@ class Compiled:
 
     def __call__(self, arrays: Mapping[str, Any] | None = None) -> dict[str, np.ndarray]:
         """The outputs by name. Raises ValueError for arrays that are missing or do not fit, or once it is
-        closed, and GpuUnavailable if the device fails."""
+        closed, OutOfMemory, and GpuUnavailable if the device fails."""
         given = arrays or {}
         contents = [(self._place(end, uploads=True), content(end, given)) for end in self.program.inputs]
-        with self.device.turn():
+        with self.device.turn(), self._room():
             if self._commands is None:
                 raise ValueError("the compiled graph is closed")
             for place, data in contents:
@@ -146,10 +149,7 @@ class Compiled:
             raise OutOfMemory(f"{self._needs()}; {device.name} has {device.memory_size} bytes")
         self._memory: dict[str, Buffer] = {}
         for name, (size, kinds) in wanted.items():
-            try:
-                self._memory[name] = device.buffer(max(size, 16), *kinds)
-            except Unsupported as error:
-                raise OutOfMemory(f"{self._needs()}; {error} ({name})") from error
+            self._memory[name] = device.buffer(max(size, 16), *kinds)
             self._resources.callback(self._memory[name].close)
         self._upload, self._download = self._memory["upload"], self._memory["download"]
         self._memory["constants"].mapped[: len(found.constants)] = found.constants
@@ -157,9 +157,22 @@ class Compiled:
             piece = found.weights.read(start, min(_PIECE, found.weights.size - start))
             device.upload(self._memory["weights"], piece, start)
 
+    @contextmanager
+    def _room(self) -> Iterator[None]:
+        """Raises OutOfMemory in place of the errors for that."""
+        try:
+            yield
+        except (Unsupported, vk.VkErrorOutOfDeviceMemory, vk.VkErrorOutOfHostMemory) as error:
+            reason = error if isinstance(error, Unsupported) else f"{self.device.name} has no memory left"
+            raise OutOfMemory(f"{self._needs()}; {reason}") from error
+
     def _needs(self) -> str:
-        arena, weights = self.program.arena.size, self.program.weights.size
-        return f"the graph takes {arena + weights} bytes: {arena} for tensors, {weights} for its constants"
+        arena, weights = self.program.arena, self.program.weights.size
+        sizes = f"{arena.size} for tensors, {weights} for its constants"
+        fullest = "".join(
+            f"; most are in use at {one.name}" for one in self.program.nodes[arena.fullest :][:1]
+        )
+        return f"the graph takes {arena.size + weights} bytes: {sizes}{fullest}"
 
     def _record(self, codes: Sequence[bytes], between: Between | None) -> None:
         found, device = self.program, self.device

@@ -68,6 +68,7 @@ class Net:
     reads: dict[tuple[int, int], Source]
     ends: list[tuple[Source, TensorDesc]]
     chains: dict[int, Chain] = field(default_factory=dict)
+    _slots: dict[int, tuple[Description, Slots]] = field(default_factory=dict)  # as last asked for
 
     @classmethod
     def of(cls, graph: Graph, packed: bool = False) -> Net:
@@ -119,9 +120,12 @@ class Net:
 
     def slots(self, at: int) -> Slots:
         """The tensors of a node, which passes may have replaced."""
-        found = slots(Node(self.descs[at], self.labels[at]), at)
-        assert found is not None, "descriptions are valid"
-        return found
+        desc = self.descs[at]
+        if at not in self._slots or self._slots[at][0] is not desc:
+            found = slots(Node(desc, self.labels[at]), at)
+            assert found is not None, "descriptions are valid"
+            self._slots[at] = desc, found
+        return self._slots[at][1]
 
     def inputs(self, at: int) -> Iterator[tuple[int, str, TensorDesc, Source]]:
         """The tensors that a node reads: slot, name, layout and source."""

@@ -162,7 +162,7 @@ class _Layout:
     ) -> None:
         self.net, self.alignment, self.keep = net, alignment, keep
         self.works: dict[int, Work] = {
-            at: net.chains[at].work if at in net.chains else planned(net.descs[at], capabilities)
+            at: net.chains[at].work if at in net.chains else _planned(net, at, capabilities)
             for at in net.order
         }
         self.once = {} if keep or compiled is None else fixed(net, self.works, compiled)
@@ -265,7 +265,7 @@ class _Layout:
         for lifetimes in (apart, some):
             tried = assign(lifetimes, self.alignment)
             if tried.size <= (1 + SPARE) * found.bound:
-                return tried._replace(bound=found.bound)
+                return tried._replace(bound=found.bound, fullest=found.fullest)
         return found
 
     def _phases(self) -> tuple[list[int], list[int]]:
@@ -344,6 +344,14 @@ class _Layout:
             Weights(tuple(pieces), used),
             bytes(steps.constants),
         )
+
+
+def _planned(net: Net, at: int, capabilities: Capability) -> Work:
+    """The dispatches of an operator; an error names the node."""
+    try:
+        return planned(net.descs[at], capabilities)
+    except Unsupported as error:
+        raise Unsupported(f"{net.labels[at]}: {error}", error.reason, error.member) from error
 
 
 class _Steps:

@@ -211,6 +211,9 @@ class OnnxModel:
 
     def outputs(self, trace: Trace, arrays: Mapping[str, Any]) -> dict[str, Any]:
         """Traces the model for arrays of these shapes."""
+        from onnx import TensorProto
+        from onnx.helper import tensor_dtype_to_np_dtype
+
         from ...onnx.execute import Runner
         from ...onnx.model import whole
 
@@ -224,6 +227,12 @@ class OnnxModel:
         for one in model.graph.input:
             if one.name not in arrays and one.name not in given:
                 raise ValueError(f"the input {one.name} has no array")
+            wanted = tensor_dtype_to_np_dtype(one.type.tensor_type.elem_type or TensorProto.FLOAT)
+            own = wanted if one.name not in arrays else arrays[one.name].dtype
+            if (
+                own != wanted and wanted.kind in "biuf"
+            ):  # others, such as those of 4 bits, come as NumPy has them
+                raise ValueError(f"the input {one.name} must be {wanted}; it is {own}")
 
         class Traced(Runner):
             """Adds nodes to the trace in place of running them."""
