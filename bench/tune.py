@@ -61,8 +61,7 @@ CANDIDATES: dict[str, Sequence[int]] = {
 FAR = (
     *("REDUCTION_LONG", "REDUCTION_REREAD_LONG", "SUMS_LEAST_PRODUCTS"),
     "SLIDING_PRODUCTS",
-    *("SEPARABLE_GROUPS", "SEPARABLE_FEW", "SCAN_FEW_LINES", "TOP_K_FEW", "TOP_K_SHORT", "TOP_K_REDUCED"),
-    *("TOP_K_SELECTED", "TOP_K_COUNTED", "TOP_K_COMPARED"),
+    *("SEPARABLE_GROUPS", "SCAN_FEW_LINES", "TOP_K_REDUCED", "TOP_K_SELECTED"),
 )
 # For no other depth than the first does the shader have room.
 # Nor are the numbers of the cost model of tiles measured one by one: they are fitted together.

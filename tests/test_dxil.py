@@ -191,7 +191,7 @@ def check_error(plans: Plans, number: int, one: Drawn, is_loose: bool) -> None:
 PUT_BACK: dict[str, Callable[[str], str]] = {
     "ELEMENT_WISE_POW": lambda text: text.replace("#define DXIL_PRECISE precise", "#define DXIL_PRECISE"),
     "TOP_K": lambda text: re.sub(
-        r"\[unroll\](\s+for \(uint other = 0; other < LANES)", r"[unroll(8)]\1", text
+        r"\[unroll\](\s+for \(uint other = 0; other < COUNTED)", r"[unroll(8)]\1", text
     ),
     "LSTM": lambda text: text.replace(
         "Weights weights[FETCHES][SUMS * THREAD_ROWS];",
@@ -222,7 +222,7 @@ NOTICING = {
         **dict.fromkeys(("InputTensor", "ExponentTensor", "OutputTensor"), floats(1, 1, 1, COUNT)),
     ),
     "TOP_K": described_as(
-        "TOP_K", InputTensor=floats(1, 1, 2, 160), OutputValueTensor=floats(1, 1, 2, 20),
+        "TOP_K", InputTensor=floats(1, 1, 2, 640), OutputValueTensor=floats(1, 1, 2, 20),
         OutputIndexTensor={"DataType": "UINT32", "Sizes": [1, 1, 2, 20]}, Axis=3, K=20,
     ),
     "LSTM": described_as(

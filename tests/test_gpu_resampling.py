@@ -233,14 +233,8 @@ def test_what_is_no_number_goes_where_it_counts(name: str, value: float, device:
     check(device, CASES[name], inputs_of(CASES[name], value))
 
 
-def without_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tiles as large outputs have them."""
-    monkeypatch.setattr(separable, "SEPARABLE_FEW", 0)
-
-
 @pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("gradient")])
-def test_tiles_of_many_give_the_same(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_few(monkeypatch)
+def test_taps_summed_at_once_give_the_same(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(separable, "SEPARABLE_SMALLER", 1000)
     check(device, CASES[name], inputs_of(CASES[name]))
 
@@ -257,7 +251,6 @@ def test_rows_before_columns_give_the_same(
     name: str, value: float | None, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However little smaller results are, and where columns reach farther than there is room for."""
-    without_few(monkeypatch)
     monkeypatch.setattr(separable, "SEPARABLE_SMALLER", 1)
     monkeypatch.setattr(separable, "SEPARABLE_SPAN", 24)
     assert int(gpu.planned(CASES[name]).dispatches[0].defines["SPAN"]) > 0
@@ -326,16 +319,13 @@ def test_linear_is_what_numpy_interpolates(device: Any) -> None:
 def test_tables_give_the_bytes_of_the_definition(
     name: str, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sums of the same products in the same order, whether a thread goes through its box or has tables, for
-    few elements or for many."""
+    """Sums of the same products in the same order, whether a thread goes through its box or has tables."""
     inputs = inputs_of(CASES[name])
-    (few,) = run_in_guard_zones(device, CASES[name], inputs).values()
-    without_few(monkeypatch)
     (tables,) = run_in_guard_zones(device, CASES[name], inputs).values()
     monkeypatch.setitem(telling.PLANNERS, "separable", plan_definition)
     assert len(gpu.planned(CASES[name]).dispatches) == 2
     (alone,) = run_in_guard_zones(device, CASES[name], inputs).values()
-    assert few.tobytes() == tables.tobytes() == alone.tobytes()
+    assert tables.tobytes() == alone.tobytes()
 
 
 def test_gradients_are_those_of_what_numpy_interpolates(device: Any) -> None:

@@ -44,4 +44,4 @@ def test_what_plans_take_depends_on_sizes() -> None:
         }  # fmt: skip
 
     short, long = branches_of(described(line(length)) for length in (16, 1000))
-    assert ("TOP_K", "SELECTS == 1") in long - short
+    assert ("TOP_K", "SELECTS") in long - short

@@ -29,8 +29,6 @@
 //   PLANES     planes that a thread computes at once, 1 or more
 //   TAPS       taps of an element along one axis that the tables have room for; elements with more are computed without
 //              tables
-//   ROWS_AHEAD  rows of taps that a thread loads before it uses them, 1 or more
-//   TAPS_AHEAD  taps of a row, likewise
 //   SPAN       0, or the columns of InputGradientTensor that a group has room for: it then reduces taps vertically
 //              first, once for each of these columns, and horizontally after that; COLUMNS and PLANES are 1
 //   SOURCE_VECTOR  adjacent elements of InputGradientTensor loaded at once where columns have one tap each, in a row:
@@ -1350,6 +1348,7 @@ void SumEachAlone(uint plane, uint row, uint column)
 
 #if SPAN
 static const uint ABREAST = 4;  // columns of the tensor that a thread adds up at once
+static const uint ROWS_AHEAD = 4;  // rows of taps that it loads before it uses them
 static const uint APART = SPAN / ABREAST;  // distance between them
 groupshared float added[TERMS * TILE_ROWS * SPAN];
 groupshared float rowWeights[TILE_ROWS];  // total weight of each row's taps, columns aside
@@ -1514,7 +1513,7 @@ void WorkOutTile(uint group, uint thread)
         return;
     Tabulate(tile, thread);
     const uint column = tile.column + thread % ACROSS * THREAD_STEP;
-    uint p, j, t, a, b;
+    uint p, j, t;
     uint columnFirst[COLUMNS], columnTaps[COLUMNS], most = 0;
     [unroll]
     for (j = 0; j < COLUMNS; j++)
@@ -1569,58 +1568,40 @@ void WorkOutTile(uint group, uint thread)
                 for (p = 0; p < PLANES; p++)
                     takes[p] = OuterTap(plane + p, outer, place[p], weight[p]);
                 [loop]
-                for (uint y = 0; y < rowTaps; y += ROWS_AHEAD)
+                for (uint y = 0; y < rowTaps; y++)
                 {
-                    [loop]
-                    for (uint x = 0; x < most; x += TAPS_AHEAD)
-                    {
-                        uint bits[ROWS_AHEAD], tapBits[TAPS_AHEAD][COLUMNS];
-                        INPUT_GRADIENT_VALUE loaded[ROWS_AHEAD][TAPS_AHEAD][PLANES][COLUMNS];
-                        [unroll]
-                        for (a = 0; a < ROWS_AHEAD; a++)
-                        {
-                            // clamped to a tap that exists, whether or not it contributes
-                            const uint rowTap = min(y + a, rowTaps - 1);
 #if RANK > 1
-                            bits[a] = tapsWeights[rowTap * ENTRIES + rowEntry];
+                    const uint bits = tapsWeights[y * ENTRIES + rowEntry];
 #else
-                            bits[a] = asuint(1.0f);
+                    const uint bits = asuint(1.0f);
 #endif
-                            [unroll]
-                            for (b = 0; b < TAPS_AHEAD; b++)
-                            {
-                                uint places[COLUMNS];
-                                [unroll]
-                                for (j = 0; j < COLUMNS; j++)
-                                {
-                                    const uint tap = min(x + b, max(columnTaps[j], 1) - 1);
-                                    tapBits[b][j] = tapsWeights[tap * ENTRIES + j * ACROSS + thread % ACROSS];
-                                    places[j] = (rowFirst + rowTap) * rowStep + (columnFirst[j] + tap) * step;
-                                }
-                                [unroll]
-                                for (p = 0; p < PLANES; p++)
-                                    LoadColumns(place[p], places, areAdjacent, loaded[a][b][p]);
-                            }
+                    if (bits == LEFT_OUT)
+                        continue;
+                    [loop]
+                    for (uint x = 0; x < most; x++)
+                    {
+                        uint tapBits[COLUMNS], places[COLUMNS];
+                        INPUT_GRADIENT_VALUE loaded[PLANES][COLUMNS];
+                        [unroll]
+                        for (j = 0; j < COLUMNS; j++)
+                        {
+                            const uint tap = min(x, max(columnTaps[j], 1) - 1);  // clamped to a tap that exists
+                            tapBits[j] = tapsWeights[tap * ENTRIES + j * ACROSS + thread % ACROSS];
+                            places[j] = (rowFirst + y) * rowStep + (columnFirst[j] + tap) * step;
                         }
                         [unroll]
-                        for (a = 0; a < ROWS_AHEAD; a++)
-                        {
-                            if (y + a >= rowTaps || bits[a] == LEFT_OUT)
-                                continue;
+                        for (p = 0; p < PLANES; p++)
+                            LoadColumns(place[p], places, areAdjacent, loaded[p]);
+                        [unroll]
+                        for (p = 0; p < PLANES; p++)
                             [unroll]
-                            for (b = 0; b < TAPS_AHEAD; b++)
-                                [unroll]
-                                for (p = 0; p < PLANES; p++)
-                                    [unroll]
-                                    for (j = 0; j < COLUMNS; j++)
-                                    {
-                                        float with[TOTALS] = totals[p][j];
-                                        AddTap(with, weight[p] * asfloat(bits[a]) * asfloat(tapBits[b][j]),
-                                            loaded[a][b][p][j]);
-                                        if (takes[p] && x + b < columnTaps[j] && tapBits[b][j] != LEFT_OUT)
-                                            totals[p][j] = with;
-                                    }
-                        }
+                            for (j = 0; j < COLUMNS; j++)
+                            {
+                                float with[TOTALS] = totals[p][j];
+                                AddTap(with, weight[p] * asfloat(bits) * asfloat(tapBits[j]), loaded[p][j]);
+                                if (takes[p] && x < columnTaps[j] && tapBits[j] != LEFT_OUT)
+                                    totals[p][j] = with;
+                            }
                     }
                 }
             }

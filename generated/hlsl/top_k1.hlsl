@@ -23,23 +23,21 @@
 //   OutputValueTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputIndexTensor: UINT64, UINT32
-//   SELECTS    1 to select from whole lines (with FIRST 1 and LAST 1), 2 to select from parts of lines,
-//              0 to sort tiles (with FIRST 1) or to merge pairs of runs (with FIRST 0)
+//   SELECTS    1 to select from lines or parts of them, 0 to sort tiles (with FIRST 1) or to merge pairs of runs (with
+//              FIRST 0)
 //   FIRST      1 to read elements, 0 to read what the dispatch before wrote
 //   LAST       1 to write the outputs, 0 to write keys and places
 //   LARGEST    1 for the greatest elements first, 0 for the least first
 //   KEY        type of a key: uint64_t for 64-bit elements, else uint
 //   SIGN       kind of number: 0 unsigned, 1 signed, 2 floating-point
-//   ITEMS      elements per thread; with SELECTS 0, FIRST 1 and LAST 1 also 1, to count the elements before each
+//   ITEMS      elements per thread
 //   LINES      with SELECTS: lines per group, whose threads interleave; a power of two
-//   CANDIDATES   with SELECTS 1: ITEMS times `kept`
-//   SHARES     with SELECTS 2: shares that a thread divides its elements into, at most ITEMS; a power of two; at least
+//   SHARES     with SELECTS: shares that a thread divides its elements into, at most ITEMS; a power of two; at least
 //              `kept` for a line
-//   ROOM       with SELECTS 2: entries for each line, a power of two; at least 2 * `kept`, and one for each share
+//   ROOM       with SELECTS: entries for each line, a power of two; at least 2 * `kept`, and one for each share
 //   TILE       where tiles are sorted: elements of a tile, a power of two; at least ITEMS, which is a power of two too
 //   RANK       dimensions apart from the axis, 1 to 8
-//   NUM_THREADS  threads in a group, a power of two; at least `kept` per line with SELECTS 1; NUM_THREADS * ITEMS is at
-//              least TILE where tiles are sorted
+//   NUM_THREADS  threads in a group, a power of two; NUM_THREADS * ITEMS is at least TILE where tiles are sorted
 //
 // Dispatch groupColumns x rows groups: `parts` for each LINES of `count` lines to select from; enough for their threads
 // to cover `count` tiles; or one for each of `count` blocks of NUM_THREADS * ITEMS elements of merged runs.
@@ -193,85 +191,6 @@ bool IsBefore(Entry entry, Entry other)
 
 static const uint LANES = NUM_THREADS / LINES;  // threads per line
 
-#if SELECTS == 1
-groupshared Entry best[NUM_THREADS];
-groupshared Entry bounds[LINES];
-groupshared Entry candidates[LINES][CANDIDATES];
-groupshared uint found[LINES];
-
-// Each thread finds the first element of its share, and the `kept`-th of these is a bound. At least `kept` elements do
-// not come after it, and only `kept` threads have such elements. These few candidates are ranked by counting those
-// before each.
-[numthreads(NUM_THREADS, 1, 1)]
-void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
-{
-    const uint side = thread % LINES, lane = thread / LINES;
-    const uint lineNumber = (group.y * groupColumns + group.x) * LINES + side;
-    const Position start = Locate(min(lineNumber, count - 1));
-    KEY keys[ITEMS];  // padding beyond the line sorts last
-    uint i;
-    [unroll]
-    for (i = 0; i < ITEMS; i++)
-    {
-        const uint place = i * LANES + lane;
-        keys[i] = place < length ? KeyOf(LoadPlace(start, place)) : ~(KEY)0;
-    }
-    Entry first = { keys[0], lane };
-    [unroll]
-    for (i = 1; i < ITEMS; i++)
-    {
-        if (keys[i] < first.key)  // of equal keys, the earlier place wins
-        {
-            first.key = keys[i];
-            first.place = i * LANES + lane;
-        }
-    }
-    best[thread] = first;
-    if (lane == 0)
-        found[side] = 0;
-    GroupMemoryBarrierWithGroupSync();
-
-    uint rank = 0;
-    [unroll]
-    for (uint other = 0; other < LANES; other++)
-        rank += IsBefore(best[other * LINES + side], first) ? 1 : 0;
-    if (rank == kept - 1)
-        bounds[side] = first;
-    GroupMemoryBarrierWithGroupSync();
-
-    if (rank < kept)
-    {
-        const Entry bound = bounds[side];
-        [unroll]
-        for (i = 0; i < ITEMS; i++)
-        {
-            const Entry entry = { keys[i], i * LANES + lane };
-            if (!IsBefore(bound, entry))
-            {
-                uint slot;
-                InterlockedAdd(found[side], 1, slot);
-                candidates[side][slot] = entry;
-            }
-        }
-    }
-    GroupMemoryBarrierWithGroupSync();
-    if (lineNumber >= count)
-        return;
-
-    // The order in which candidates were found does not matter: their places make them distinct.
-    [loop]
-    for (uint c = lane; c < found[side]; c += LANES)
-    {
-        const Entry entry = candidates[side][c];
-        uint before = 0;
-        [loop]
-        for (uint d = 0; d < found[side]; d++)
-            before += IsBefore(candidates[side][d], entry) ? 1 : 0;
-        if (before < kept)
-            Write(start, before, entry.place, LoadPlace(start, entry.place));
-    }
-}
-#else
 groupshared Entry memory[LINES][ROOM];
 groupshared uint found[LINES];
 
@@ -444,7 +363,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
     }
 }
-#endif
 #else
 static const uint BLOCK = NUM_THREADS * ITEMS;  // elements of a group
 groupshared KEY memory[BLOCK];
@@ -499,35 +417,6 @@ uint PlaceOf(uint tile, uint element) { return (LAST ? 0 : tile % parts * TILE) 
 
 INPUT_VALUE LoadFrom(uint tile, uint place) { return LoadPlace(Locate(LineOf(tile)), place); }
 
-#if ITEMS == 1
-// Each thread counts the elements that come before its own: of equal ones, those of earlier places.
-[numthreads(NUM_THREADS, 1, 1)]
-void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
-{
-    const uint tile = (group.y * groupColumns + group.x) * (BLOCK / TILE) + thread / TILE;
-    const uint place = thread % TILE;
-    const bool isThere = tile < count && place < length;
-    INPUT_VALUE element = 0;
-    KEY own = ~(KEY)0;  // padding comes before no element
-    if (isThere)
-    {
-        element = LoadFrom(tile, place);
-        own = KeyOf(element);
-    }
-    memory[thread] = own;
-    GroupMemoryBarrierWithGroupSync();
-
-    uint rank = 0;
-    [unroll]
-    for (uint other = 0; other < TILE; other++)
-    {
-        const KEY key = memory[thread - place + other];
-        rank += or(key < own, and(key == own, other < place)) ? 1 : 0;
-    }
-    if (isThere && rank < kept)
-        Write(Locate(tile), rank, place, element);
-}
-#else
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
@@ -633,7 +522,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
     }
 }
-#endif
 #else
 static const uint PROBES = NUM_THREADS / 2;
 groupshared uint passed[2];

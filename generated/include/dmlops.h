@@ -26743,8 +26743,6 @@ typedef struct dmlops_plan_SeparableTile {
     int64_t planes;
     int64_t planes_ahead;
     int64_t taps;
-    int64_t rows_ahead;
-    int64_t taps_ahead;
     int64_t span;
 } dmlops_plan_SeparableTile;
 
@@ -28297,8 +28295,6 @@ DMLOPS_CALLED void dmlops_plan_with_last(dmlops_planning* planning, const dmlops
     dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
     size, int64_t axis);
-DMLOPS_CALLED void dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t taps,
-    dmlops_plan_SeparableTile* result);
 DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t
     width, int64_t taps, dmlops_plan_SeparableTile* result);
 DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
@@ -28317,19 +28313,14 @@ DMLOPS_CALLED void dmlops_plan_new_runs(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED void dmlops_plan_no_runs(dmlops_planning* planning, dmlops_plan_Runs* result);
 DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops_plan_TopK* told, const
     dmlops_plan_Runs* source, const dmlops_plan_Runs* target, dmlops_plan_TopKResources* result);
-DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
-    entry);
 DMLOPS_CALLED void dmlops_plan_selectors_of(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t lines,
     dmlops_plan_Selectors* result);
 DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* told, const
     dmlops_plan_Loop_16* loops, int64_t threads, int64_t room);
-DMLOPS_CALLED void dmlops_plan_select_whole(dmlops_planning* planning, const dmlops_plan_TopK* told, const
-    dmlops_plan_Loop_16* loops, int64_t threads);
-DMLOPS_CALLED void dmlops_plan_select_parts(dmlops_planning* planning, const dmlops_plan_TopK* told, const
+DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, const
     dmlops_plan_Loop_16* loops);
-DMLOPS_CALLED int64_t dmlops_plan_sorted_items(dmlops_planning* planning, int64_t length, int64_t tile, int64_t lines);
 DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* told, const dmlops_plan_Loop_16*
-    loops);
+    loops, int64_t tile);
 
 /* The quotient, rounded up. */
 DMLOPS_CALLED int64_t dmlops_plan_ceil_div(dmlops_planning* planning, int64_t number, int64_t divisor) {
@@ -36234,25 +36225,6 @@ DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, cons
         tensor->strides.count)], &others);
 }
 
-/* A tile of few elements: one per thread, with many taps in flight. */
-DMLOPS_CALLED void dmlops_plan_few_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t taps,
-    dmlops_plan_SeparableTile* result) {
-    int64_t across = dmlops_plan_power_above(planning, extent->columns, 32);
-    int64_t rows = dmlops_plan_power_above(planning, extent->rows, dmlops_divide(256, across));
-    int64_t ahead = dmlops_min(taps, 4);
-    result->threads = dmlops_multiply(across, rows);
-    result->across = across;
-    result->columns = 1;
-    result->rows = rows;
-    result->planes = 1;
-    result->planes_ahead = 1;
-    result->taps = taps;
-    result->rows_ahead = ahead;
-    result->taps_ahead = ahead;
-    result->span = 0;
-    return;
-}
-
 /* A tile of an output that is narrower than the tensor, whose `width` is given: taps are reduced vertically, with
    coalesced loads, before they are reduced horizontally. */
 DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t
@@ -36269,8 +36241,6 @@ DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dm
     result->planes = 1;
     result->planes_ahead = 1;
     result->taps = taps;
-    result->rows_ahead = 4;
-    result->taps_ahead = 1;
     result->span = span;
     return;
 }
@@ -36281,10 +36251,6 @@ DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const d
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, const dmlops_plan_Extent* extent, int64_t width,
     dmlops_plan_SeparableTile* result) {
     int64_t taps = one->is_sum ? dmlops_plan_usual_taps(planning, tensor, output) : 1;
-    if ((dmlops_plan_element_count(planning, &output->sizes) <= 65536) && (output->bits >= 16)) {
-        dmlops_plan_few_tile(planning, extent, taps, result);
-        return;
-    }
     int is_smaller = width >= dmlops_multiply(3, extent->columns);
     int64_t entries = dmlops_add(dmlops_add(64, 8), output->sizes.count);
     is_smaller = is_smaller && (dmlops_plan_taps_kept(planning, one, dmlops_multiply(2, entries), taps) == taps);
@@ -36323,8 +36289,6 @@ DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const d
     result->planes = planes;
     result->planes_ahead = planes_ahead;
     result->taps = taps;
-    result->rows_ahead = 1;
-    result->taps_ahead = 1;
     result->span = 0;
     return;
 }
@@ -36389,8 +36353,6 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
     dmlops_out_define(planning, "", DMLOPS_TEXT("PLANES"), tile.planes_ahead);
     if (one->is_sum) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS"), tile.taps);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS_AHEAD"), tile.rows_ahead);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AHEAD"), tile.taps_ahead);
         dmlops_out_define(planning, "", DMLOPS_TEXT("SPAN"), tile.span);
     }
     int is_apart = one->is_sum && (tile.columns > 1) && (output->bits >= 16) &&
@@ -36436,18 +36398,14 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
     dmlops_plan_Loop_16 loops;
     dmlops_plan_across(planning, &made_1, told->axis, &loops);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
-    int64_t threads = dmlops_plan_selecting_threads(planning, length, told->count, dmlops_plan_entry_bytes(planning,
-        told));
+    int64_t most = dmlops_divide(16384, dmlops_plan_key_bytes(planning, told));
+    int64_t reduced = (length <= most) ? 16 : 4;
     int has_room = dmlops_multiply(dmlops_multiply(2, dmlops_plan_tile_of(planning, told->count)),
         dmlops_plan_entry_bytes(planning, told)) <= 15360;
-    if (threads > 0) {
-        dmlops_plan_select_whole(planning, told, &loops, threads);
+    if ((length > 128) && (dmlops_multiply(told->count, reduced) <= length) && has_room) {
+        dmlops_plan_select(planning, told, &loops);
     } else {
-        if ((length > 4096) && (dmlops_multiply(told->count, 4) <= length) && has_room) {
-            dmlops_plan_select_parts(planning, told, &loops);
-        } else {
-            dmlops_plan_sort(planning, told, &loops);
-        }
+        dmlops_plan_sort(planning, told, &loops, dmlops_min(dmlops_plan_tile_of(planning, length), most));
     }
 }
 
@@ -36502,22 +36460,6 @@ DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* Threads for each whole line to select from, or 0 if that is too long, or too many elements are wanted; `entry` is the
-   bytes of a candidate. */
-DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
-    entry) {
-    if ((length <= 128) || (wanted > dmlops_min(512, dmlops_divide(length, 8)))) {
-        return 0;
-    }
-    int64_t threads = dmlops_max(dmlops_max(64, dmlops_plan_tile_of(planning, wanted)), dmlops_plan_tile_of(planning,
-        dmlops_plan_ceil_div(planning, length, 32)));
-    while (planning->reason == DMLOPS_REASON_NONE && ((threads <= 512) && (dmlops_multiply(dmlops_add(threads,
-        dmlops_multiply(wanted, dmlops_plan_ceil_div(planning, length, threads))), entry) > 15360))) {
-        threads = dmlops_multiply(threads, 2);
-    }
-    return (threads <= 512) ? threads : 0;
-}
-
 /* The whole line if a group can take it. Otherwise parts that are short, so that there are more groups, unless these
    saturate a GPU, or leave too much for a single further dispatch. */
 DMLOPS_CALLED void dmlops_plan_selectors_of(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t lines,
@@ -36567,64 +36509,14 @@ DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const
     return lines;
 }
 
-/* One dispatch, with `threads` threads per line. */
-DMLOPS_CALLED void dmlops_plan_select_whole(dmlops_planning* planning, const dmlops_plan_TopK* told, const
-    dmlops_plan_Loop_16* loops, int64_t threads) {
-    dmlops_plan_Runs made_1;
-    dmlops_plan_no_runs(planning, &made_1);
-    int64_t axis = told->axis;
-    dmlops_plan_Runs nothing;
-    nothing = made_1;
-    int64_t length = told->input.sizes.items[dmlops_item(planning, axis, told->input.sizes.count)];
-    int64_t count = dmlops_plan_repeats(planning, loops);
-    int64_t items = dmlops_plan_ceil_div(planning, length, threads);
-    int64_t abreast = dmlops_plan_lines_abreast(planning, told, loops, threads, dmlops_multiply(dmlops_add(threads,
-        dmlops_multiply(told->count, items)), dmlops_plan_entry_bytes(planning, told)));
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, count, abreast),
-        dmlops_multiply(abreast, threads)), dmlops_multiply(abreast, threads), 1, &groups);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("FIRST"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LAST"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), abreast);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), items);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("CANDIDATES"), dmlops_multiply(told->count, items));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_multiply(abreast, threads));
-    dmlops_plan_TopKResources made_2;
-    dmlops_plan_resources(planning, told, &nothing, &nothing, &made_2);
-    dmlops_out_read(planning, &made_2.input);
-    dmlops_out_read(planning, &made_2.keys);
-    dmlops_out_read(planning, &made_2.places);
-    dmlops_out_write(planning, &made_2.output);
-    dmlops_out_write(planning, &made_2.indices);
-    dmlops_out_write(planning, &made_2.keptKeys);
-    dmlops_out_write(planning, &made_2.keptPlaces);
-    dmlops_plan_Dimension_16 made_3;
-    dmlops_plan_dimensions(planning, loops, &made_3);
-    dmlops_plan_TopKParams params;
-    params.count = count;
-    params.groupColumns = groups.columns;
-    params.length = length;
-    params.kept = told->count;
-    params.parts = 1;
-    params.partLength = length;
-    params.partSpan = 0;
-    params.inputStep = told->input.strides.items[dmlops_item(planning, axis, told->input.strides.count)];
-    params.outputValueStep = told->output.strides.items[dmlops_item(planning, axis, told->output.strides.count)];
-    params.outputIndexStep = told->indices.strides.items[dmlops_item(planning, axis, told->indices.strides.count)];
-    dmlops_plan_Dimension_16_copy(&params.dimensions, &made_3);
-    dmlops_put_TopKParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, 0);
-}
-
-/* Dispatches that select from parts of lines, then from what is left, until each line is one part. */
-DMLOPS_CALLED void dmlops_plan_select_parts(dmlops_planning* planning, const dmlops_plan_TopK* told, const
+/* Dispatches that select from lines or parts of them, then from what is left, until each line is one part. */
+DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, const
     dmlops_plan_Loop_16* loops) {
     int64_t wanted = told->count;
     int64_t count = dmlops_plan_repeats(planning, loops);
     dmlops_plan_Runs nothing;
     dmlops_plan_no_runs(planning, &nothing);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 2);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 1);
     dmlops_out_share(planning);
     dmlops_plan_Runs source;
     source = nothing;
@@ -36698,24 +36590,15 @@ DMLOPS_CALLED void dmlops_plan_select_parts(dmlops_planning* planning, const dml
     }
 }
 
-/* Elements per thread where groups sort tiles; a thread with one counts those before it. */
-DMLOPS_CALLED int64_t dmlops_plan_sorted_items(dmlops_planning* planning, int64_t length, int64_t tile, int64_t lines) {
-    if ((tile <= 256) && (dmlops_plan_times(planning, lines, dmlops_multiply(tile, tile)) <= 4194304)) {
-        return 1;
-    }
-    return dmlops_min((length <= tile) ? 16 : 8, tile);
-}
-
 /* A dispatch that sorts tiles, and one for each time that the number of runs halves. */
 DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* told, const dmlops_plan_Loop_16*
-    loops) {
+    loops, int64_t tile) {
     int64_t axis = told->axis;
     int64_t wanted = told->count;
     int64_t length = told->input.sizes.items[dmlops_item(planning, axis, told->input.sizes.count)];
     int64_t count = dmlops_plan_repeats(planning, loops);
     int64_t most = dmlops_divide(16384, dmlops_plan_key_bytes(planning, told));
-    int64_t tile = dmlops_min(dmlops_plan_tile_of(planning, length), most);
-    int64_t items = dmlops_plan_sorted_items(planning, length, tile, count);
+    int64_t items = dmlops_min((length <= tile) ? 16 : 8, tile);
     dmlops_plan_Runs nothing;
     dmlops_plan_no_runs(planning, &nothing);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 0);

@@ -16,7 +16,6 @@ from .forms import begin_form
 from .loops import (
     Words,
     ceil_div,
-    element_count,
     grid,
     times,
     vector_width,
@@ -26,7 +25,6 @@ from .planning import Planning
 from .told import NONE, Eight, Sizes, Tensor
 from .tuning import (
     SEPARABLE_COLUMNS,
-    SEPARABLE_FEW,
     SEPARABLE_GROUPS,
     SEPARABLE_MANY,
     SEPARABLE_ROWS,
@@ -38,17 +36,14 @@ from .tuning import (
 
 COLUMNS = 4
 """Adjacent elements of a thread, if there are many."""
-AHEAD = 4
-"""Taps along an axis that a thread has in flight, if it has only one element."""
 MOST_TAPS = 64
 """Taps along an axis for which tables may have room."""
 
 
 class SeparableTile(NamedTuple):
     """A group's tile: its threads, those side by side with `columns` columns each, rows and planes; and the
-    taps along an axis that its tables have room for. `planes_ahead`, `rows_ahead` and `taps_ahead` are what a
-    thread has in flight. With a `span`, a group reduces taps vertically first, in that many columns of the
-    tensor."""
+    taps along an axis that its tables have room for. A thread computes `planes_ahead` at once. With a `span`,
+    a group reduces taps vertically first, in that many columns of the tensor."""
 
     threads: int
     across: int
@@ -57,8 +52,6 @@ class SeparableTile(NamedTuple):
     planes: int
     planes_ahead: int
     taps: int
-    rows_ahead: int
-    taps_ahead: int
     span: int
 
 
@@ -124,14 +117,6 @@ def aligned_vector(tensor: Tensor, size: int, axis: int) -> int:
     return vector_width(tensor.bits, size, tensor.strides[axis], others)
 
 
-def few_tile(extent: Extent, taps: int) -> SeparableTile:
-    """A tile of few elements: one per thread, with many taps in flight."""
-    across = power_above(extent.columns, 32)
-    rows = power_above(extent.rows, SEPARABLE_THREADS // across)
-    ahead = min(taps, AHEAD)
-    return SeparableTile(across * rows, across, 1, rows, 1, 1, taps, ahead, ahead, 0)
-
-
 def spanning_tile(extent: Extent, width: int, taps: int) -> SeparableTile:
     """A tile of an output that is narrower than the tensor, whose `width` is given: taps are reduced
     vertically, with coalesced loads, before they are reduced horizontally."""
@@ -139,7 +124,7 @@ def spanning_tile(extent: Extent, width: int, taps: int) -> SeparableTile:
     columns = ceil_div(extent.columns, ceil_div(extent.columns, columns))
     span = 4 * ceil_div(ceil_div(columns * width, extent.columns) + taps, 4)
     rows = min(extent.rows, SEPARABLE_ROWS)
-    return SeparableTile(SEPARABLE_THREADS, columns, 1, rows, 1, 1, taps, AHEAD, 1, span)
+    return SeparableTile(SEPARABLE_THREADS, columns, 1, rows, 1, 1, taps, span)
 
 
 def separable_tile(
@@ -148,8 +133,6 @@ def separable_tile(
     """A tile for the output's sizes: as many planes and rows as leave enough groups. `width`: the tensor's
     size along columns."""
     taps = usual_taps(tensor, output) if one.is_sum else 1
-    if element_count(output.sizes) <= SEPARABLE_FEW and output.bits >= 16:
-        return few_tile(extent, taps)
     is_smaller = width >= SEPARABLE_SMALLER * extent.columns
     entries = SEPARABLE_COLUMNS + SEPARABLE_ROWS + len(output.sizes)
     is_smaller = is_smaller and taps_kept(one, 2 * entries, taps) == taps  # sums need as much room again
@@ -173,7 +156,7 @@ def separable_tile(
     while rows < min(extent.rows, 64) and times(layers, ceil_div(extent.rows, 2 * rows)) >= SEPARABLE_MANY:
         rows = 2 * rows
     taps = taps_kept(one, COLUMNS * across + rows + max(len(output.sizes) - 2, 0) * planes, taps)
-    return SeparableTile(threads, across, COLUMNS, rows, planes, planes_ahead, taps, 1, 1, 0)
+    return SeparableTile(threads, across, COLUMNS, rows, planes, planes_ahead, taps, 0)
 
 
 def way_that_applies(told: Definition, shader: DefinitionShader) -> int:
@@ -216,8 +199,6 @@ def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) ->
     out.define("PLANES", tile.planes_ahead)
     if one.is_sum:
         out.define("TAPS", tile.taps)
-        out.define("ROWS_AHEAD", tile.rows_ahead)
-        out.define("TAPS_AHEAD", tile.taps_ahead)
         out.define("SPAN", tile.span)
     # Where the taps of adjacent outputs lie apart, a thread's columns lie apart instead, so that neighboring
     # threads load adjacent elements.

@@ -10,9 +10,6 @@ from .planning import Planning
 from .told import PLACEHOLDER, Buffer, Read, Tensor, Written
 from .tuning import (
     TOP_K_ABREAST,
-    TOP_K_COMPARED,
-    TOP_K_COUNTED,
-    TOP_K_FEW,
     TOP_K_GROUPS,
     TOP_K_ITEMS,
     TOP_K_LEAST_ITEMS,
@@ -22,7 +19,6 @@ from .tuning import (
     TOP_K_PART_THREADS,
     TOP_K_REDUCED,
     TOP_K_SELECTED,
-    TOP_K_SHORT,
     TOP_K_SHORTEST,
     TOP_K_SORTED_ITEMS,
 )
@@ -110,14 +106,13 @@ def plan_top_k(out: Planning, told: TopK) -> None:
     define_tensor(out, told.indices)
     loops = across([told.input, told.output, told.indices], told.axis)
     out.define("RANK", len(loops))
-    threads = selecting_threads(length, told.count, entry_bytes(told))
+    most = TILE_BYTES // key_bytes(told)
+    reduced = TOP_K_SELECTED if length <= most else TOP_K_REDUCED
     has_room = 2 * tile_of(told.count) * entry_bytes(told) <= SELECTION_BYTES
-    if threads > 0:
-        select_whole(out, told, loops, threads)
-    elif length > TOP_K_SHORT and told.count * TOP_K_REDUCED <= length and has_room:
-        select_parts(out, told, loops)
+    if length > TOP_K_SHORTEST and told.count * reduced <= length and has_room:
+        select(out, told, loops)
     else:
-        sort(out, told, loops)
+        sort(out, told, loops, min(tile_of(length), most))
 
 
 def entry_bytes(told: TopK) -> int:
@@ -150,20 +145,6 @@ def resources(told: TopK, source: Runs, target: Runs) -> TopKResources:
         keptKeys=target.keys,
         keptPlaces=target.places,
     )
-
-
-def selecting_threads(length: int, wanted: int, entry: int) -> int:
-    """Threads for each whole line to select from, or 0 if that is too long, or too many elements are wanted;
-    `entry` is the bytes of a candidate."""
-    if length <= TOP_K_SHORTEST or wanted > min(TOP_K_FEW, length // TOP_K_SELECTED):
-        return 0
-    threads = max(TOP_K_LEAST_THREADS, tile_of(wanted), tile_of(ceil_div(length, TOP_K_ITEMS)))
-    while (
-        threads <= TOP_K_MOST_THREADS
-        and (threads + wanted * ceil_div(length, threads)) * entry > SELECTION_BYTES
-    ):
-        threads *= 2
-    return threads if threads <= TOP_K_MOST_THREADS else 0
 
 
 def selectors_of(length: int, wanted: int, lines: int) -> Selectors:
@@ -201,42 +182,12 @@ def lines_abreast(told: TopK, loops: Loops, threads: int, room: int) -> int:
     return lines
 
 
-def select_whole(out: Planning, told: TopK, loops: Loops, threads: int) -> None:
-    """One dispatch, with `threads` threads per line."""
-    axis, nothing = told.axis, no_runs()
-    length, count = told.input.sizes[axis], repeats(loops)
-    items = ceil_div(length, threads)
-    abreast = lines_abreast(told, loops, threads, (threads + told.count * items) * entry_bytes(told))
-    groups = grid(out, times(ceil_div(count, abreast), abreast * threads), abreast * threads, 1)
-    out.define("SELECTS", 1)
-    out.define("FIRST", 1)
-    out.define("LAST", 1)
-    out.define("LINES", abreast)
-    out.define("ITEMS", items)
-    out.define("CANDIDATES", told.count * items)
-    out.define("NUM_THREADS", abreast * threads)
-    out.bind(resources(told, nothing, nothing))
-    params = TopKParams(
-        count,
-        groups.columns,
-        length,
-        told.count,
-        1,
-        length,
-        0,
-        told.input.strides[axis],
-        told.output.strides[axis],
-        told.indices.strides[axis],
-        dimensions(loops),
-    )
-    out.dispatch(params, groups, False)
-
-
-def select_parts(out: Planning, told: TopK, loops: Loops) -> None:
-    """Dispatches that select from parts of lines, then from what is left, until each line is one part."""
+def select(out: Planning, told: TopK, loops: Loops) -> None:
+    """Dispatches that select from lines or parts of them, then from what is left, until each line is one
+    part."""
     wanted, count = told.count, repeats(loops)
     nothing = no_runs()
-    out.define("SELECTS", 2)
+    out.define("SELECTS", 1)
     out.share()
     source, length = nothing, told.input.sizes[told.axis]
     is_first, is_last = True, False
@@ -279,20 +230,12 @@ def select_parts(out: Planning, told: TopK, loops: Loops) -> None:
         source, length, is_first = target, selectors.parts * wanted, False
 
 
-def sorted_items(length: int, tile: int, lines: int) -> int:
-    """Elements per thread where groups sort tiles; a thread with one counts those before it."""
-    if tile <= TOP_K_COUNTED and times(lines, tile * tile) <= TOP_K_COMPARED:
-        return 1
-    return min(TOP_K_SORTED_ITEMS if length <= tile else TOP_K_MERGED_ITEMS, tile)
-
-
-def sort(out: Planning, told: TopK, loops: Loops) -> None:
+def sort(out: Planning, told: TopK, loops: Loops, tile: int) -> None:
     """A dispatch that sorts tiles, and one for each time that the number of runs halves."""
     axis, wanted = told.axis, told.count
     length, count = told.input.sizes[axis], repeats(loops)
     most = TILE_BYTES // key_bytes(told)
-    tile = min(tile_of(length), most)
-    items = sorted_items(length, tile, count)
+    items = min(TOP_K_SORTED_ITEMS if length <= tile else TOP_K_MERGED_ITEMS, tile)
     nothing = no_runs()
     out.define("SELECTS", 0)
     out.share()

@@ -274,8 +274,6 @@ SEPARABLE_MANY = 1056  # NVIDIA H200: 4224 at 0.90
 "groups that leave no idle tail; with more, each takes more planes and rows"
 SEPARABLE_TABLE = 7168  # NVIDIA H200: 896 at less than 0.01 to 1.08
 "words of tables in shared memory, at most"
-SEPARABLE_FEW = 65536  # NVIDIA H200: 8192 at 0.89 to 1.09, 16384 at 1.00, 524288 at 1.00
-"elements that count as few: one per thread"
 SEPARABLE_SMALLER = 3  # NVIDIA H200: 1 at 0.31 to 0.53, 6 at 1.00
 "ratio of the tensor's width to the output's from which taps are reduced vertically first"
 SEPARABLE_COLUMNS = 64  # NVIDIA H200: 32 at 0.93, 128 at 1.00
@@ -328,16 +326,12 @@ SCAN_FEW_LINES = 256  # NVIDIA H200: 32 at 0.46 to 0.60, 2048 at 1.00
 SCAN_BLOCKS = 16  # NVIDIA H200: 8 at 1.01, 32 at 0.79
 "length of a segment, at least, in blocks of a group's threads times items"
 
-TOP_K_FEW = 512  # NVIDIA H200: 64 at 0.4 to 1.4
-"elements wanted up to which a group selects from a whole line, if there is room for all candidates"
-TOP_K_SELECTED = 8  # NVIDIA H200: with 32 and 64 1.5 to 3.1
-"elements of a line per element wanted from which selecting from the whole line beats sorting it"
 TOP_K_SHORTEST = 128  # NVIDIA H200: selecting from lines of 128 has 0.5 to 1.8, of 256 and 512 1.5 to 3.1
 "elements of a line up to which it is sorted even if few are wanted"
-TOP_K_SHORT = 4096  # NVIDIA H200: 512 at 0.14 to 0.34, 2048 at 0.30 to 0.53 with 4096
-"the same if more are wanted than whole lines are selected from for"
+TOP_K_SELECTED = 16  # NVIDIA H200: sorting is at 0.3 to 0.7 with 32 and 64, at 1.38 with 10 of float16
+"elements of a line per element wanted from which selecting beats sorting the line at once"
 TOP_K_REDUCED = 4  # NVIDIA H200: 1 at 1.00, 32 at 0.53 to 1.00
-"elements per element wanted from which selecting these beats sorting"
+"the same where a line is too long for that"
 TOP_K_ITEMS = 32  # NVIDIA H200: 8 at 0.20, 16 at 0.55, 64 at 0.70
 "elements that a thread reads when selecting, at most"
 TOP_K_LEAST_ITEMS = 8  # NVIDIA H200: 4 at 1.04, 16 at 0.90 to 1.06
@@ -354,9 +348,5 @@ TOP_K_MOST_THREADS = 512  # NVIDIA H200: 256 at 0.19 to 1.00, 1024 at 1.00
 "threads in a selecting group, at most"
 TOP_K_SORTED_ITEMS = 16  # NVIDIA H200: 8 at 0.95 for float32 and at 0.79 for float16, 4 at 0.72 and 0.56
 "elements of a line per thread, where a group sorts it"
-TOP_K_COUNTED = 256  # NVIDIA H200: for 64 lines of 64 elements 2.6, of 256 2.1, of 512 0.9
-"elements of a line up to which, of few lines, each thread has one and counts those before it"
-TOP_K_COMPARED = 4194304  # NVIDIA H200: at most 0.9 to 2.6, with four times as many 0.7 to 1.1
-"comparisons of elements, all in all, up to which lines are few"
 TOP_K_MERGED_ITEMS = 8  # NVIDIA H200: 16 at 0.92
 "the same where tiles of it are sorted and merged"
