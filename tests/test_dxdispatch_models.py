@@ -116,7 +116,7 @@ def test_nothing_is_written_into_the_specs_or_over_files_of_others(
     (tmp_path / "out").mkdir()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "out/cases.csv").symlink_to(tmp_path / "elsewhere/victim")
-    assert main(["export", "csv", str(tmp_path / "out"), "--specs", str(gather_specs)]) == 1
+    assert main(["export", "csv", str(tmp_path / "out"), "--cases", "--specs", str(gather_specs)]) == 1
     assert "passes the symbolic link" in capsys.readouterr().err
     assert not list((tmp_path / "elsewhere").iterdir())
 

@@ -17,7 +17,7 @@ def folders(gather_specs: Path, tmp_path_factory: pytest.TempPathFactory) -> tup
     """Generated files, and the tables, of the same specs."""
     generated, tables = tmp_path_factory.mktemp("generated"), tmp_path_factory.mktemp("tables")
     assert main(["generate", "--specs", str(gather_specs), "--out", str(generated)]) == 0
-    assert main(["export", "csv", str(tables), "--specs", str(gather_specs)]) == 0
+    assert main(["export", "csv", str(tables), "--cases", "--specs", str(gather_specs)]) == 0
     return generated, tables
 
 
@@ -67,6 +67,14 @@ def test_columns_are_described(folders: tuple[Path, Path]) -> None:
     text = (folders[1] / "README.md").read_text(encoding="utf-8")
     for name in ("cases.csv", "support.csv"):
         assert all(f"| `{column}` |" in text for column in rows(folders[1], name)[0])
+
+
+def test_support_needs_no_search_for_cases(
+    gather_specs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dmlgen.outputs.matrix.search", lambda *_: pytest.fail("cases were searched"))
+    assert main(["export", "csv", str(tmp_path), "--specs", str(gather_specs)]) == 0
+    assert len(rows(tmp_path, "support.csv")) > 20 and not (tmp_path / "cases.csv").exists()
 
 
 def test_options_of_models_are_not_for_tables(

@@ -106,7 +106,7 @@ def _add_outputs(add: _Add) -> None:
     sub.add_argument(
         "--out", type=Path, metavar="DIR", default=site, help="output folder (default: %(default)s)"
     )
-    text = "Export the test matrices for other tools: cases as DxDispatch models, or tables as CSV."
+    text = "Export facts for other tools: cases as DxDispatch models, or tables of support and cases as CSV."
     sub = add("export", _export, text)
     sub.add_argument("form", choices=("dxdispatch", "csv"), help="models that run on Windows, or CSV tables")
     sub.add_argument("out", type=Path, metavar="DIR", help="output folder")
@@ -114,6 +114,8 @@ def _add_outputs(add: _Add) -> None:
     sub.add_argument("--operators", nargs="+", metavar="NAME", default=[], help=text)
     text = "export only models of DirectML's own operators; needs no shader compiler (dxdispatch)"
     sub.add_argument("--no-shaders", dest="shaders", action="store_false", help=text)
+    text = "also write a table of all cases, which may have to be searched first (csv)"
+    sub.add_argument("--cases", action="store_true", help=text)
 
 
 def _add_schema(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -181,6 +183,8 @@ def _add_sweep(add: _Add) -> None:
     sub.add_argument("--operators", nargs="+", metavar="NAME", default=[], help=text)
     text = "skip the shaders, which need a Vulkan device and a shader compiler"
     sub.add_argument("--no-shaders", dest="shaders", action="store_false", help=text)
+    text = "also write a table of all cases, which may have to be searched first (csv)"
+    sub.add_argument("--cases", action="store_true", help=text)
     sub.add_argument("--format", choices=("text", "json"), default="text", help=_FORMAT)
 
 
@@ -227,7 +231,10 @@ def _export(options: argparse.Namespace) -> int:
         if options.operators or not options.shaders:
             print("dmlgen: --operators and --no-shaders are for models", file=sys.stderr)
             return 2
-        return export_tables(options.specs, options.out)
+        return export_tables(options.specs, options.out, options.cases)
+    if options.cases:
+        print("dmlgen: --cases is for tables", file=sys.stderr)
+        return 2
     names = [*map(operator_name, options.operators)]
     return export_models(options.specs, options.out, names, options.shaders)
 

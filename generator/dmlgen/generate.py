@@ -98,8 +98,8 @@ def document(specs: Path, out: Path) -> int:
     return 0
 
 
-def export_tables(specs: Path, out: Path) -> int:
-    """Writes the matrices as tables below `out`; the exit code."""
+def export_tables(specs: Path, out: Path, with_cases: bool) -> int:
+    """Writes tables of support, and on request of all cases, below `out`; the exit code."""
     progress = Progress()
     cache = Cache(cache_folder())
     registry = _checked(specs, progress)
@@ -108,8 +108,8 @@ def export_tables(specs: Path, out: Path) -> int:
     from dmlgen.outputs import tables
     from dmlgen.outputs.render import Templates
 
-    matrices = map(json.loads, _matrices(registry, cache, progress).values())
-    _write_apart(tables.render(Templates(TEMPLATES), matrices), out, cache, progress, "README.md")
+    matrices = map(json.loads, _matrices(registry, cache, progress).values() if with_cases else ())
+    _write_apart(tables.render(registry, Templates(TEMPLATES), matrices), out, cache, progress, "README.md")
     return 0
 
 

@@ -7,14 +7,10 @@ between files do not matter, and a change in a shared file is a change of every 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dmlgen.diff.change import Change
-from dmlgen.diff.counterparts import counterpart_changes
-from dmlgen.diff.general import general_changes, renamed_values
-from dmlgen.diff.meaning import Meaning
-from dmlgen.diff.operators import operator_changes
-from dmlgen.diff.places import Places, Sides
-from dmlgen.diff.rules import Rules, identifier_changes, rule_changes
+from dmlgen.diff.walk import Walk
 from dmlgen.inputs import spec_digest
 from dmlgen.revisions import Specs
 
@@ -27,17 +23,6 @@ def differences(old: Specs, new: Specs) -> Iterator[Change]:
     """
     if spec_digest(old.folder) == spec_digest(new.folder):
         return
-    sides, was, now = Sides(Places(old), Places(new)), old.registry, new.registry
-    values = renamed_values(was, now)
-    yield from general_changes(sides, values)
-    yield from identifier_changes(sides)
-    for rules, new_rules in (
-        (was.operator_rules, now.operator_rules),
-        (was.tensor.rules, now.tensor.rules),
-        (was.graphs.rules, now.graphs.rules),
-        (was.bindings.rules, now.bindings.rules),
-        (tuple(one.rule for one in was.calls), tuple(one.rule for one in now.calls)),
-    ):
-        yield from rule_changes(sides, Rules(rules, Meaning(values)), Rules(new_rules, Meaning({})))
-    yield from operator_changes(sides, values)
-    yield from counterpart_changes(sides)
+    folders = old.folder.as_posix(), new.folder.as_posix()
+    for change in Walk(old.registry, new.registry, folders).changes():
+        yield replace(change, at=(change.old and old.place(change.old), change.new and new.place(change.new)))

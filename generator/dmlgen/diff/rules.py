@@ -1,161 +1,104 @@
-"""Changes of rules, and of the list of their identifiers."""
+"""Changes of rules: of their conditions, whom they concern, and what they say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 
-from dmlgen.diff.change import At, Change
-from dmlgen.diff.meaning import Claim, Meaning, Strength, strength
-from dmlgen.diff.places import Sides
+from dmlgen.diff.change import Change
+from dmlgen.diff.meaning import Meaning
 from dmlgen.expr.printer import SOURCE
-from dmlgen.registry import Check, Rule
+from dmlgen.registry import Rule
 from dmlgen.show import condition_text
 
-_TOLD = {
-    "rule-stricter": "refuses more",
-    "rule-looser": "refuses less",
-    "rule-changed": "has another condition, and its form does not show whether it refuses more",
-    "advice-changed": "has another condition",
-}
 
-
-def identifier_changes(sides: Sides) -> Iterator[Change]:
-    """Changes of identifiers that are used again, or in no list. Others are reported with their rules."""
-    was, now = sides.old.registry, sides.new.registry
-    at = sides.general("identifiers", "retired")
-    for name in sorted(was.retired & now.identifiers):
-        yield Change("identifier-reused", name, f"the retired identifier {name} is in use again", at)
-    for name in sorted((was.identifiers | was.retired) - (now.identifiers | now.retired)):
-        text = f"{name} is neither active nor retired any more"
-        yield Change("identifier-forgotten", name, text, at)
-
-
-def rule_changes(sides: Sides, before: Rules, after: Rules, same_types: bool = True) -> Iterator[Change]:
-    """Changes of the rules of one owner. `same_types`: whether all its members have kept their types."""
-    moved = _moved(before, after)
-    for name, rule in before.rules.items():
-        if name in moved:
-            text, new = f"{name} is called {moved[name]}", after.rules[moved[name]]
-            yield Change("rule-renamed", name, text, sides.shown(rule.position, new.position))
-        elif name not in after.rules:
+def rule_changes(
+    was: tuple[Rule, ...], now: tuple[Rule, ...], old: Meaning, with_hints: bool, retired: Collection[str]
+) -> Iterator[Change]:
+    """Changes of the rules of one owner. `with_hints`: whether hints depend on nothing that has changed."""
+    new = Meaning({}, old.given)
+    before, after = {rule.id: rule for rule in was}, {rule.id: rule for rule in now}
+    moved = _moved(before, after, old, new)
+    for name, rule in before.items():
+        if name not in after and name not in moved:
+            text = f"{name} is gone{'; its identifier is retired' if name in retired else ''}"
             kind = "advice-removed" if rule.advice else "rule-removed"
-            retired = "; its identifier is retired" if name in sides.new.registry.retired else ""
-            at, texts = sides.shown(rule.position, None), (_condition(rule), "")
-            yield Change(kind, name, f"{name} is gone{retired}", at, texts)
-    origin = {moved.get(name, name): name for name in before.rules}
-    with_hints = same_types and sides.old.registry.hints == sides.new.registry.hints  # hints depend on both
-    for name, rule in after.rules.items():
+            yield Change(kind, name, text, (rule.position, None), (_condition(rule), ""))
+    origin = {moved.get(name, name): rule for name, rule in before.items()}
+    for name, rule in after.items():
         if name not in origin:
             kind = "advice-added" if rule.advice else "rule-added"
-            at, texts = sides.shown(None, rule.position), ("", _condition(rule))
-            yield Change(kind, name, f"{name} is new", at, texts)
+            yield Change(kind, name, f"{name} is new", (None, rule.position), ("", _condition(rule)))
             continue
-        first = before.rules[origin[name]]
-        at = sides.shown(first.position, rule.position)
-        relation = strength(before.claims[first.id], after.claims[name])
-        yield from _judged(first, rule, relation, at)
-        as_before = relation == "same" and first.advice == rule.advice  # messages change with the rest
-        messages = (
-            side.texts(id_, as_before, with_hints) for side, id_ in ((before, first.id), (after, name))
+        first = origin[name]
+        if first.id != name:
+            text = f"{first.id} is called {name}"
+            yield Change("rule-renamed", name, text, (first.position, rule.position), (first.id, name))
+        yield from _rule(first, rule, old, new, with_hints)
+    kept, order = [name for name in origin if name in after], [name for name in after if name in origin]
+    if kept != order:
+        name = next(one for one, other in zip(kept, order, strict=True) if one != other)
+        text, at = (
+            f"rules are judged in another order, from {name} on",
+            (origin[name].position, after[name].position),
         )
-        if next(messages) != next(messages):
-            text, texts = f"the message of {name} reads otherwise", (_said(first), _said(rule))
-            yield Change("rule-message", name, text, at, texts)
-    yield from _order(sides, before, after, origin)
+        yield Change("rule-order", name, text, at)
 
 
-class Rules:
-    """The rules of one side by identifier, with their claims."""
-
-    def __init__(self, rules: tuple[Rule, ...], meaning: Meaning) -> None:
-        self.rules = {rule.id: rule for rule in rules}
-        self.claims = {rule.id: meaning.rule(rule.checks) for rule in rules}
-        self._meaning = meaning
-
-    def texts(self, name: str, messages: bool, hints: bool) -> tuple[object, ...]:
-        """The texts of a rule, with new names; its `messages` and their `hints` only on request."""
-        rule, words = self.rules[name], self._meaning.words
-        own = words(rule.because.plain), words(rule.summary.plain), rule.message, rule.hint
-        return *own, *(self._message(check, hints) for check in rule.checks if messages)
-
-    def _message(self, check: Check, hints: bool) -> tuple[str, ...]:
-        parts = [*check.message]
-        if hints and check.hint is not None:
-            parts += [check.hint.when, *check.hint.message]
-        with self._meaning.bound(check.loops):
-            return tuple(
-                self._meaning.words(part) if isinstance(part, str) else self._meaning.print(part)
-                for part in parts
-            )
-
-
-def _moved(before: Rules, after: Rules) -> dict[str, str]:
+def _moved(before: dict[str, Rule], after: dict[str, Rule], old: Meaning, new: Meaning) -> dict[str, str]:
     """New identifiers of rules: rules that require the same under an identifier that did not exist before."""
-    fresh: dict[Claim, str] = {}
-    for name, rule in after.rules.items():
-        if name not in before.rules and rule.checks:
-            fresh.setdefault(after.claims[name], name)
-    return {
-        name: fresh[before.claims[name]]
-        for name, rule in before.rules.items()
-        if name not in after.rules and rule.checks and before.claims[name] in fresh
+    fresh = {
+        new.text(rule.checks): name for name, rule in after.items() if name not in before and rule.checks
     }
+    gone = {name: old.text(rule.checks) for name, rule in before.items() if name not in after}
+    return {name: fresh[text] for name, text in gone.items() if text in fresh}
 
 
-def _judged(was: Rule, now: Rule, relation: Strength, at: At) -> Iterator[Change]:
-    """How a change affects descriptions; `relation` is that of the conditions."""
-    name = now.id
-    if now.advice and not was.advice:
-        yield Change("rule-advice", name, f"{name} is advice", at)
-    if was.advice and not now.advice:
-        yield Change("rule-violation", name, f"{name} is demanded", at)
-    if relation != "same":
-        kind = _kind(now, relation)
-        yield Change(kind, name, f"{name} {_TOLD[kind]}", at, (_condition(was), _condition(now)))
-    spans = _span(was, now)
-    if spans != "same":
-        text, levels = f"{name} holds at other levels", (_levels(was), _levels(now))
-        yield Change(_kind(now, spans), name, text, at, levels)
-    if was.applies_to != now.applies_to:
-        forms: Strength = (
-            "looser" if was.applies_to == "any" else "stricter" if now.applies_to == "any" else "other"
-        )
-        text = f"{name} is about other forms of descriptions"
-        yield Change(_kind(now, forms), name, text, at, (was.applies_to, now.applies_to))
-    if was.stage != now.stage and was.advice == now.advice and relation == "same":
+def _rule(was: Rule, now: Rule, old: Meaning, new: Meaning, with_hints: bool) -> Iterator[Change]:
+    name, at = now.id, (was.position, now.position)
+    same = old.text(was.checks) == new.text(now.checks)
+
+    def judged(kind: str, text: str, texts: tuple[str, str]) -> Change:
+        return Change("advice-changed" if now.advice else kind, name, f"{name} {text}", at, texts)
+
+    if was.advice != now.advice:
+        kind, text = ("rule-advice", "advice") if now.advice else ("rule-violation", "demanded")
+        yield Change(kind, name, f"{name} is {text}", at)
+    elif was.stage != now.stage and same:
         stages = was.stage.name.lower(), now.stage.name.lower()
         yield Change("rule-stage", name, f"{name} is judged in another stage", at, stages)
-    if was.source != now.source:
-        yield Change("rule-source", name, f"{name} has another source", at, (was.source, now.source))
-    if was.broken_by != now.broken_by:
-        text, callers = f"other callers are known to break {name}", (was.broken_by.plain, now.broken_by.plain)
-        yield Change("rule-source", name, text, at, callers)
+    if not same:
+        yield judged("rule-changed", "has another condition", (_condition(was), _condition(now)))
+    if _span(was) != _span(now):
+        yield judged(_strength(_span(was), _span(now)), "holds at other levels", (_levels(was), _levels(now)))
+    was_of, now_of = was.applies_to, now.applies_to
+    if was_of != now_of:
+        kind = "rule-looser" if was_of == "any" else "rule-stricter" if now_of == "any" else "rule-changed"
+        yield judged(kind, "is about other forms of descriptions", (was_of, now_of))
+    for one, other in ((was.source, now.source), (was.broken_by.plain, now.broken_by.plain)):
+        if one != other:
+            yield Change("rule-source", name, f"{name} has another source", at, (one, other))
+    as_before = same and was.advice == now.advice  # messages change with the rest
+    messages: list[list[object]] = [
+        [
+            *(side.text((rule.because, rule.summary)), rule.message, rule.hint),
+            *(side.message(check, with_hints) for check in rule.checks if as_before),
+        ]
+        for side, rule in ((old, was), (new, now))
+    ]
+    if messages[0] != messages[1]:
+        texts = _said(was), _said(now)
+        yield Change("rule-message", name, f"the message of {name} reads otherwise", at, texts)
 
 
-def _kind(rule: Rule, relation: Strength) -> str:
-    return "advice-changed" if rule.advice else f"rule-{'changed' if relation == 'other' else relation}"
+def _span(rule: Rule) -> tuple[float, float]:
+    """The levels at which a rule applies: from the first one up to, but not including, the second one."""
+    return rule.since.value, rule.until.value if rule.until else float("inf")
 
 
-def _span(was: Rule, now: Rule) -> Strength:
-    """How the levels at which a rule applies have changed."""
-    (since, until), (later, sooner) = (
-        (rule.since.value, rule.until.value if rule.until else float("inf")) for rule in (was, now)
-    )
-    if (since, until) == (later, sooner):
-        return "same"
-    if later <= since and until <= sooner:
-        return "stricter"
-    return "looser" if since <= later and sooner <= until else "other"
-
-
-def _order(sides: Sides, before: Rules, after: Rules, origin: Mapping[str, str]) -> Iterator[Change]:
-    """`origin`: the old identifiers of new ones."""
-    kept = [name for name in origin if name in after.rules]
-    now = [name for name in after.rules if name in origin]
-    if kept != now:
-        name = next(name for name, other in zip(kept, now, strict=True) if name != other)
-        at = sides.shown(before.rules[origin[name]].position, after.rules[name].position)
-        yield Change("rule-order", name, f"rules are judged in another order, from {name} on", at)
+def _strength(was: tuple[float, float], now: tuple[float, float]) -> str:
+    if now[0] <= was[0] and was[1] <= now[1]:
+        return "rule-stricter"
+    return "rule-looser" if was[0] <= now[0] and now[1] <= was[1] else "rule-changed"
 
 
 def _levels(rule: Rule) -> str:

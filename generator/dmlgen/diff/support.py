@@ -8,7 +8,6 @@ from typing import TypeAlias
 
 from dmlgen.diff.change import Change
 from dmlgen.diff.meaning import Meaning
-from dmlgen.diff.places import Sides
 from dmlgen.registry import Operator, Support
 
 _Cell: TypeAlias = tuple[str, str, int]  # condition ("": always), data type, dimension count
@@ -16,28 +15,23 @@ _Cells: TypeAlias = frozenset[_Cell]
 _Table: TypeAlias = Mapping[str, _Cells]  # by tensor
 
 
-def support_changes(
-    sides: Sides, was: Operator, now: Operator, renamed: Mapping[str, str]
-) -> Iterator[Change]:
-    """Changes at levels for which both sides have a table. `renamed`: new names of members and types."""
-    both = [
-        one.name for one in sides.new.registry.levels if one.name in was.support and one.name in now.support
-    ]
-    before = {level: _table(was.support[level], Meaning(renamed)) for level in both}
+def support_changes(was: Operator, now: Operator, old: Meaning) -> Iterator[Change]:
+    """Changes at levels for which both sides have a table."""
+    both = [level for level in now.support if level in was.support]
+    before = {level: _table(was.support[level], old) for level in both}
     after = {level: _table(now.support[level], Meaning({})) for level in both}
-    old_names = {new_name: name for name, new_name in renamed.items()}
     for kind, verb, one, other in (
         ("support-lost", "no longer takes", before, after),
         ("support-gained", "takes", after, before),
     ):
         for levels, tensors, text in _runs(one, other):
-            at = (
-                sides.old.support(was, levels[0], old_names.get(tensors[0], tensors[0])),
-                sides.new.support(now, levels[0], tensors[0]),
-            )
+            rows = [
+                next(row.position for row in side.support[levels[0]] if names.words(row.tensor) == tensors[0])
+                for side, names in ((was, old), (now, Meaning({})))
+            ]
             span = f"at {levels[0]}" if len(levels) == 1 else f"from {levels[0]} to {levels[-1]}"
             message = f"{' and '.join(tensors)} of {now.name}: {verb} {text} {span}"
-            yield Change(kind, f"{now.name}.{tensors[0]}", message, at)
+            yield Change(kind, f"{now.name}.{tensors[0]}", message, (rows[0], rows[1]))
 
 
 def _runs(
@@ -64,7 +58,7 @@ def _runs(
 def _table(rows: Iterable[Support], meaning: Meaning) -> _Table:
     cells: dict[str, set[_Cell]] = {}
     for row in rows:
-        when = "" if row.when is None else meaning.print(row.when)
+        when = "" if row.when is None else meaning.text(row.when)
         cells.setdefault(meaning.words(row.tensor), set()).update(
             (when, meaning.words(type_), rank) for type_ in row.types for rank in row.ranks
         )

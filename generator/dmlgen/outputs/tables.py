@@ -1,4 +1,4 @@
-"""The matrices as CSV tables: support, with a row for each tensor, condition and level, and cases."""
+"""CSV tables: support, with a row for each tensor, condition and level, and the cases of the matrices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dmlgen.expr.printer import SOURCE
 from dmlgen.outputs.render import Templates
+from dmlgen.registry import Operator, Registry
 
 SUPPORT = ("operator", "level", "tensor", "ranks", "types", "when")
 CASES = (
@@ -17,21 +19,25 @@ CASES = (
 )
 
 
-def render(templates: Templates, matrices: Iterable[Mapping[str, Any]]) -> dict[str, bytes]:
-    """Both tables, and a description of their columns. List entries are separated by spaces."""
-    known = list(matrices)
-    return {
-        "support.csv": _csv(SUPPORT, (row for matrix in known for row in _support(matrix))),
-        "cases.csv": _csv(CASES, (row for matrix in known for row in _cases(matrix))),
-        "README.md": templates.render("tables/README.md.j2"),
-    }
+def render(
+    registry: Registry, templates: Templates, matrices: Iterable[Mapping[str, Any]]
+) -> dict[str, bytes]:
+    """The tables, and a description of their columns; that of cases only if there are `matrices`.
+
+    List entries are separated by spaces.
+    """
+    files = {"support.csv": _csv(SUPPORT, (row for one in registry.operators for row in _support(one)))}
+    if cases := [row for matrix in matrices for row in _cases(matrix)]:
+        files["cases.csv"] = _csv(CASES, cases)
+    return {**files, "README.md": templates.render("tables/README.md.j2")}
 
 
-def _support(matrix: Mapping[str, Any]) -> Iterable[tuple[str, ...]]:
-    for level, rows in matrix["support"].items():
-        for row in rows or ():
-            ranks, types = " ".join(map(str, row["ranks"])), " ".join(row["types"])
-            yield matrix["operator"], level, row["tensor"], ranks, types, row.get("when", "")
+def _support(operator: Operator) -> Iterable[tuple[str, ...]]:
+    for level, rows in operator.support.items():
+        for row in rows:
+            when = "" if row.when is None else SOURCE.print(row.when)
+            ranks = " ".join(map(str, row.ranks))
+            yield operator.name, level, row.tensor, ranks, " ".join(row.types), when
 
 
 def _cases(matrix: Mapping[str, Any]) -> Iterable[tuple[str, ...]]:
