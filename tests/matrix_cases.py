@@ -22,6 +22,16 @@ def cases(slug: str) -> list[Case]:
     return [case for case in content["cases"] if "outputs" in case]
 
 
+def supported(matrix: dict[str, Any]) -> dict[str, Any]:
+    """The support tables of all levels, of which a matrix lists those that differ from the one before."""
+    found: dict[str, Any] = {}
+    for level in map(str, dmlops.FeatureLevel):
+        table = matrix["support"].get(level, [*found.values()][-1] if found else None)
+        if table is not None:
+            found[level] = table
+    return found
+
+
 def described(case: Case) -> Any:
     return dmlops.from_json({"type": case["type"], "desc": case["desc"]})
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import dmlops
 from dmlgen.outputs import matrix
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import NumberType, Operator
+from matrix_cases import supported
 from whole_registry import whole_registry
 
 ROOT = Path(__file__).parents[1]
@@ -257,12 +259,23 @@ def test_cases_of_form_json_are_those_that_c_cannot_express(one: tuple[str, Matr
         assert (case.get("form") == "json") == inexpressible(operator, whole(case["desc"])), case["id"]
 
 
+def test_support_tables_are_those_of_every_level(one: tuple[str, Matrix]) -> None:
+    name, content = one
+    assert all(before != after for before, after in pairwise(content["support"].values()))
+    assert {
+        level: [(row["tensor"], tuple(row["ranks"]), tuple(row["types"])) for row in rows]
+        for level, rows in supported(content).items()
+    } == {
+        level: [(row.tensor, row.ranks, row.types) for row in rows]
+        for level, rows in REGISTRY.operator[name.upper()].support.items()
+    }
+
+
 def test_positives_show_every_type_and_dimension_count_of_every_table(one: tuple[str, Matrix]) -> None:
     _, content = one
     positives = [case for case in content["cases"] if case["kind"] == "positive"]
     assert content["missed"] == []
-    tables = {level: rows for level, rows in content["support"].items() if rows is not None}
-    for level, rows in tables.items():
+    for level, rows in supported(content).items():
         valid = [entry for case in positives if not violated(case, level) for entry in shown(case)]
         types = {(row["tensor"], type_) for row in rows for type_ in row["types"]}
         ranks = {(row["tensor"], rank) for row in rows for rank in row["ranks"]}
@@ -306,7 +319,7 @@ def test_fused_activations_are_some_that_the_operator_takes(one: tuple[str, Matr
 def test_positives_show_layouts(gather: tuple[str, Matrix]) -> None:
     _, content = gather
     positives = [case["desc"] for case in content["cases"] if case["kind"] == "positive"]
-    types = {row["tensor"]: row["types"] for row in content["support"]["6.4"]}
+    types = {row["tensor"]: row["types"] for row in supported(content)["6.4"]}
     for tensor in types:
         strided = {desc[tensor]["DataType"] for desc in positives if "Strides" in desc[tensor]}
         assert len(strided) >= 0.6 * len(types[tensor]), tensor

@@ -19,7 +19,7 @@ import pytest
 
 import dmlops
 from gpu_device import device, run_in_guard_zones
-from matrix_cases import MATRICES, arrays, cases, check, described, entries
+from matrix_cases import MATRICES, arrays, cases, check, described, entries, supported
 from whole_registry import whole_registry
 
 __all__ = ["device"]
@@ -78,7 +78,7 @@ def test_every_computed_operator_has_data_of_many_kinds(slug: str) -> None:
     found = [case for case in cases(slug) if case["kind"] == "positive"]
     assert 4 <= len(found) <= MOST_CASES
     assert sum("choices" not in case for case in found) >= 4 or slug == "random_generator"
-    for row in content["support"]["6.4"]:
+    for row in supported(content)["6.4"]:
         shown = [
             tensor
             for case in found

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dmlgen.cli import main
+from matrix_cases import supported
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +58,8 @@ def test_support_is_that_of_the_matrices(folders: tuple[Path, Path]) -> None:
             *(" ".join(map(str, row["ranks"])), " ".join(row["types"]), row.get("when", "")),
         )
         for matrix in matrices(generated)
-        for level, table in matrix["support"].items()
-        for row in table or []
+        for level, table in supported(matrix).items()
+        for row in table
     }
     assert found == expected and len(found) > 20
 

@@ -1,4 +1,4 @@
-"""Test matrices: an operator's support table at every level, and cases with their expected results."""
+"""Test matrices: an operator's support tables, and cases with their expected results."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Generator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from itertools import groupby
 from multiprocessing import parent_process
 from threading import Thread
 from typing import Any
@@ -17,9 +18,9 @@ from dmlgen.cases.results import CHOICES
 from dmlgen.description import Tensor, to_json
 from dmlgen.expr.printer import SOURCE
 from dmlgen.outputs.render import Templates
-from dmlgen.registry import EnumEntry, FeatureLevel, Operator, Registry
+from dmlgen.registry import EnumEntry, Operator, Registry, Support
 
-VERSION = 2  # version of the file format
+VERSION = 3  # version of the file format
 _SAFE = (1 << 53) - 1  # the largest integer that every JSON reader represents exactly
 _DIGITS = {16: 5, 32: 9, 64: 17}  # digits that identify a float of each size
 _SPECIAL = {"-0": "-0", "nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
@@ -96,7 +97,7 @@ def matrix(registry: Registry, operator: Operator, cases: Cases) -> bytes:
         "operator": operator.name,
         "type": operator.c_constant,
         "since": operator.since.name,
-        "support": {level.name: _table(operator, level) for level in registry.levels},
+        "support": _support(operator),
         "missed": list(cases.missed),
         "coverage": [_without_none(vars(rule)) for rule in cases.coverage],
         "cases": [_case(registry, operator, case) for case in cases.cases],
@@ -106,10 +107,13 @@ def matrix(registry: Registry, operator: Operator, cases: Cases) -> bytes:
     ).encode()
 
 
-def _table(operator: Operator, level: FeatureLevel) -> list[dict[str, Any]] | None:
-    """The rows of a level; None if the operator does not exist there."""
-    if level.name not in operator.support:
-        return None
+def _support(operator: Operator) -> dict[str, Any]:
+    """The tables by the first level at which they hold."""
+    tables = groupby(operator.support.items(), key=lambda item: item[1])
+    return {next(levels)[0]: _table(table) for table, levels in tables}
+
+
+def _table(rows: tuple[Support, ...]) -> list[dict[str, Any]]:
     return [
         _without_none(
             {
@@ -119,7 +123,7 @@ def _table(operator: Operator, level: FeatureLevel) -> list[dict[str, Any]] | No
                 "when": SOURCE.print(row.when) if row.when is not None else None,
             }
         )
-        for row in operator.support[level.name]
+        for row in rows
     ]
 
 
