@@ -287,7 +287,7 @@ def spec_files() -> Iterator[tuple[type, Path]]:
     for path in sorted((SPECS / "shared/definitions").glob("*.yaml")):
         yield FILES["definitions"], path
     whole = [
-        p for p in sorted((SPECS / "operators").rglob("*.yaml")) if "\nlike:" not in p.read_text("utf-8")
+        p for p in sorted((SPECS / "operators").rglob("*.yaml")) if "\nextends:" not in p.read_text("utf-8")
     ]
     yield from ((FILES["operator"], path) for path in Random(3).sample(whole, 12))
 

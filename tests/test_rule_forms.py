@@ -19,7 +19,7 @@ value: 60000
 since: "2.1"
 summary: Adds tensors up.
 page: blend
-free: [OutputTensor]
+unconstrained: [OutputTensor]
 
 members:
   InputCount: {type: UINT, summary: How many inputs there are.}

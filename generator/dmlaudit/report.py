@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from dmlaudit.compare import Result
 from dmlaudit.page import Heading
 from dmlaudit.verdict import Verdict
-from dmlgen.formats import printable
+from dmlgen.formats import Row, report
 
 ReportFormat: TypeAlias = Literal["text", "json"]
 
@@ -18,12 +17,7 @@ _CLASSES = ("agreement", "erratum", "difference")
 
 def render(results: Sequence[Result], format: ReportFormat) -> str:
     """The report, ended by LF."""
-    return _RENDERERS[format](results)
-
-
-def _text(results: Sequence[Result]) -> str:
-    lines = [line for result in results for line in _page(result)]
-    return "".join(printable(line) + "\n" for line in (*lines, _total(results)))
+    return report((Row([*_page(one)], _value(one)) for one in results), format, _total(results))
 
 
 def _page(result: Result) -> Iterator[str]:
@@ -78,11 +72,7 @@ def _left(results: Sequence[Result]) -> tuple[list[tuple[object, ...]], list[tup
     return [result.faults for result in results], [result.unread for result in results]
 
 
-def _json(results: Sequence[Result]) -> str:
-    return json.dumps([_object(result) for result in results], indent=2) + "\n"
-
-
-def _object(result: Result) -> dict[str, object]:
+def _value(result: Result) -> dict[str, object]:
     return {
         "page": result.page.path,
         "form": result.page.form,
@@ -109,8 +99,8 @@ def _statement(verdict: Verdict) -> dict[str, object]:
         "unspecified": erratum.unspecified.plain,
         "holds": erratum.registry.plain,
         "source": erratum.source,
-        "file": erratum.position.file if erratum.position else "",
-        "line": erratum.position.line if erratum.position else 0,
+        "file": erratum.position.file,
+        "line": erratum.position.line,
     }
     return {
         "class": verdict.kind,
@@ -120,6 +110,3 @@ def _statement(verdict: Verdict) -> dict[str, object]:
         "spec": spec,
         "erratum": known,
     }
-
-
-_RENDERERS: dict[ReportFormat, Callable[[Sequence[Result]], str]] = {"text": _text, "json": _json}

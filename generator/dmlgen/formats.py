@@ -1,10 +1,11 @@
-"""Prints findings as text, JSON or GitHub annotations."""
+"""Reports as text, JSON or GitHub annotations: of findings, changes and audits."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -14,34 +15,49 @@ Format = Literal["text", "json", "github"]
 ChangeFormat = Literal["text", "json", "github", "markdown"]  # for changes of revisions; see diff.formats
 
 
+@dataclass(frozen=True)
+class Row:
+    """An entry of a report in each format: lines, a JSON value, a GitHub annotation."""
+
+    lines: Sequence[str]
+    value: Mapping[str, object]
+    annotation: str = ""
+
+
+def report(rows: Iterable[Row], format: Format, summary: str = "") -> str:
+    """The report, with a summary at the end of text. Text and annotations are empty if there are no rows."""
+    match format:
+        case "text":
+            lines = [line for row in rows for line in row.lines]
+            return "".join(f"{printable(line)}\n" for line in (*lines, *([summary] if summary else [])))
+        case "json":
+            return json.dumps([row.value for row in rows], indent=2) + "\n"
+        case "github":
+            return "".join(row.annotation for row in rows)
+
+
 def render(findings: Iterable[Finding], format: Format) -> str:
-    """The findings in order of position; text and GitHub annotations are empty if there are none."""
-    return _RENDERERS[format](sorted(findings, key=lambda f: (f.position, f.code, f.message)))
-
-
-def _text(findings: Sequence[Finding]) -> str:
-    return "".join(printable(f"{f.position}: {f.severity}[{f.code}]: {f.text}") + "\n" for f in findings)
-
-
-def _json(findings: Sequence[Finding]) -> str:
-    return _dump(
-        [
+    """A report of findings in order of position."""
+    rows = (
+        Row(
+            (f"{one.position}: {one.severity}[{one.code}]: {one.text}",),
             {
-                "file": finding.position.file,
-                "line": finding.position.line,
-                "column": finding.position.column,
-                "severity": finding.severity,
-                "code": finding.code,
-                "message": finding.message,
-                "suggestion": finding.suggestion,
-            }
-            for finding in findings
-        ]
+                **place_value(one.position),
+                "severity": one.severity,
+                "code": one.code,
+                "message": one.message,
+                "suggestion": one.suggestion,
+            },
+            annotation(one.severity, one.position, one.code, one.text),
+        )
+        for one in sorted(findings, key=lambda one: (one.position, one.code, one.message))
     )
+    return report(rows, format)
 
 
-def _github(findings: Sequence[Finding]) -> str:
-    return "".join(annotation(f.severity, f.position, f.code, f.text) for f in findings)
+def place_value(place: Position) -> dict[str, object]:
+    """A position in JSON."""
+    return {"file": place.file, "line": place.line, "column": place.column}
 
 
 def annotation(level: Literal["error", "warning", "notice"], place: Position, title: str, text: str) -> str:
@@ -55,10 +71,6 @@ def _in_repository(file: str) -> str:
     path = Path(os.path.abspath(file))
     root = next((folder for folder in path.parents if (folder / ".git").exists()), None)
     return file if root is None else path.relative_to(root).as_posix()
-
-
-def _dump(value: object) -> str:
-    return json.dumps(value, indent=2) + "\n"
 
 
 def printable(text: str) -> str:
@@ -77,10 +89,3 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-_RENDERERS: dict[Format, Callable[[Sequence[Finding]], str]] = {
-    "text": _text,
-    "json": _json,
-    "github": _github,
-}

@@ -101,7 +101,6 @@ def _sources(registry: Registry) -> Iterator[Finding]:
             yield Finding(rule.position, "undocumented-rule", message)
     for erratum in (*registry.errata, *(one for operator in registry.operators for one in operator.errata)):
         if (erratum.source == "observed") != bool(erratum.seen):
-            assert erratum.position is not None
             message = "an observed erratum, and no other, lists under `seen` the public places that show it"
             yield Finding(erratum.position, "unseen", message)
 

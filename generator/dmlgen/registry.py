@@ -19,9 +19,22 @@ from typing import Annotated, Literal, TypeAlias
 from dmlgen.diagnostics import Position
 from dmlgen.expr import ir
 from dmlgen.expr.printer import SOURCE
+from dmlgen.shape import Pattern, Record, Size
 from dmlgen.text import NO_TEXT, Message, Text
 
 Provenance: TypeAlias = Literal["docs", "header", "observed", "ours"]
+Source: TypeAlias = Annotated[
+    Provenance,
+    "Where the fact is from: the documentation, the header, observed behavior, or our own decision.",
+]
+Reference: TypeAlias = Annotated[
+    str,
+    Pattern(
+        r"[A-Za-z0-9-]+/[A-Za-z0-9_.-]+(#[0-9]+|:[A-Za-z0-9_.+-]+(/[A-Za-z0-9_.+-]+)*)",
+        "an issue or a file on GitHub, as in microsoft/DirectML#205 or microsoft/DirectML:README.md",
+    ),
+    Size(most=200),
+]
 Role: TypeAlias = Literal["input", "output", "attribute"]
 AppliesTo: TypeAlias = Literal["any", "json", "abi", "python"]
 Kind: TypeAlias = Literal["float", "signed", "unsigned"]
@@ -475,23 +488,31 @@ class DataConstraint:
     text: Text
 
 
-@dataclass(frozen=True)
-class Erratum:
-    """A place where a public source is wrong or leaves something open, and what this registry states instead.
+@dataclass(frozen=True, kw_only=True)
+class Erratum(Record):
+    """A place where a public source is wrong (`says`) or leaves something open (`unspecified`)."""
 
-    Either `says` is what the source says there, or `unspecified` what it does not specify.
-    `overrules` quotes what pages state there, as `dmlgen audit` reports it. `seen` has the public places that
-    show what was observed: issues (`owner/name#number`) and files (`owner/name:path`) on GitHub.
-    """
+    where: Annotated[Text, "The part of a page or header: a member, a table, an example."]
+    says: Annotated[Text, "What the source says, if it is wrong."] = NO_TEXT
+    unspecified: Annotated[
+        Text, "What the source does not specify, if it leaves something open, as in: how ties round."
+    ] = NO_TEXT
+    registry: Annotated[Text, "What this registry states instead."]
+    source: Source
+    overrules: Annotated[
+        tuple[Text, ...],
+        Size(1, 64, unique=True),
+        "The page statements that this erratum overrules, exactly as dmlgen audit reports them.",
+    ] = ()
+    seen: Annotated[
+        tuple[Reference, ...],
+        Size(1, 8, unique=True),
+        "The public places that show what was observed.",
+    ] = ()
 
-    where: Text
-    says: Text
-    unspecified: Text
-    registry: Text
-    source: Provenance
-    overrules: tuple[Text, ...] = ()
-    seen: tuple[str, ...] = ()
-    position: Position | None = field(default=None, repr=False, compare=False)
+    @property
+    def position(self) -> Position:
+        return self.node.position
 
     @property
     def sentence(self) -> str:

@@ -3,7 +3,7 @@
 The shape of a spec is defined here and nowhere else. `decode` reads files by it, and `dmlgen schema` prints
 it as the JSON Schemas in specs/schema, with which editors complete and check specs. `shape` explains the
 annotations. A `Scalar` keeps its position, because `resolve` binds its name or parses its expression. What
-needs no binding (`InBox`) is the registry's own class.
+needs no binding (`InBox`, `Erratum`) is the registry's own class.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, TypeAlias
 
-from dmlgen.registry import InBox, Kind, Provenance
+from dmlgen.registry import Erratum, InBox, Kind, Source
 from dmlgen.shape import OTHERS, Pattern, Range, Record, Size
 from dmlgen.source import Node, Scalar
 from dmlgen.text import NO_TEXT, Text
@@ -73,44 +73,6 @@ Inferred: TypeAlias = Annotated[
     ),
     Size(most=1000),
 ]
-Source: TypeAlias = Annotated[
-    Provenance,
-    "Where the fact is from: the documentation, the header, observed behavior, or our own decision.",
-]
-
-Reference: TypeAlias = Annotated[
-    Scalar[str],
-    Pattern(
-        r"[A-Za-z0-9-]+/[A-Za-z0-9_.-]+(#[0-9]+|:[A-Za-z0-9_.+-]+(/[A-Za-z0-9_.+-]+)*)",
-        "an issue or a file on GitHub, as in microsoft/DirectML#205 or microsoft/DirectML:README.md",
-    ),
-    Size(most=200),
-]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Erratum(Record):
-    """A place where a public source is wrong (`says`) or leaves something open (`unspecified`)."""
-
-    where: Annotated[Text, "The part of a page or header: a member, a table, an example."]
-    says: Annotated[Text, "What the source says, if it is wrong."] = NO_TEXT
-    unspecified: Annotated[
-        Text, "What the source does not specify, if it leaves something open, as in: how ties round."
-    ] = NO_TEXT
-    registry: Annotated[Text, "What this registry states instead."]
-    source: Source
-    overrules: Annotated[
-        tuple[Text, ...],
-        Size(1, 64, unique=True),
-        "The page statements that this erratum overrules, exactly as dmlgen audit reports them.",
-    ] = ()
-    seen: Annotated[
-        tuple[Reference, ...],
-        Size(1, 8, unique=True),
-        "The public places that show what was observed.",
-    ] = ()
-
-
 Errata: TypeAlias = Annotated[
     tuple[Erratum, ...], Size(1), "Where public sources are wrong or leave something open."
 ]

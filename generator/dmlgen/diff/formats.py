@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias, get_args
 
 from dmlgen.diagnostics import Position
 from dmlgen.diff.change import Change, Impact
-from dmlgen.formats import ChangeFormat, annotation, printable
+from dmlgen.formats import ChangeFormat, Row, annotation, place_value, printable, report
 
 Allowed: TypeAlias = Mapping[Change, str]  # intended breaking changes, each with the reason
 
@@ -21,12 +20,10 @@ _LONGEST = 300  # longest old or new text, in characters; JSON has all of it
 def render(changes: Sequence[Change], allowed: Allowed, format: ChangeFormat) -> str:
     """The changes, breaking ones first; text and annotations are empty if there are none."""
     in_order = sorted(changes, key=lambda change: (change in allowed, _IMPACTS.index(change.impact)))
-    return _RENDERERS[format](in_order, allowed)
-
-
-def _text(changes: Sequence[Change], allowed: Allowed) -> str:
-    lines = [printable(line) for change in changes for line in _lines(change, allowed)]
-    return "".join(f"{line}\n" for line in [*lines, *([_summary(changes, allowed)] if changes else [])])
+    if format == "markdown":
+        return _markdown(in_order, allowed)
+    rows = [Row([*_lines(one, allowed)], _value(one, allowed), _github(one, allowed)) for one in in_order]
+    return report(rows, format, _summary(changes, allowed))
 
 
 def _lines(change: Change, allowed: Allowed) -> Iterator[str]:
@@ -44,40 +41,27 @@ def _summary(changes: Sequence[Change], allowed: Allowed) -> str:
     return ", ".join(f"{counts[what]} {what}" for what in (*_IMPACTS, "allowed") if counts[what])
 
 
-def _json(changes: Sequence[Change], allowed: Allowed) -> str:
-    listed = [
-        {
-            "impact": change.impact,
-            "kind": change.kind,
-            "subject": change.subject,
-            "message": change.message,
-            "reason": change.reason,
-            "old": _place(change.old),
-            "new": _place(change.new),
-            "before": change.texts[0],
-            "after": change.texts[1],
-            "allowed": allowed.get(change),
-        }
-        for change in changes
-    ]
-    return json.dumps(listed, indent=2) + "\n"
+def _value(change: Change, allowed: Allowed) -> dict[str, object]:
+    return {
+        "impact": change.impact,
+        "kind": change.kind,
+        "subject": change.subject,
+        "message": change.message,
+        "reason": change.reason,
+        "old": None if change.old is None else place_value(change.old),
+        "new": None if change.new is None else place_value(change.new),
+        "before": change.texts[0],
+        "after": change.texts[1],
+        "allowed": allowed.get(change),
+    }
 
 
-def _place(position: Position | None) -> dict[str, object] | None:
-    if position is None:
-        return None
-    return {"file": position.file, "line": position.line, "column": position.column}
-
-
-def _github(changes: Sequence[Change], allowed: Allowed) -> str:
-    return "".join(
-        annotation(
-            "error" if change.impact == "breaking" and change not in allowed else "notice",
-            change.new or change.old or Position(""),
-            change.kind,
-            f"{change.message}: {allowed.get(change, change.reason)}",
-        )
-        for change in changes
+def _github(change: Change, allowed: Allowed) -> str:
+    return annotation(
+        "error" if change.impact == "breaking" and change not in allowed else "notice",
+        change.new or change.old or Position(""),
+        change.kind,
+        f"{change.message}: {allowed.get(change, change.reason)}",
     )
 
 
@@ -109,11 +93,3 @@ def _cell(text: str) -> str:
 
 def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-
-
-_RENDERERS: Mapping[ChangeFormat, Callable[[Sequence[Change], Allowed], str]] = {
-    "text": _text,
-    "json": _json,
-    "github": _github,
-    "markdown": _markdown,
-}

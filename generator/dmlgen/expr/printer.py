@@ -1,6 +1,13 @@
-"""Prints expressions: in the language's own syntax, and as the base of every target's printer."""
+"""Prints expressions: in the language's own syntax, and as the base of every target's printer.
+
+What targets only spell differently is in their `Spelling`; they override what they write differently.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from dmlgen.expr import ir
 
@@ -33,8 +40,34 @@ _CONDITIONAL = 0
 COMPARISON, SUM, PRODUCT, ATOM = _PRECEDENCE["=="], _PRECEDENCE["+"], _PRECEDENCE["*"], 12
 
 
+@dataclass(frozen=True)
+class Spelling:
+    """The words of a target, as formats of what they apply to.
+
+    A function or a reduction without a row is called by its name. `negated` binds as tightly as `negation`.
+    """
+
+    functions: Mapping[str, str] = field(default_factory=dict)
+    reductions: Mapping[str, str] = field(default_factory=dict)
+    logic: Mapping[ir.LogicOp, str] = field(default_factory=lambda: {"and": " and ", "or": " or "})
+    negation: tuple[str, int] = ("not {}", _PRECEDENCE["not"])
+    truth: tuple[str, str] = ("False", "True")
+
+    def call(self, function: str, arguments: list[str]) -> str:
+        known = self.functions.get(function)
+        return f"{function}({', '.join(arguments)})" if known is None else known.format(*arguments)
+
+    def reduction(self, kind: str, each: str) -> str:
+        return self.reductions.get(kind, f"{kind}({{}})").format(each)
+
+
 class Printer:
-    """Prints expressions as specs write them. Targets override what they write differently."""
+    """Prints expressions as specs write them."""
+
+    spelling: ClassVar[Spelling] = Spelling(
+        functions={"element": "{}"},  # inserted where the language converts implicitly
+        reductions={"list": "[{}]"},
+    )
 
     def print(self, node: ir.Expr, outer: int = 0) -> str:
         """The text of `node`, in parentheses if an operator of precedence `outer` binds tighter."""
@@ -80,7 +113,8 @@ class Printer:
                 return self.one_of(node, negated=False), _PRECEDENCE["in"]
             case ir.Logic(op=op, operands=operands):
                 inner = _PRECEDENCE[op] + 1
-                return self.logic(op).join(self.print(item, inner) for item in operands), _PRECEDENCE[op]
+                texts = [self.print(item, inner) for item in operands]
+                return self.spelling.logic[op].join(texts), _PRECEDENCE[op]
             case ir.Conditional():
                 return self.conditional(node), _CONDITIONAL
             case ir.Reduce():
@@ -98,7 +132,7 @@ class Printer:
                 return f"{function.name}({listed})" if arguments else function.name, ATOM
 
     def number(self, value: int | bool | float) -> str:
-        return repr(value)
+        return self.spelling.truth[value] if isinstance(value, bool) else repr(value)
 
     def enum_value(self, node: ir.EnumValue) -> str:
         return node.name
@@ -133,10 +167,8 @@ class Printer:
         return f"[{', '.join(self.print(item) for item in items)}]"
 
     def not_(self, operand: ir.Expr) -> str:
-        return f"not {self.print(operand, _PRECEDENCE['not'])}"
-
-    def logic(self, op: ir.LogicOp) -> str:
-        return f" {op} "
+        word, precedence = self.spelling.negation
+        return word.format(self.print(operand, precedence))
 
     def binary(self, node: ir.Binary) -> tuple[str, int]:
         precedence = _PRECEDENCE[node.op]
@@ -157,9 +189,14 @@ class Printer:
         return f"range({self.print(loop.lower)}, {self.print(loop.upper)})"
 
     def reduce(self, node: ir.Reduce) -> str:
-        condition = f" if {self.print(node.loop.condition)}" if node.loop.condition is not None else ""
-        text = f"{self.print(node.body)} for {node.loop.variable.name} in {self.range(node.loop)}{condition}"
-        return f"[{text}]" if node.kind == "list" else f"{node.kind}({text})"
+        return self.spelling.reduction(node.kind, self.each_of(node))
+
+    def each_of(self, node: ir.Reduce) -> str:
+        """The body of a reduction, and its loop."""
+        loop = node.loop
+        condition = f" if {self.print(loop.condition)}" if loop.condition is not None else ""
+        over = f"for {self.name(loop.variable)} in {self.range(loop)}{condition}"
+        return f"{self.print(node.body)} {over}"
 
     def fold(self, node: ir.Fold) -> str:
         loops = "".join(f" for {each.variable.name} in {self.each(each)}" for each in node.loops)
@@ -172,9 +209,7 @@ class Printer:
         return f"{name}({', '.join(map(self.print, bounds))})"
 
     def call(self, node: ir.Call) -> str:
-        if node.function == "element":  # inserted where the language converts implicitly
-            return self.print(node.arguments[0])
-        return f"{node.function}({', '.join(self.print(item) for item in node.arguments)})"
+        return self.spelling.call(node.function, [self.print(item) for item in node.arguments])
 
     def load(self, node: ir.Load) -> str:
         return f"{self.tensor(node.tensor)}[{self.print(node.coordinate)}]"

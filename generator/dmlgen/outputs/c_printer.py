@@ -139,12 +139,6 @@ class CPrinter(StatementPrinter):
         function, *array = self._array_function("entry", node.sequence)
         return self._call(function, *array, self.print(node.index))
 
-    def not_(self, operand: ir.Expr) -> str:
-        return f"!{self.print(operand, ATOM)}"
-
-    def logic(self, op: ir.LogicOp) -> str:
-        return {"and": " && ", "or": " || "}[op]
-
     def binary(self, node: ir.Binary) -> tuple[str, int]:
         left, right = self.print(node.left), self.print(node.right)
         if node.op in _ARITHMETIC and node.type == ir.INT:
@@ -202,7 +196,7 @@ class CPrinter(StatementPrinter):
                 return str(int(bool(self._bounds.holds(node)))), ATOM  # avoids compiler warnings
             case ir.Logic(op=op, operands=operands):
                 texts = [self.print(item, COMPARISON) for item in operands]
-                return f"({self.logic(op).join(texts)})", ATOM
+                return f"({self.spelling.logic[op].join(texts)})", ATOM
             case ir.Conditional():
                 return self.conditional(node), ATOM
             case ir.Present():

@@ -12,7 +12,7 @@ from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.printer import ATOM
 from dmlgen.names import pascal, python_variable
 from dmlgen.outputs.parts import merged, parts
-from dmlgen.outputs.python_printer import PythonPrinter
+from dmlgen.outputs.python_printer import DescPrinter, PythonPrinter
 from dmlgen.outputs.python_rules import Assignments, assignments_of, constants_of, used_definitions
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import loads, macro, plain, tensors_read, uniforms_of, widened
@@ -236,7 +236,7 @@ def _assigned(
     return assignments_of(printer, used_definitions(definitions, nodes))
 
 
-class ComputePrinter(PythonPrinter):
+class ComputePrinter(DescPrinter, PythonPrinter):
     """Prints for a function of a valid description: nothing needs a guard, and elements can be arrays."""
 
     bounds_type = Valid
@@ -244,26 +244,6 @@ class ComputePrinter(PythonPrinter):
     def __init__(self, registry: Registry, operator: Operator, output: str) -> None:
         super().__init__(registry, operator, Stage.VALUES)
         self._output = output
-
-    def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
-        if not isinstance(node, ir.Member | ir.Tensors):
-            return python_variable(node.name)
-        text = f"desc.{node.name}"
-        if node.type == ir.FLOAT:
-            return f"f.single({text})"
-        if node.type.kind == "element":
-            return f"f.convert({text}, {self._type(node.type)})"
-        return text
-
-    def part(self, node: ir.Part) -> str:
-        text = f"desc.{node.member.name}.{node.name}"
-        assert self.operator is not None
-        if self.operator.member[node.member.name].optional:
-            text = f'f.part(desc.{node.member.name}, "{node.name}")'
-        return f"f.single({text})" if node.type == ir.FLOAT else text
-
-    def tensor(self, node: ir.Tensor) -> str:
-        return f"desc.{node.name}" + (f"[{self.print(node.index)}]" if node.index is not None else "")
 
     def field(self, node: ir.Field) -> str:
         return f"{self.tensor(node.tensor)}.{node.name}"
@@ -285,7 +265,7 @@ class ComputePrinter(PythonPrinter):
             case ir.Call(function="element", arguments=(ir.Number() as number,)) if self._fits(number, node):
                 return self.print(number)
             case ir.Call(function="element", arguments=(item,)):
-                return f"f.convert({self.print(item)}, {self._type(node.type)})"
+                return f"f.convert({self.print(item)}, {self.data_type(node.type)})"
             case ir.Call(
                 function="convert" | "quantize" as function, arguments=(item, ir.Tensor() as tensor)
             ):
@@ -342,18 +322,8 @@ class ComputePrinter(PythonPrinter):
     def reduce(self, node: ir.Reduce) -> str:
         if node.kind in _VARYING and ir.varies(node.body):
             with self.bounds.inside(node.loop):
-                body = self.print(node.body)
-            loop = f"for {node.loop.variable.name} in {self.range(node.loop)}"
-            condition = f" if {self.print(node.loop.condition)}" if node.loop.condition is not None else ""
-            return f"f.{_VARYING[node.kind]}({body} {loop}{condition})"
+                return f"f.{_VARYING[node.kind]}({self.each_of(node)})"
         return super().reduce(node)
-
-    def _type(self, type_: ir.Type) -> str:
-        """The data type of the tensor that represents an element type."""
-        assert self.operator is not None and type_.name is not None
-        if self.operator.member[type_.name.partition("[")[0]].type == "tensor":
-            return f"desc.{type_.name}.DataType"
-        return f"desc.{type_.name}"
 
     def _exceeds(self, node: ir.Expr) -> bool:
         return False

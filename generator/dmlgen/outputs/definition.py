@@ -14,13 +14,14 @@ from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_parameters
 from dmlgen.expr.define import NUMBERS, PLACES, varies
 from dmlgen.expr.defined import uses_at
-from dmlgen.expr.printer import ATOM, PRODUCT, SUM, Printer
+from dmlgen.expr.printer import ATOM, PRODUCT, SUM, Spelling
 from dmlgen.names import pascal, snake
 from dmlgen.outputs import hlsl_definition
 from dmlgen.outputs.hlsl_definition import shader_of
 from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.python_definition import definition_view
+from dmlgen.outputs.python_printer import DescPrinter
 from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import plans_of
 from dmlgen.project import RUNTIME
@@ -29,14 +30,6 @@ from dmlgen.schedules import follows_definition
 from dmlgen.schedules.keyed import keyed
 
 _NUMPY = {"int": "np.int64", "bool": "np.bool_"}
-_LIST_FOLDS = {
-    "sum": "total",
-    "product": "multiplied",
-    "min": "least_of",
-    "max": "greatest_of",
-    "any": "some",
-    "all": "every",
-}
 _ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}
 _RESERVED = ("at", "e", "f", "np", "desc")
 _COORDINATES = {"align", "replace", "wrap"}
@@ -129,12 +122,26 @@ def _tensor_view(tensor: Intermediate, printer: DefinitionPrinter) -> TensorView
     )
 
 
-class DefinitionPrinter(Printer):
+class DefinitionPrinter(DescPrinter):
     """Prints the expressions of one operator's definition, and collects the functions that they use.
 
     Members and tensors of the description appear as `desc.Name`; elements are read through `e`, the
     evaluation.
     """
+
+    operator: Operator
+    spelling = Spelling(
+        functions={"sum": "total({})", "product": "multiplied({})"},
+        reductions={
+            "list": "tuple({})",
+            "sum": "total({})",
+            "product": "multiplied({})",
+            "min": "least_of({})",
+            "max": "greatest_of({})",
+            "any": "f.some({})",
+            "all": "f.every({})",
+        },
+    )
 
     def __init__(self, operator: Operator) -> None:
         self.operator = operator
@@ -167,15 +174,10 @@ class DefinitionPrinter(Printer):
         match node:
             case ir.Definition(value=value):
                 return f"{self._function(node, node.name, (), value)}()"
-            case ir.Member():
-                text = f"desc.{node.name}"
-                if node.type.kind == "element":
-                    return f"f.convert({text}, {self._type(node.type)})"
-                return self._float(f"f.single({text})") if node.type == ir.FLOAT else text
+            case ir.Member() | ir.Tensors():
+                return super().name(node)
             case ir.Local(name="index"):
                 return "e.index"
-            case ir.Tensors():
-                return f"desc.{node.name}"
             case _:
                 return _local(node.name)
 
@@ -214,11 +216,8 @@ class DefinitionPrinter(Printer):
     def constant(self, node: ir.Constant) -> str:
         return str(node.value)
 
-    def number(self, value: int | bool | float) -> str:
-        return repr(value)
-
-    def tensor(self, node: ir.Tensor) -> str:
-        return f"desc.{node.name}" + (f"[{self.print(node.index)}]" if node.index is not None else "")
+    def real(self, text: str) -> str:
+        return self._float(super().real(text))
 
     def field(self, node: ir.Field) -> str:
         text = f"{self.tensor(node.tensor)}.{node.name}"
@@ -226,12 +225,6 @@ class DefinitionPrinter(Printer):
             return text  # what is absent has no type
         function = "sizes_of" if node.name == "Sizes" else "rank_of"
         return f"{function}({self.tensor(node.tensor)})"
-
-    def part(self, node: ir.Part) -> str:
-        text = f"desc.{node.member.name}.{node.name}"
-        if self.operator.member[node.member.name].optional:
-            text = f'f.part(desc.{node.member.name}, "{node.name}")'
-        return self._float(f"f.single({text})") if node.type == ir.FLOAT else text
 
     def present(self, node: ir.Present) -> str:
         return f"({self._plain(node.item)} is not None)"
@@ -248,7 +241,7 @@ class DefinitionPrinter(Printer):
         if certain:
             return f"{sequence}[{self.print(index)}]"
         text = f"entry({sequence}, {self.deciding(index)})"
-        return self._float(f"f.single({text})") if node.type == ir.FLOAT else text
+        return self.real(text) if node.type == ir.FLOAT else text
 
     def _plain_list(self, node: ir.Expr) -> str:
         return f"desc.{node.name}" if isinstance(node, ir.Member) else self.print(node, ATOM)
@@ -264,18 +257,6 @@ class DefinitionPrinter(Printer):
 
     def list_of(self, items: tuple[ir.Expr, ...]) -> str:
         return f"({', '.join(map(self.deciding, items))}{',' * (len(items) == 1)})"
-
-    def reduce(self, node: ir.Reduce) -> str:
-        """A list, or a reduction of the rule language in a `let` of the rules."""
-        condition = f" if {self.print(node.loop.condition)}" if node.loop.condition is not None else ""
-        loop = f"for {_local(node.loop.variable.name)} in {self.range(node.loop)}{condition}"
-        if node.kind == "list":
-            return f"tuple({self.print(node.body)} {loop})"
-        return f"{self._few(node.kind)}({self.print(node.body)} {loop})"
-
-    def _few(self, kind: str) -> str:
-        name = _LIST_FOLDS[kind]
-        return name if name in _OF_FEW else f"f.{name}"
 
     def load(self, node: ir.Load) -> str:
         return self._read(node.tensor.entry, node.coordinate, node.type)
@@ -357,7 +338,7 @@ class DefinitionPrinter(Printer):
     def call(self, node: ir.Call) -> str:
         name, arguments = node.function, node.arguments
         if name == "element":
-            return f"f.convert({self.print(arguments[0])}, {self._type(node.type)})"
+            return f"f.convert({self.print(arguments[0])}, {self.data_type(node.type)})"
         if name == "activated":
             return self._activated(*arguments)
         if name in ("convert", "quantize"):
@@ -380,7 +361,7 @@ class DefinitionPrinter(Printer):
             assert isinstance(target, ir.Tensor)
             text = f'e.{name}("{target.entry}")'
             if node.type.kind == "element":
-                return f"f.convert({text}, {self._type(node.type)})"
+                return f"f.convert({text}, {self.data_type(node.type)})"
             return f"whole({text})" if node.type == ir.INT else text
         if name == "float":
             return self._float(
@@ -395,7 +376,7 @@ class DefinitionPrinter(Printer):
         if name in ("min", "max") and node.type == ir.INT:
             return f"{'smaller' if name == 'min' else 'larger'}({listed})"
         if name in ("product", "sum"):
-            return f"{_LIST_FOLDS[name]}({listed})"
+            return self.spelling.call(name, [listed])
         if name == "clamp" or name in PLACES or name in _COORDINATES:
             return f"{name}({listed})"
         assert name not in NUMBERS
@@ -410,10 +391,6 @@ class DefinitionPrinter(Printer):
             return f'e.activated({text}, {member}, "{value.tensor}", {self.deciding(value.coordinate)})'
         return f"e.activated({text}, {member})"
 
-    def _type(self, type_: ir.Type) -> str:
-        assert type_.name is not None
-        return f"desc.{type_.name}.DataType"
-
     # Loops.
 
     def fold(self, node: ir.Fold) -> str:
@@ -422,7 +399,7 @@ class DefinitionPrinter(Printer):
             bounds = [self.deciding(b) for b in (loop.first, loop.last) if b is not None]
             condition = f" if {self.deciding(node.condition)}" if node.condition is not None else ""
             text = f"for {_local(loop.variable.name)} in range({', '.join(bounds)}){condition}"
-            return f"{self._few(node.kind)}({self.print(node.body)} {text})"
+            return self.spelling.reduction(node.kind, f"{self.print(node.body)} {text}")
         names = ", ".join(_local(loop.variable.name) for loop in node.loops)
         loops = ", ".join(map(self._loop, node.loops))
         where = (
@@ -440,7 +417,7 @@ class DefinitionPrinter(Printer):
             body = self.print(node.body)
         text = f"e.{node.kind}(lambda {names}: {body}, {loops}{where}{limit})"
         if node.kind in ("sum", "product") and node.type.kind == "element":  # of nothing it has no type
-            return f"f.convert({text}, {self._type(node.type)})"
+            return f"f.convert({text}, {self.data_type(node.type)})"
         return self._float(text) if node.kind == "sum" and node.type == ir.FLOAT and self._single else text
 
     def _factors(self, node: ir.Expr) -> str:
@@ -451,7 +428,7 @@ class DefinitionPrinter(Printer):
 
     def _limit(self, end: str, type_: ir.Type) -> str:
         if type_.kind == "element":
-            return f'f.convert(e.{end}("{type_.name}"), {self._type(type_)})'
+            return f'f.convert(e.{end}("{type_.name}"), {self.data_type(type_)})'
         if type_ == ir.FLOAT:
             return 'float("inf")' if end == "greatest" else '-float("inf")'
         return "2**63 - 1" if end == "greatest" else "-(2**63)"

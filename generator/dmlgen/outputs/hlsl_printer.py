@@ -83,11 +83,6 @@ class HlslPrinter(StatementPrinter):
         assert type_.name is not None
         return f"{macro(plain(type_.name))}_VALUE"
 
-    def number(self, value: int | bool | float) -> str:
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        return repr(value)
-
     def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
         match node:
             case ir.Definition(name=name, value=value):
@@ -195,12 +190,6 @@ class HlslPrinter(StatementPrinter):
             self._defined.add(key)
             self._named_values[key] = name
         return self._named_values[key]
-
-    def not_(self, operand: ir.Expr) -> str:
-        return f"!{self.print(operand, ATOM)}"
-
-    def logic(self, op: ir.LogicOp) -> str:
-        return {"and": " && ", "or": " || "}[op]
 
     def one_of(self, node: ir.OneOf, negated: bool) -> str:
         item = self.print(node.item, ATOM)
@@ -334,7 +323,8 @@ class HlslPrinter(StatementPrinter):
     def _node(self, node: ir.Expr) -> tuple[str, int]:
         match node:
             case ir.Logic(op=op, operands=operands):
-                return self.logic(op).join(self.print(item, COMPARISON) for item in operands), LOGIC
+                texts = [self.print(item, COMPARISON) for item in operands]
+                return self.spelling.logic[op].join(texts), LOGIC
             case ir.Compare(op=op, left=left, right=right) if left.type.kind == "element":
                 text = COMPARISONS[op]  # compilers may assume that no float is NaN
                 self._use(text.lstrip("!").partition("(")[0])

@@ -15,7 +15,7 @@ from dmlgen.outputs.decisions import Decision, Values, by_record
 from dmlgen.outputs.hlsl_definition import DefinitionShader
 from dmlgen.outputs.hlsl_definition.names import free, word
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
-from dmlgen.outputs.python_printer import PythonPrinter
+from dmlgen.outputs.python_printer import DescPrinter, PythonPrinter
 from dmlgen.outputs.python_rules import Assignments, constants_of
 from dmlgen.plans.model import BOOL, ListOf, Plans, Record, Type
 from dmlgen.registry import Operator, Registry, Stage
@@ -200,7 +200,7 @@ def _tensors(operator: Operator, shader: DefinitionShader) -> Iterator[TensorVie
         )
 
 
-class ToldPrinter(PythonPrinter):
+class ToldPrinter(DescPrinter, PythonPrinter):
     """Prints expressions over a description whose optional tensors may be absent: `texts`, by name.
 
     Common subexpressions that at least one of them always needs are computed once, in the order of
@@ -234,31 +234,8 @@ class ToldPrinter(PythonPrinter):
     def exact(self, node: ir.Expr, outer: int = 0) -> str:
         return self._names.get(node) or super().exact(node, outer)
 
-    def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
-        if isinstance(node, ir.Local):
-            return python_variable(node.name)
-        text = f"desc.{node.name}"
-        if node.type == ir.FLOAT:
-            return f"bits({text})"
-        if node.type.kind == "element":
-            assert self.operator is not None and node.type.name is not None
-            of_tensor = self.operator.member[node.type.name].type == "tensor"
-            return f"f.convert({text}, desc.{node.type.name}{'.DataType' if of_tensor else ''})"
-        return text
-
-    def part(self, node: ir.Part) -> str:
-        assert self.operator is not None
-        text = f"desc.{node.member.name}.{node.name}"
-        if self.operator.member[node.member.name].optional:
-            text = f'f.part(desc.{node.member.name}, "{node.name}")'
-        return f"bits({text})" if node.type == ir.FLOAT else text
-
-    def index(self, node: ir.Index) -> str:
-        text = super().index(node)
-        return f"bits{text.removeprefix('as_float')}" if node.type == ir.FLOAT else text
-
-    def tensor(self, node: ir.Tensor) -> str:
-        return f"desc.{node.name}" + (f"[{self.print(node.index)}]" if node.index is not None else "")
+    def real(self, text: str) -> str:
+        return f"bits({text})"
 
     def field(self, node: ir.Field) -> str:
         assert self.operator is not None

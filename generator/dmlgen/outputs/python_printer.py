@@ -10,7 +10,7 @@ from typing import NamedTuple
 from dmlgen.analysis.described import Described, Unchecked
 from dmlgen.expr import ir
 from dmlgen.expr.arithmetic import LIMIT
-from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM, Printer
+from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM, Printer, Spelling
 from dmlgen.names import field_local, pascal, python_variable
 from dmlgen.registry import Check, Hint, Operator, Registry, Stage
 
@@ -43,6 +43,15 @@ class PythonPrinter(Printer):
     each as a constant of the module.
     """
 
+    spelling = Spelling(
+        functions={"bits": "BITS.get({}, 0)", "signed": "{} in SIGNED", "product": "prod({})"},
+        reductions={
+            "list": "tuple({})",
+            "product": "prod({})",
+            "min": "min(({}), default=0)",
+            "max": "max(({}), default=0)",
+        },
+    )
     bounds_type: type[Described] = Described
 
     def __init__(self, registry: Registry, operator: Operator | None, stage: Stage) -> None:
@@ -163,8 +172,11 @@ class PythonPrinter(Printer):
 
     def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
         name = python_variable(node.name)
-        is_float = isinstance(node, ir.Member) and node.type == ir.FLOAT
-        return f"as_float({name})" if is_float else name
+        return self.real(name) if isinstance(node, ir.Member) and node.type == ir.FLOAT else name
+
+    def real(self, text: str) -> str:
+        """A FLOAT of the description."""
+        return f"as_float({text})"
 
     def tensor(self, node: ir.Tensor) -> str:
         if node.index is None:
@@ -198,7 +210,7 @@ class PythonPrinter(Printer):
             text = f"{self.print(sequence, ATOM)}[{self.print(index)}]"
         else:
             text = f"entry({self.print(sequence)}, {self.print(index)})"
-        return f"as_float({text})" if node.type == ir.FLOAT else text
+        return self.real(text) if node.type == ir.FLOAT else text
 
     def slice(self, node: ir.Slice) -> str:
         def bound(end: ir.Expr | None) -> str:
@@ -251,28 +263,12 @@ class PythonPrinter(Printer):
 
     def reduce(self, node: ir.Reduce) -> str:
         with self.bounds.inside(node.loop):
-            text = super().reduce(node)
-        if node.kind == "list":
-            return f"tuple({text[1:-1]})"
-        if node.kind == "product":
-            return text.replace("product(", "prod(", 1)
-        return f"{node.kind}(({text[4:-1]}), default=0)" if node.kind in ("min", "max") else text
+            return super().reduce(node)
 
     def call(self, node: ir.Call) -> str:
-        text = [self.print(argument) for argument in node.arguments]
-        match node.function:
-            case "bits":
-                return f"BITS.get({text[0]}, 0)"
-            case "signed":
-                return f"{text[0]} in SIGNED"
-            case "product":
-                return f"prod({text[0]})"
-            case "len" | "sum" | "abs" | "min" | "max":
-                return f"{node.function}({', '.join(text)})"
-            case "replace" if not self.bounds.contains(node.arguments[1], node.arguments[0]):
-                return f"replaced({', '.join(text)})"
-            case function:
-                return f"{function}({', '.join(text)})"
+        if node.function == "replace" and not self.bounds.contains(node.arguments[1], node.arguments[0]):
+            return f"replaced({', '.join(map(self.print, node.arguments))})"
+        return super().call(node)
 
     def load(self, node: ir.Load) -> str:
         return f'load("{node.tensor.name}", {self.print(node.coordinate)})'
@@ -306,6 +302,40 @@ class PythonPrinter(Printer):
 
     def _positive(self, node: ir.Expr) -> bool:
         return self.bounds.value(node)[0] > 0
+
+
+class DescPrinter(Printer):
+    """Prints members as attributes of a description, `desc`; `f` are the functions of elements."""
+
+    operator: Operator | None
+
+    def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
+        if not isinstance(node, ir.Member | ir.Tensors):
+            return python_variable(node.name)
+        text = f"desc.{node.name}"
+        if node.type == ir.FLOAT:
+            return self.real(text)
+        return f"f.convert({text}, {self.data_type(node.type)})" if node.type.kind == "element" else text
+
+    def real(self, text: str) -> str:
+        """A FLOAT of the description."""
+        return f"f.single({text})"
+
+    def tensor(self, node: ir.Tensor) -> str:
+        return f"desc.{node.name}" + (f"[{self.print(node.index)}]" if node.index is not None else "")
+
+    def part(self, node: ir.Part) -> str:
+        assert self.operator is not None
+        text = f"desc.{node.member.name}.{node.name}"
+        if self.operator.member[node.member.name].optional:
+            text = f'f.part(desc.{node.member.name}, "{node.name}")'
+        return self.real(text) if node.type == ir.FLOAT else text
+
+    def data_type(self, type_: ir.Type) -> str:
+        """The data type of the tensor or member that an element type is named after."""
+        assert self.operator is not None and type_.name is not None
+        of_tensor = self.operator.member[type_.name.partition("[")[0]].type == "tensor"
+        return f"desc.{type_.name}{'.DataType' if of_tensor else ''}"
 
 
 class InferencePrinter(PythonPrinter):

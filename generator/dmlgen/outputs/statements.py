@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from dmlgen.expr import ir
-from dmlgen.expr.printer import Printer
+from dmlgen.expr.printer import ATOM, Printer, Spelling
 
 
 class NumberPrinter(Printer):
     """Prints header constants as numbers, so that the text works with any header."""
+
+    spelling = Spelling(logic={"and": " && ", "or": " || "}, negation=("!{}", ATOM), truth=("false", "true"))
 
     def enum_value(self, node: ir.EnumValue) -> str:
         return f"{node.value} /* {node.name} */"

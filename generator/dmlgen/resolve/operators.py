@@ -92,14 +92,11 @@ def _data_constraint(node: written.DataConstraint, tensors: Mapping[str, Member]
     return DataConstraint(node.id.value, rules.known_tensor(node.tensor, tensors).name, node.text)
 
 
-def erratum(node: written.Erratum) -> Erratum:
-    """One erratum."""
-    seen = tuple(place.value for place in node.seen)
-    if bool(node.says) == bool(node.unspecified):
-        message = "an erratum has either `says` or `unspecified`"
-        raise fault(node.node.position, "erratum", message)
-    texts = (node.where, node.says, node.unspecified, node.registry)
-    return Erratum(*texts, node.source, node.overrules, seen, node.node.position)
+def erratum(found: Erratum) -> Erratum:
+    """The erratum; raises SpecError unless it states what a source does."""
+    if bool(found.says) == bool(found.unspecified):
+        raise fault(found.position, "erratum", "an erratum has either `says` or `unspecified`")
+    return found
 
 
 def _members(

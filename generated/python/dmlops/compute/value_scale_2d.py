@@ -7,25 +7,24 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..arithmetic import as_float
 from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
-    first = as_float(desc.Bias[0])
-    second = as_float(desc.Bias[1]) if desc.ChannelCount == 3 else as_float(desc.Bias[0])
-    third = as_float(desc.Bias[2]) if desc.ChannelCount == 3 else as_float(desc.Bias[0])
+    first = f.single(desc.Bias[0])
+    second = f.single(desc.Bias[1]) if desc.ChannelCount == 3 else f.single(desc.Bias[0])
+    third = f.single(desc.Bias[2]) if desc.ChannelCount == 3 else f.single(desc.Bias[0])
     added = f.where(at[1] == 0, first, f.where(at[1] == 1, second, third))
     return f.scaled(load("InputTensor", at), f.single(desc.Scale), added)
 
 
 def uniforms(desc: Any) -> Uniforms:
     """What the shader is given: macros, and constants that are the same for all elements."""
-    first = as_float(desc.Bias[0])
-    second = as_float(desc.Bias[1]) if desc.ChannelCount == 3 else as_float(desc.Bias[0])
-    third = as_float(desc.Bias[2]) if desc.ChannelCount == 3 else as_float(desc.Bias[0])
+    first = f.single(desc.Bias[0])
+    second = f.single(desc.Bias[1]) if desc.ChannelCount == 3 else f.single(desc.Bias[0])
+    third = f.single(desc.Bias[2]) if desc.ChannelCount == 3 else f.single(desc.Bias[0])
     return Uniforms(
         scalars={
             "scale": f.single(desc.Scale),

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from markupsafe import Markup, escape
 
 from dmlgen.expr import ir
-from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SOURCE, SUM, Printer
+from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SOURCE, SUM, Printer, Spelling
 
 _LINE = 60  # characters, as specs write an expression
 _TOKEN = re.compile(r"([A-Za-z_]\w*)|(\d[\w.]*)")
@@ -69,6 +69,11 @@ class Source(Printer):
 
 class Formulas(Printer):
     """Prints expressions as MathML."""
+
+    spelling = Spelling(
+        logic={"and": "<mtext>&nbsp;and&nbsp;</mtext>", "or": "<mtext>&nbsp;or&nbsp;</mtext>"},
+        negation=("<mtext>not&nbsp;</mtext>{}", COMPARISON),
+    )
 
     def __init__(self, tensors: TensorArguments) -> None:
         self._tensors = tensors
@@ -158,12 +163,6 @@ class Formulas(Printer):
 
     def list_of(self, items: tuple[ir.Expr, ...]) -> str:
         return _fenced("[", _separated([self.print(item) for item in items]), "]")
-
-    def not_(self, operand: ir.Expr) -> str:
-        return f"<mtext>not&nbsp;</mtext>{self.print(operand, COMPARISON)}"
-
-    def logic(self, op: ir.LogicOp) -> str:
-        return f"<mtext>&nbsp;{op}&nbsp;</mtext>"
 
     def binary(self, node: ir.Binary) -> tuple[str, int]:
         if node.op in ("/", "//"):

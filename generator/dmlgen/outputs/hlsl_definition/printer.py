@@ -126,10 +126,8 @@ class ShaderPrinter(LoopPrinter):
         return name if constant.kind == "int" else f"({REAL}){name}", ATOM
 
     def number(self, value: int | bool | float) -> str:
-        if isinstance(value, bool):
-            return "true" if value else "false"
         if isinstance(value, int):
-            return str(value)
+            return super().number(value)
         exact = array("f", [value])[0] == value
         return f"({REAL}){value!r}{'f' if exact else 'L'}"
 
@@ -179,8 +177,8 @@ class ShaderPrinter(LoopPrinter):
             case ir.Present():
                 return self.present(node), COMPARISON
             case ir.Logic(op=op, operands=operands):
-                glue = " && " if op == "and" else " || "
-                return glue.join(self.deciding(item, COMPARISON) for item in operands), LOGIC
+                texts = [self.deciding(item, COMPARISON) for item in operands]
+                return self.spelling.logic[op].join(texts), LOGIC
             case ir.Compare(op=op, left=left, right=right) if left.type.kind in ("element", "float"):
                 text = COMPARISONS[op]
                 self.called.add(text.lstrip("!").partition("(")[0])
