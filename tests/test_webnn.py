@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from dmlops import webnn
 from dmlops.webnn.operands import number, operand
+from facts_data import rows
 
 DATA = Path(__file__).parent / "data" / "webnn" / "cases.jsonl.gz"
 WRONG = {
@@ -313,3 +315,62 @@ def test_what_follows_from_an_operation_that_does_not_map_is_undecided() -> None
 def test_what_is_no_graph(graph: Any) -> None:
     with pytest.raises(webnn.Unreadable):
         webnn.read(graph)
+
+
+# What operations support: the specification's tables.
+
+
+OUTPUTS = {
+    "lstm": ["output", "cell", "sequence"],
+    "gru": ["output", "sequence"],
+    "lstmCell": ["output", "cell"],
+}
+
+
+def test_every_required_data_type_and_rank_is_supported() -> None:
+    """Those that the specification requires of every implementation, at the newest level."""
+    limits = webnn.op_support_limits("6.4")
+    compared = 0
+    for kind, method, *row in rows("webnn.tsv"):
+        if kind != "limits":
+            continue
+        operand, _, types, _, ranks = row
+        if found := re.fullmatch(r"outputs\[(\d)\]", operand):
+            operand = OUTPUTS.get(method, ["output"])[int(found[1])]
+        supported = limits[method]["outputs" if (method, operand) == ("split", "output") else operand]
+        assert {*types.split(",")} - {"any"} <= {*supported["dataTypes"]}, (method, operand)
+        least, _, most = ranks.partition("..")
+        if least.isdigit():
+            span = supported["rankRange"]
+            assert span["min"] <= int(least) and int(most) <= span["max"], (method, operand)
+        compared += 1
+    assert compared > 250
+
+
+@pytest.mark.parametrize(
+    ("operation", "operand", "level", "types", "ranks"),
+    [
+        # By the tables of ELEMENT_WISE_ADD, GEMM, ACTIVATION_SOFTMAX1, DEQUANTIZE and MAX_POOLING.
+        ("add", "a", "1.0", ["float32", "float16"], (0, 5)),
+        ("add", "b", "2.1", ["float32", "float16", "int32", "uint32"], (0, 5)),
+        ("gemm", "c", "1.0", ["float32", "float16"], (0, 2)),
+        ("dequantizeLinear", "input", "6.2", ["int32", "uint32", "int8", "uint8"], (0, 8)),
+        (
+            "dequantizeLinear",
+            "zeroPoint",
+            "6.3",
+            ["int32", "uint32", "int8", "uint8", "int4", "uint4"],
+            (0, 8),
+        ),
+        ("maxPool2d", "input", "2.1", ["float32", "float16"], (4, 4)),
+        ("argMax", "output", "6.4", ["int32", "int64"], (0, 7)),
+    ],
+)
+def test_limits(operation: str, operand: str, level: str, types: list[str], ranks: tuple[int, int]) -> None:
+    limits = webnn.op_support_limits(level)[operation][operand]
+    assert limits == {"dataTypes": types, "rankRange": {"min": ranks[0], "max": ranks[1]}}
+
+
+def test_a_level_that_does_not_exist_has_no_limits() -> None:
+    with pytest.raises(ValueError, match="there is no feature level"):
+        webnn.op_support_limits("7.0")

@@ -17,15 +17,17 @@ the names of the graph's outputs (without `out`, whatever no operation reads).
     model.nodes[0].plan     # descriptions with their tensors, or None and a `reason`
     model.tensors["z"]      # data type and shape
     dmlops.webnn.run(graph)  # computes it in NumPy
+    dmlops.webnn.op_support_limits("5.0")["gemm"]  # data types and ranks of each operand
 """
 
 from __future__ import annotations
 
 from ..counterparts.node import Node as Node
+from .limits import op_support_limits as op_support_limits
 from .model import Model as Model
 from .model import NotRunnable as NotRunnable
 from .model import read as read
 from .model import run as run
 from .operands import Unreadable as Unreadable
 
-__all__ = ["Model", "Node", "NotRunnable", "Unreadable", "read", "run"]
+__all__ = ["Model", "Node", "NotRunnable", "Unreadable", "op_support_limits", "read", "run"]
