@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from dmlaudit.members import MemberList, StatedMember, StatedType
-from dmlaudit.sentences import Bound, Constraint, Crossed, InPlace, Introduced, Same, SameButAxis
+from dmlaudit.sentences import (
+    Bound,
+    Constraint,
+    Crossed,
+    InPlace,
+    Introduced,
+    NegativeIndices,
+    Same,
+    SameButAxis,
+)
 from dmlaudit.stated import Stated
 from dmlaudit.tables import SupportRow, SupportTable
 
@@ -61,6 +70,7 @@ def to_json(struct: str, stated: Stated) -> Json:
         "packages": [version for _, version in stated.packages],
         "builds": [[what, build] for _, what, build in stated.builds],
         "in_place": [[one.outputs, one.inputs, one.exception] for one in stated.in_place],
+        "negative_indices": [one.level for one in stated.negative_indices],
     }
     return {key: value for key, value in page.items() if value}
 
@@ -83,6 +93,7 @@ def from_json(page: Json) -> Stated:
             InPlace(0, tuple(outputs), tuple(inputs), exception)
             for outputs, inputs, exception in page.get("in_place", ())
         ),
+        negative_indices=tuple(NegativeIndices(0, level) for level in page.get("negative_indices", ())),
         date=page.get("date", ""),
     )
 

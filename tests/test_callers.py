@@ -15,7 +15,13 @@ import pytest
 import dmlops
 from c_differential import compare
 from c_library import Library
+from dmlgen.registry import Registry
 from dmlops import FeatureLevel
+
+SUCCESSORS = {  # rules of operators that their callers have left for newer ones
+    "DML-MAX_POOLING1-spatial-sizes": "DML-MAX_POOLING2-spatial-sizes",
+    "DML-TOP_K-k-below-size": "DML-TOP_K1-k-below-size",
+}
 
 DATA = Path(__file__).parent / "data"
 
@@ -46,6 +52,30 @@ def test_what_callers_send_is_valid(entry: dict[str, Any]) -> None:
     for level in FeatureLevel:
         if level >= first:
             assert desc.validate(level) == [], (entry["caller"], entry["where"], entry["what"])
+
+
+@named(CALLERS)
+def test_what_callers_send_draws_the_advice_that_is_about_it(entry: dict[str, Any]) -> None:
+    found = {one.rule for one in dmlops.from_json(form(entry)).advice()}
+    assert found == set(entry.get("advice", ())), (entry["caller"], entry["what"])
+
+
+def test_who_breaks_a_rule_is_shown_by_a_description(registry: Registry) -> None:
+    """By one here, or by one of the operator's successor with the members that it had before."""
+    drawn = {rule for entry in CALLERS for rule in entry.get("advice", ())}
+    named = {
+        f"DML-{operator.name}-{rule.slug}"
+        for operator in registry.operators
+        for rule in operator.rules
+        if rule.broken_by
+    }
+    assert named - drawn == set(SUCCESSORS)
+    for rule, successor in SUCCESSORS.items():
+        operator = rule.split("-")[1]
+        (entry, *_) = (one for one in CALLERS if one.get("advice") == [successor])
+        desc = {key: entry["desc"][key] for key in registry.operator[operator].member if key in entry["desc"]}
+        found = dmlops.from_json({"type": f"DML_OPERATOR_{operator}", "desc": desc}).advice()
+        assert [one.rule for one in found] == [rule]
 
 
 @named(CALLERS)

@@ -276,3 +276,46 @@ def test_sizes_of_convolutions_are_those_of_onnx(attributes: dict[str, list[int]
     ):
         desc = make.convolution(x, filters, Direction=direction, **members)
         assert desc.OutputTensor.Sizes == onnx_sizes(operator, attributes, x, filters)
+
+
+@pytest.mark.parametrize("attributes", SPATIAL, ids=str)
+@pytest.mark.parametrize("operator", ["MaxPool", "AveragePool"])
+def test_gradients_take_the_sizes_of_poolings(operator: str, attributes: dict[str, list[int]]) -> None:
+    """Those that ONNX infers; advice begins with a window that lies beyond the padding."""
+    if operator == "AveragePool":  # its gradient has no dilations
+        attributes = {name: value for name, value in attributes.items() if name != "dilations"}
+    x = (2, 3, 11, 13)
+    first, last = attributes["pads"][:2], attributes["pads"][2:]
+    strides = attributes.get("strides", [1, 1])
+    reached = [-(-(size + a + b) // by) for size, a, b, by in zip(x[2:], first, last, strides, strict=True)]
+    pooled = onnx_sizes(operator, attributes, x)
+    for sizes, advised in (
+        (pooled, []),
+        ((2, 3, *reached), []),
+        ((2, 3, reached[0] + 1, reached[1]), ["windows-within"]),
+        ((2, 3, reached[0], reached[1] + 1), ["windows-within"]),
+    ):
+        members = {"Strides": strides, "WindowSize": attributes["kernel_shape"], **members_of(attributes)}
+        desc = (
+            make.max_pooling_grad(x, sizes, **{"Dilations": [1, 1], **members})
+            if operator == "MaxPool"
+            else make.average_pooling_grad(sizes, OutputGradientTensor=x, IncludePadding=False, **members)
+        )
+        assert desc.validate() == []
+        assert [one.rule.rpartition("GRAD-")[2] for one in desc.advice()] == advised
+
+
+def test_a_gradient_of_a_slice_takes_the_sizes_of_the_slice() -> None:
+    x = np.zeros((9, 10))
+    for offsets, sizes, strides in (((1, 2), (8, 7), (3, 2)), ((0, 3), (9, 6), (-4, 1))):
+        taken = x[tuple(slice(at, at + size) for at, size in zip(offsets, sizes, strict=True))]
+        sliced = taken[tuple(slice(None, None, stride) for stride in strides)].shape
+        members: dict[str, Any] = {
+            "InputWindowOffsets": offsets,
+            "InputWindowSizes": sizes,
+            "InputWindowStrides": strides,
+        }
+        assert make.slice1(x.shape, **members).OutputTensor.Sizes == sliced
+        assert make.slice_grad(sliced, OutputGradientTensor=x.shape, **members).validate() == []
+        with pytest.raises(ValueError, match="InputGradientTensor"):
+            make.slice_grad((sliced[0] + 1, sliced[1]), OutputGradientTensor=x.shape, **members)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dmlaudit.constraints import compare_constraints
-from dmlaudit.sentences import InPlace, Introduced
+from dmlaudit.sentences import InPlace, Introduced, NegativeIndices
 from dmlaudit.stated import Stated
 from dmlaudit.structs import compare_members
 from dmlaudit.tables import SupportRow, SupportTable, counts_of
@@ -29,6 +29,7 @@ def compare_operator(registry: Registry, operator: Operator, stated: Stated) -> 
     yield from compare_constraints(operator, stated.constraints)
     yield from _availability(registry, operator, stated)
     yield from _in_place(operator, stated.in_place)
+    yield from _negative_indices(operator, stated.negative_indices)
 
 
 class _Tables:
@@ -218,3 +219,17 @@ def _in_place(operator: Operator, stated: Sequence[InPlace]) -> Iterator[Verdict
         yield Verdict(one.line, says, "" if set(inputs) == set(operator.in_place) else holds, place)
     if not stated:
         yield Verdict(1, "in place: nothing", holds if operator.in_place else "", place)
+
+
+def _negative_indices(operator: Operator, stated: Sequence[NegativeIndices]) -> Iterator[Verdict]:
+    place = operator.places.get("data_constraints", operator.position)
+    levels = {
+        (one.since or operator.since).name
+        for one in operator.data_constraints
+        if one.id.startswith("negative-")
+    }
+    for one in stated:
+        holds = "" if levels == {one.level} else f"negative indices from {', '.join(levels) or 'none'} on"
+        yield Verdict(one.line, f"negative indices from {one.level} on", holds, place)
+    if not stated and levels:
+        yield Verdict(1, "no negative indices", f"negative indices from {', '.join(levels)} on", place)

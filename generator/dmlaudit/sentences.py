@@ -39,6 +39,7 @@ _INTRODUCED = re.compile(
 )
 _PACKAGE = re.compile(r"Microsoft\.AI\.DirectML version (\d+(?:\.\d+)*) and later")
 _BUILD = re.compile(r"\bBuild (?:10\.0\.)?(\d{5})\b")
+_NEGATIVE = re.compile(r"Starting with (\w+), this operator supports negative index values\b")
 _EXCEPT = re.compile(r"with the exception of the (\w+), are eligible")
 
 
@@ -102,6 +103,14 @@ class Introduced:
     newer: str
     level: str | None
     version: str | None
+
+
+@dataclass(frozen=True)
+class NegativeIndices:
+    """The feature level from which indices may be negative."""
+
+    line: int
+    level: str
 
 
 @dataclass(frozen=True)
@@ -225,6 +234,14 @@ def builds(page: Page) -> Iterator[tuple[int, str, int]]:
             if len(row.cells) == 2 and row.cells[0].startswith("Minimum supported"):
                 for found in _BUILD.finditer(row.cells[1]):
                     yield row.line, row.cells[0], int(found[1])
+
+
+def negative_indices(page: Page) -> Iterator[NegativeIndices]:
+    """From which level on the page allows negative indices."""
+    for paragraph in page.paragraphs:
+        for line, text in sentences(paragraph):
+            if (found := _NEGATIVE.match(text)) and (level := level_in(found[1])):
+                yield NegativeIndices(line, level)
 
 
 def in_place(page: Page) -> Iterator[InPlace]:

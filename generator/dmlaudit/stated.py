@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dmlaudit import sentences
 from dmlaudit.members import MemberList, declarations, described
 from dmlaudit.page import Page
-from dmlaudit.sentences import Constraint, InPlace, Introduced
+from dmlaudit.sentences import Constraint, InPlace, Introduced, NegativeIndices
 from dmlaudit.tables import SupportTable, support_tables
 
 
@@ -27,6 +27,7 @@ class Stated:
     packages: tuple[tuple[int, str], ...]
     builds: tuple[tuple[int, str, int], ...]
     in_place: tuple[InPlace, ...]
+    negative_indices: tuple[NegativeIndices, ...]
     date: str
 
 
@@ -41,5 +42,6 @@ def stated(page: Page) -> Stated:
         packages=tuple(sentences.packages(page)),
         builds=tuple(sentences.builds(page)),
         in_place=tuple(sentences.in_place(page)),
+        negative_indices=tuple(sentences.negative_indices(page)),
         date=page.front.get("ms.date", ("", 0))[0].strip(),
     )

@@ -245,7 +245,7 @@ def _fused(registry: Registry, blocks: tuple[object, ...]) -> Iterator[Verdict]:
         wanted = {part.upper() for part in re.split(r",? and |, ", only[1])} if only else {"ANY"}
         takers = {taker.upper() for taker in ours.fusible_into}
         holds = "" if takers == wanted else f"taken by {', '.join(sorted(ours.fusible_into)) or 'none'}"
-        yield Verdict(line, says, holds, ours.places.get("fused_into", ours.position))
+        yield Verdict(line, says, holds, ours.places.get("fusible_into", ours.position))
     for one in registry.operators:
         if one.fusible_into and one.name not in listed:
             holds = f"taken by {', '.join(sorted(one.fusible_into))}"

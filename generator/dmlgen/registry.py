@@ -485,6 +485,7 @@ class DataConstraint:
 
     id: str
     tensor: str
+    since: FeatureLevel | None  # the first level at which it holds, if later than that of the operator
     text: Text
 
 

@@ -36,8 +36,9 @@ def _lines(operator: Operator) -> Iterator[str]:
     for inference in operator.inferences:
         when = f", when {SOURCE.print(inference.when)}" if inference.when is not None else ""
         yield f"    infers {inference.tensor}.{inference.field} = {SOURCE.print(inference.value)}{when}"
-    for requirement in operator.data_constraints:
-        yield f"    data of {requirement.tensor}: {requirement.text.plain}"
+    for constraint in operator.data_constraints:
+        later = f" since {constraint.since.name}" if constraint.since else ""
+        yield f"    data of {constraint.tensor}{later}: {constraint.text.plain}"
     if operator.algorithm is not None:
         yield from _computes(operator.algorithm)
     if operator.defines is not None:

@@ -619,6 +619,7 @@ class DataConstraint(Record):
 
     id: RuleId
     tensor: Annotated[MemberName, "The tensor whose contents it constrains."]
+    since: Level | None = None
     text: Annotated[Text, "The constraint, in one or two sentences."]
 
 

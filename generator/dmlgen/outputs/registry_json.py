@@ -147,7 +147,12 @@ def registry_value(registry: Registry) -> Json:
             for one in registry.types.values()
         ],
         "constants": [
-            {"name": one.name, "value": one.value, "since": one.since.name, "summary": one.summary.plain}
+            {
+                "name": one.name,
+                "value": one.value,
+                "since": one.since.name,
+                "summary": one.summary.plain,
+            }
             for one in registry.constants
         ],
         "foreign": dict(registry.foreign),
@@ -286,7 +291,13 @@ def _operator(
         rules=[_rule(one, operator.definitions, operator.since) for one in operator.rules],
         inferences=[_inference(one) for one in operator.inferences],
         data_constraints=[
-            {"id": one.id, "tensor": one.tensor, "text": one.text.plain} for one in operator.data_constraints
+            {
+                "id": one.id,
+                "tensor": one.tensor,
+                "since": (one.since or operator.since).name,
+                "text": one.text.plain,
+            }
+            for one in operator.data_constraints
         ],
         compute=_compute(operator.defines, operator.algorithm),
         requires=[_filled(**vars(one)) for one in requirements(registry, operator)],

@@ -58,7 +58,9 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
     fusible_into = faults.tried(lambda: _fusible_into(general, node.fusible_into, since)) or {}
     examples = [faults.tried(partial(_example, general, example, members)) for example in node.examples]
     unconstrained = faults.tried(lambda: _unconstrained(node.unconstrained, members)) or ()
-    constraints = [faults.tried(partial(_data_constraint, item, tensors)) for item in node.data_constraints]
+    constraints = [
+        faults.tried(partial(_data_constraint, general, item, tensors)) for item in node.data_constraints
+    ]
     faults.stop()
     return Operator(
         name=name,
@@ -88,8 +90,11 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
     )
 
 
-def _data_constraint(node: written.DataConstraint, tensors: Mapping[str, Member]) -> DataConstraint:
-    return DataConstraint(node.id.value, rules.known_tensor(node.tensor, tensors).name, node.text)
+def _data_constraint(
+    general: General, node: written.DataConstraint, tensors: Mapping[str, Member]
+) -> DataConstraint:
+    tensor = rules.known_tensor(node.tensor, tensors).name
+    return DataConstraint(node.id.value, tensor, general.level_at(node.since), node.text)
 
 
 def erratum(found: Erratum) -> Erratum:

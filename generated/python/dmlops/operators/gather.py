@@ -33,9 +33,10 @@ class Gather(Description):
     Axis (UINT): The input dimension that the indices replace.
     IndexDimensions (UINT): Number of trailing dimensions of IndicesTensor that are used.
 
-    An index is below the input's size along the axis. From feature level 3.0 on, indices of a signed
-    type may also be negative and then count from the end of the axis. Other values are harmless but
-    read a clamped element.
+    An index is below the input's size along the axis. Other values are harmless but read a clamped
+    element.
+
+    Since 3.0: An index of a signed type may also be negative, and counts from the end of the axis.
     """
 
     OPERATOR = "GATHER"

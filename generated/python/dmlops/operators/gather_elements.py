@@ -31,9 +31,10 @@ class GatherElements(Description):
     OutputTensor (output tensor): The picked elements, one per index.
     Axis (UINT): The input dimension that the indices replace.
 
-    An index is below the input's size along the axis. From feature level 3.0 on, indices of a signed
-    type may also be negative and then count from the end of the axis. Other values are harmless but
-    read a clamped element.
+    An index is below the input's size along the axis. Other values are harmless but read a clamped
+    element.
+
+    Since 3.0: An index of a signed type may also be negative, and counts from the end of the axis.
     """
 
     OPERATOR = "GATHER_ELEMENTS"

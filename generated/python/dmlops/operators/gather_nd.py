@@ -33,9 +33,10 @@ class GatherNd(Description):
     InputDimensionCount (UINT): Number of trailing dimensions of InputTensor that are used.
     IndicesDimensionCount (UINT): Number of trailing dimensions of IndicesTensor that are used.
 
-    A coordinate is below the input's size along its dimension. From feature level 3.0 on, coordinates
-    of a signed type may also be negative and then count from the end of the dimension. Other values are
-    harmless but read a clamped element.
+    A coordinate is below the input's size along its dimension. Other values are harmless but read a
+    clamped element.
+
+    Since 3.0: A coordinate of a signed type may also be negative, and counts from the end of the dimension.
     """
 
     OPERATOR = "GATHER_ND"

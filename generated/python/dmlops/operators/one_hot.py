@@ -34,9 +34,9 @@ class OneHot(Description):
     OutputTensor (output tensor): The encoded sequences, of any length along Axis.
     Axis (UINT): The axis to encode along.
 
-    An index is below the output's size along Axis. From feature level 3.0 on, indices of a signed type
-    may also be negative and then count from the end. Where an index is none of these, the whole
-    sequence has the off value.
+    An index is below the output's size along Axis. For any other, the whole sequence has the off value.
+
+    Since 3.0: An index of a signed type may also be negative, and counts from the end of the axis.
     """
 
     OPERATOR = "ONE_HOT"

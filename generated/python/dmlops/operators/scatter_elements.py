@@ -32,8 +32,9 @@ class ScatterElements(Description):
     OutputTensor (output tensor): The input with the updates written over it.
     Axis (UINT): The output dimension that the indices replace.
 
-    An index is below the output's size along the axis. From feature level 3.0 on, indices of a signed
-    type may also be negative and then count from the end of the axis.
+    An index is below the output's size along the axis.
+
+    Since 3.0: An index of a signed type may also be negative, and counts from the end of the axis.
 
     No two indices name the same output element; which of its updates would stay is not defined.
     """

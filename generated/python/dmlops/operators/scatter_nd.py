@@ -34,8 +34,9 @@ class ScatterNd(Description):
     InputDimensionCount (UINT): Number of trailing dimensions of InputTensor that are used.
     IndicesDimensionCount (UINT): Number of trailing dimensions of IndicesTensor that are used.
 
-    A coordinate is below the output's size along its dimension. From feature level 3.0 on, coordinates
-    of a signed type may also be negative and then count from the end of the dimension.
+    A coordinate is below the output's size along its dimension.
+
+    Since 3.0: A coordinate of a signed type may also be negative, and counts from the end of the dimension.
 
     No two tuples name the same output elements; which of their updates would stay is not defined.
     """
