@@ -5,124 +5,9 @@
        ./player FOLDER INPUT... OUTPUT...
 
    The inputs and outputs are files of raw elements, in the plan's order. docs/PLANS.md describes the folder. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <vulkan/vulkan.h>
 
-#define CHECK(condition) check((condition), #condition, __LINE__)
-
-static void check(int holds, const char* what, int line) {
-    if (!holds) {
-        fprintf(stderr, "player.c:%d: this does not hold: %s\n", line, what);
-        exit(1);
-    }
-}
-
-static char* read_file(const char* folder, const char* name, size_t* size) {
-    char path[4096];
-    FILE* file;
-    char* data;
-    long end;
-
-    snprintf(path, sizeof path, "%s%s%s", folder ? folder : "", folder ? "/" : "", name);
-    file = fopen(path, "rb");
-    if (!file) {
-        perror(path);
-        exit(1);
-    }
-    CHECK(fseek(file, 0, SEEK_END) == 0);
-    end = ftell(file);
-    CHECK(end >= 0 && fseek(file, 0, SEEK_SET) == 0);
-    data = malloc((size_t)end + 1);
-    CHECK(data != NULL && fread(data, 1, (size_t)end, file) == (size_t)end);
-    data[end] = 0;
-    fclose(file);
-    *size = (size_t)end;
-    return data;
-}
-
-/* JSON, as far as plans use it: values without escapes in strings that matter here. Values are positions in the text. */
-
-static const char* space(const char* at) {
-    return at + strspn(at, " \t\r\n");
-}
-
-static const char* after_string(const char* at) {
-    for (++at; *at && *at != '"'; ++at) {
-        at += *at == '\\' && at[1];
-    }
-    CHECK(*at == '"');
-    return at + 1;
-}
-
-static const char* after_value(const char* at) {
-    int depth = 0;
-
-    do {
-        at = space(at);
-        CHECK(*at);
-        if (*at == '"') {
-            at = after_string(at);
-        } else if (strchr("[{", *at)) {
-            ++depth, ++at;
-        } else if (strchr("]}", *at)) {
-            --depth, ++at;
-        } else if (strchr(",:", *at)) {
-            ++at;
-        } else {
-            at += strcspn(at, " \t\r\n,:]}");
-        }
-    } while (depth > 0);
-    return at;
-}
-
-/* The first entry of a list, or NULL; `next_entry` leads to the others. */
-static const char* first_entry(const char* list) {
-    CHECK(list && *list == '[');
-    list = space(list + 1);
-    return *list == ']' ? NULL : list;
-}
-
-static const char* next_entry(const char* entry) {
-    entry = space(after_value(entry));
-    return *entry == ',' ? space(entry + 1) : NULL;
-}
-
-static uint32_t count_of(const char* list) {
-    uint32_t count = 0;
-
-    for (const char* one = first_entry(list); one; one = next_entry(one)) {
-        ++count;
-    }
-    return count;
-}
-
-/* The value of a key of an object, or NULL. */
-static const char* member(const char* object, const char* key) {
-    const size_t length = strlen(key);
-
-    CHECK(object && *object == '{');
-    for (object = space(object + 1); *object == '"'; object = space(object + 1)) {
-        const char* value = space(after_string(object));
-        CHECK(*value == ':');
-        value = space(value + 1);
-        if (!strncmp(object + 1, key, length) && object[1 + length] == '"') {
-            return value;
-        }
-        object = space(after_value(value));
-        if (*object != ',') {
-            break;
-        }
-    }
-    return NULL;
-}
-
-static uint64_t number(const char* value) {
-    CHECK(value && *value >= '0' && *value <= '9');
-    return strtoull(value, NULL, 10);
-}
+#include "plan.h"
 
 /* The device, and memory that shaders and the host can access. */
 
@@ -136,8 +21,6 @@ typedef struct memory {
     char* mapped;
 } memory;
 
-enum { ARENA, WEIGHTS, CONSTANTS, MEMORIES };
-static const char* const memory_names[MEMORIES] = {"arena", "weights", "constants"};
 static memory memories[MEMORIES];
 
 static void open_device(void) {
@@ -215,13 +98,6 @@ static memory allocate(uint64_t size) {
     return made;
 }
 
-/* Regions and pipelines, by their positions in the plan. */
-
-typedef struct region {
-    int memory;
-    uint64_t offset, size;
-} region;
-
 typedef struct pipeline {
     uint32_t buffers;
     VkDescriptorSetLayout set_layout;
@@ -229,34 +105,20 @@ typedef struct pipeline {
     VkPipeline handle;
 } pipeline;
 
-static region read_region(const char* value) {
-    const char* name = member(value, "memory");
-    region found = {0, number(member(value, "offset")), number(member(value, "size"))};
-
-    CHECK(name != NULL);
-    while (strncmp(name + 1, memory_names[found.memory], strlen(memory_names[found.memory]))) {
-        CHECK(++found.memory < MEMORIES);
-    }
-    return found;
-}
-
 static pipeline make_pipeline(const char* folder, const char* value) {
-    const char* name = member(value, "file");
     pipeline made = {.buffers = (uint32_t)number(member(value, "buffers"))};
     VkDescriptorSetLayoutBinding* bindings = calloc(made.buffers + 1, sizeof *bindings);
     VkShaderModuleCreateInfo code = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
     VkShaderModule module;
-    char file[256];
 
-    CHECK(bindings != NULL && name != NULL);
+    CHECK(bindings != NULL);
     for (uint32_t i = 0; i <= made.buffers; ++i) {
         bindings[i].binding = i;
         bindings[i].descriptorCount = 1;
         bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
         bindings[i].descriptorType = i < made.buffers ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER : VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
     }
-    snprintf(file, sizeof file, "%.*s", (int)(after_string(name) - name) - 2, name + 1);
-    code.pCode = (const uint32_t*)(void*)read_file(folder, file, &code.codeSize);
+    code.pCode = (const uint32_t*)(void*)read_shader(folder, value, &code.codeSize);
     CHECK(vkCreateShaderModule(device, &code, NULL, &module) == VK_SUCCESS);
     {
         const VkDescriptorSetLayoutCreateInfo set_info = {
@@ -412,14 +274,12 @@ int main(int argc, char** argv) {
         fprintf(stderr, "usage: %s FOLDER INPUT... OUTPUT...\n", argv[0]);
         return 2;
     }
-    plan = space(read_file(argv[1], "plan.json", &size));
-    inputs = member(plan, "inputs");
-    outputs = member(plan, "outputs");
-    if (number(member(plan, "format")) != 1 || strncmp(member(plan, "target"), "\"spirv\"", 7) ||
-        (uint32_t)argc != 2 + count_of(inputs) + count_of(outputs)) {
-        fprintf(stderr, "%s takes %u inputs and %u outputs, as SPIR-V\n", argv[1], count_of(inputs), count_of(outputs));
+    plan = read_plan(argv[1], "spirv", argc - 2);
+    if (!plan) {
         return 2;
     }
+    inputs = member(plan, "inputs");
+    outputs = member(plan, "outputs");
     open_device();
     for (int i = 0; i < MEMORIES; ++i) {
         memories[i] = allocate(number(member(plan, memory_names[i])));

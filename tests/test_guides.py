@@ -61,8 +61,9 @@ def test_the_vulkan_program_adds_a_million_numbers(tmp_path: Path, name: str, de
     assert "waits" in result.stdout  # several dispatches, so barriers and scratch are shown
 
 
-def test_the_direct3d_program_links_with_mingw(tmp_path: Path) -> None:
-    build(tmp_path / "d3d12.exe", "x86_64-w64-mingw32-g++", "d3d12.cpp", "-ld3d12")
+@pytest.mark.parametrize("name", ["d3d12", "player"])
+def test_the_direct3d_programs_link_with_mingw(tmp_path: Path, name: str) -> None:
+    build(tmp_path / f"{name}.exe", "x86_64-w64-mingw32-g++", f"{name}.cpp", "-ld3d12")
 
 
 @pytest.mark.parametrize("name", ["clang++", "x86_64-w64-mingw32-g++"])

@@ -17,6 +17,9 @@ from .work import Dispatch
 CONSTANTS = "Params"  # the constant buffer of every shader
 
 _RESOURCE = re.compile(r"\[\[vk::binding\((\d+), 0\)\]\] (?:\w+ )?(?:RW)?StructuredBuffer<[^>]*> (\w+)")
+_BINDING = re.compile(
+    r"(\[\[vk::binding\((\d+), 0\)\]\] (?:\w+ )?)(?:RW)?(StructuredBuffer<.*> \w+) : register\(\w+\)"
+)
 _REGISTER = re.compile(r" : register\([a-z]\d+\)")
 _STRUCTURE = re.compile(r"^; Resource bind info for (\w+)\n(?:;.*\n)*?;.*\$Element\b.*Size: +(\d+)$", re.M)
 _BOUND = re.compile(r"^; (\w+) +(cbuffer|texture|UAV) ", re.M)
@@ -40,16 +43,17 @@ class Shader(NamedTuple):
 
 
 def source(operator: str) -> str:
-    """The HLSL of an operator, with registers left to the compiler."""
-    return without_registers(shader(operator))
-
-
-def without_registers(text: str) -> str:
-    """HLSL with registers left to the compiler.
+    """The HLSL of an operator, with registers left to the compiler.
 
     It numbers the resources that a variant uses, of each kind, from 0 on without gaps.
     """
-    return _REGISTER.sub("", text)
+    return _REGISTER.sub("", shader(operator))
+
+
+def writable(text: str) -> str:
+    """HLSL in which every buffer is one that can be written, at register u0 and so on in the order of
+    bindings: a resource with buffers of both kinds would have to be in two states at once."""
+    return _BINDING.sub(r"\1RW\3 : register(u\2)", text)
 
 
 def compiled(operator: str, dispatch: Dispatch) -> Shader:

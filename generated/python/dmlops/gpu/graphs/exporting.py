@@ -21,7 +21,7 @@ import numpy as np
 from ...graph import Graph
 from ...tensor import TensorDesc
 from .. import compiler
-from ..direct3d import without_registers
+from ..direct3d import writable
 from ..plans.capabilities import NO_CAPABILITIES, Capability
 from .program import End, Program, Region, Step, program
 from .shaders import Shader
@@ -92,7 +92,7 @@ def _spirv(shaders: Sequence[Shader]) -> list[bytes]:
 
 
 def _compiled(one: Shader, target: compiler.Target) -> bytes:
-    text = without_registers(one.source) if target == "dxil" else one.source
+    text = writable(one.source) if target == "dxil" else one.source
     return compiler.compile(text, dict(one.defines), target)
 
 
