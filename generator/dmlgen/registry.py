@@ -643,21 +643,15 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Between:
-    """A tensor that one step writes and a later one reads: expressions for data type and sizes."""
-
-    name: str
-    type: str
-    sizes: str
-
-
-@dataclass(frozen=True)
 class CounterpartForm:
-    """A sequence of operators that computes an operation if `when` holds ("": always)."""
+    """A sequence of operators that computes an operation if `when` holds ("": always).
+
+    `tensors` are those that one step writes and a later one reads: expressions for data type and sizes.
+    """
 
     when: str
     let: Mapping[str, str]
-    tensors: tuple[Between, ...]
+    tensors: Mapping[str, tuple[str, str]]
     steps: tuple[Step, ...]
 
 
@@ -682,7 +676,7 @@ class Signature:
     let: Mapping[str, str]
     limits: tuple[Limit, ...]
     forms: tuple[CounterpartForm, ...]
-    infers: tuple[Between, ...]
+    infers: Mapping[str, tuple[str, str]]
     none: Text
     host: Text
     expands: bool

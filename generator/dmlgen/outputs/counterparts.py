@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from dmlgen.expr import ir
@@ -12,15 +12,13 @@ from dmlgen.expr.mapping import FUNCTIONS, VIEWS
 from dmlgen.outputs.python_operators import axes_of
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import (
-    Between,
     Counterpart,
-    CounterpartForm,
     Counterparts,
     Operator,
     Registry,
     Signature,
 )
-from dmlgen.text import NO_TEXT
+from dmlgen.text import NO_TEXT, Text
 
 ROWS_AND_COLUMNS = ("GEMM",)  # operators on the last two dimensions, one batch after the other
 
@@ -180,39 +178,15 @@ def _types(registry: Registry, signature: Signature) -> dict[str, str]:
     return found
 
 
-def _plain(counterpart: Counterpart) -> dict[str, Any]:
-    """The counterpart as JSON."""
-    return {
-        "interface": counterpart.interface,
-        "domain": counterpart.domain,
-        "name": counterpart.name,
-        "signatures": [_signature(one) for one in counterpart.signatures],
-        "note": counterpart.note.plain,
-    }
-
-
-def _signature(one: Signature) -> dict[str, Any]:
-    return {
-        "first": one.first,
-        "last": one.last,
-        "inputs": one.inputs,
-        "outputs": one.outputs,
-        "attributes": one.attributes,
-        "ignored": one.ignored,
-        "let": one.let,
-        "limits": [{"when": limit.when, "because": limit.because.plain} for limit in one.limits],
-        "forms": [_form(form) for form in one.forms],
-        "infers": _pairs(one.infers),
-        "none": one.none.plain,
-        "host": one.host.plain,
-        "expands": one.expands,
-    }
-
-
-def _form(form: CounterpartForm) -> dict[str, Any]:
-    steps = [asdict(step) for step in form.steps]
-    return {"when": form.when, "let": form.let, "tensors": _pairs(form.tensors), "steps": steps}
-
-
-def _pairs(tensors: tuple[Between, ...]) -> dict[str, tuple[str, str]]:
-    return {one.name: (one.type, one.sizes) for one in tensors}
+def _plain(value: Any) -> Any:
+    """A counterpart, or a part of one, as a JSON value: fields by name, without positions."""
+    match value:
+        case Text():
+            return value.plain
+        case tuple():
+            return [_plain(one) for one in value]
+        case Mapping():
+            return {key: _plain(one) for key, one in value.items()}
+    if is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value) if one.repr}
+    return value

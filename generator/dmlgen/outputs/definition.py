@@ -14,7 +14,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_parameters
 from dmlgen.expr.define import NUMBERS, PLACES, varies
 from dmlgen.expr.defined import uses_at
-from dmlgen.expr.printer import ATOM, PRODUCT, SUM, Spelling
+from dmlgen.expr.printer import ATOM, PRODUCT, Spelling
 from dmlgen.names import pascal, snake
 from dmlgen.outputs import hlsl_definition
 from dmlgen.outputs.hlsl_definition import shader_of
@@ -213,9 +213,6 @@ class DefinitionPrinter(DescPrinter):
         enum = pascal(node.type.name or "")
         return f"enums.{enum}.{node.name}"
 
-    def constant(self, node: ir.Constant) -> str:
-        return str(node.value)
-
     def real(self, text: str) -> str:
         return self._float(super().real(text))
 
@@ -233,6 +230,9 @@ class DefinitionPrinter(DescPrinter):
         return f"desc.{item.name}" if isinstance(item, ir.Member) else self.print(item)
 
     # Arrays and coordinates.
+
+    def entry_of(self, node: ir.Expr) -> str:
+        return self.deciding(node)
 
     def index(self, node: ir.Index) -> str:
         index = node.index
@@ -255,9 +255,6 @@ class DefinitionPrinter(DescPrinter):
 
         return f"{self._plain_list(node.sequence)}[{bound(node.lower)}:{bound(node.upper)}]"
 
-    def list_of(self, items: tuple[ir.Expr, ...]) -> str:
-        return f"({', '.join(map(self.deciding, items))}{',' * (len(items) == 1)})"
-
     def load(self, node: ir.Load) -> str:
         return self._read(node.tensor.entry, node.coordinate, node.type)
 
@@ -270,7 +267,7 @@ class DefinitionPrinter(DescPrinter):
 
     def binary(self, node: ir.Binary) -> tuple[str, int]:
         if node.type == ir.INTS:
-            return self._joined(node)
+            return self.joined(node)
         if node.op in ("//", "%"):
             function = "quotient" if node.op == "//" else "remainder"
             return f"{function}({self.print(node.left)}, {self.print(node.right)})", ATOM
@@ -281,17 +278,6 @@ class DefinitionPrinter(DescPrinter):
         if node.op == "/" and _may_be_plain(a) and _may_be_plain(b):  # Python numbers raise if divided by 0
             return f"{self._float(self.print(a))} / {self.print(b, PRODUCT + 1)}", PRODUCT
         return super().binary(ir.Binary(node.op, a, b, node.type))
-
-    def _joined(self, node: ir.Expr) -> tuple[str, int]:
-        """Concatenated coordinates, unpacked if they include single entries."""
-        parts = ir.joined_parts(node)
-        if not any(isinstance(part, ir.ListOf) for part in parts):
-            return " + ".join(self.print(part, SUM) for part in parts), SUM
-        texts: list[str] = []
-        for part in parts:
-            items = part.items if isinstance(part, ir.ListOf) else ()
-            texts += map(self.deciding, items) if items else [f"*{self.print(part, ATOM)}"]
-        return f"({', '.join(texts)})", ATOM
 
     def _node(self, node: ir.Expr) -> tuple[str, int]:
         match node:

@@ -36,7 +36,35 @@ class Message(NamedTuple):
     arguments: tuple[str, ...]
 
 
-class PythonPrinter(Printer):
+class TuplePrinter(Printer):
+    """Prints arrays as tuples, and constants of the header as numbers."""
+
+    def entry_of(self, node: ir.Expr) -> str:
+        """An entry of an array that is written out."""
+        return self.print(node)
+
+    def constant(self, node: ir.Constant) -> str:
+        return str(node.value)
+
+    def list_of(self, items: tuple[ir.Expr, ...]) -> str:
+        return f"({', '.join(map(self.entry_of, items))}{',' * (len(items) == 1)})"
+
+    def joined(self, node: ir.Expr) -> tuple[str, int]:
+        """Concatenated arrays: as a sum, or unpacked if they include single entries."""
+        parts = ir.joined_parts(node)
+        if not any(isinstance(part, ir.ListOf) for part in parts):
+            return " + ".join(self.print(part, SUM) for part in parts), SUM
+        texts: list[str] = []
+        for part in parts:
+            match part:
+                case ir.ListOf(items=items):
+                    texts += map(self.entry_of, items)
+                case _:
+                    texts.append(f"*{self.print(part, SUM)}")
+        return f"({', '.join(texts)})", ATOM
+
+
+class PythonPrinter(TuplePrinter):
     """Prints code in which a member's value, a tensor's field and a definition each have a local variable.
 
     `bounds` are what can be relied on at a stage. `enum_values` collects the enumerators that texts name,
@@ -162,9 +190,6 @@ class PythonPrinter(Printer):
             case _:
                 return text
 
-    def constant(self, node: ir.Constant) -> str:
-        return str(node.value)
-
     def enum_value(self, node: ir.EnumValue) -> str:
         name = f"{node.type.name}_{node.name}"
         self.enum_values[name] = node
@@ -225,15 +250,12 @@ class PythonPrinter(Printer):
             ": ]", ":]"
         )
 
-    def list_of(self, items: tuple[ir.Expr, ...]) -> str:
-        return f"({', '.join(self.print(item) for item in items)}{',' * (len(items) == 1)})"
-
     def binary(self, node: ir.Binary) -> tuple[str, int]:
         if node.op in ("//", "%") and not self._positive(node.right):
             function = "quotient" if node.op == "//" else "remainder"
             return f"{function}({self.print(node.left)}, {self.print(node.right)})", ATOM
         if node.type == ir.INTS:
-            return self._joined(node)
+            return self.joined(node)
         if not self.bounds.grows(node):
             return super().binary(node)
         precedence = SUM if node.op == "+" else PRODUCT
@@ -241,18 +263,6 @@ class PythonPrinter(Printer):
             f"{self.exact(node.left, precedence)} {node.op} {self.exact(node.right, precedence + 1)}",
             precedence,
         )
-
-    def _joined(self, node: ir.Expr) -> tuple[str, int]:
-        """Concatenated arrays: as a sum, or unpacked if they include single entries."""
-        parts = ir.joined_parts(node)
-        if not any(isinstance(part, ir.ListOf) for part in parts):
-            return " + ".join(self.print(part, SUM) for part in parts), SUM
-        texts: list[str] = []
-        for part in parts:
-            texts += (
-                map(self.print, part.items) if isinstance(part, ir.ListOf) else [f"*{self.print(part, SUM)}"]
-            )
-        return f"({', '.join(texts)})", ATOM
 
     def compare(self, node: ir.Compare) -> tuple[str, int]:
         """A comparison; a side need not saturate if the other cannot reach the limit."""
@@ -304,7 +314,7 @@ class PythonPrinter(Printer):
         return self.bounds.value(node)[0] > 0
 
 
-class DescPrinter(Printer):
+class DescPrinter(TuplePrinter):
     """Prints members as attributes of a description, `desc`; `f` are the functions of elements."""
 
     operator: Operator | None

@@ -14,7 +14,6 @@ from dmlgen.diagnostics import nearest
 from dmlgen.expr.mapping import Names, parse, results
 from dmlgen.registry import (
     NO_COUNTERPARTS,
-    Between,
     Counterpart,
     CounterpartForm,
     Counterparts,
@@ -206,7 +205,7 @@ class _Reader:
             forms = [self._form(one, names) for one in node.forms]
         elif node.operator is not None or node.steps:
             forms = [self._form(replace(node, let={}), names)]
-        infers = tuple(self._between(key, one, names) for key, one in node.infers.items())
+        infers = {key.value: self._between(one, names) for key, one in node.infers.items()}
         if [bool(forms) or node.expands is not None, bool(node.none), bool(node.host)].count(True) != 1:
             message = "an operation has forms, or expands, or is the host's, or says why there is `none`"
             self.faults += fault(node.node.position, "counterpart", message).findings
@@ -245,19 +244,19 @@ class _Reader:
 
     def _form(self, node: written.NodeForm, names: Names) -> CounterpartForm:
         when = self._expression(node.when, names)
-        tensors: list[Between] = []
+        tensors: dict[str, tuple[str, str]] = {}
         for key, one in node.tensors.items():
-            tensors.append(self._between(key, one, names))
+            tensors[key.value] = self._between(one, names)
             names = replace(names, tensors=[*names.tensors, key.value])
         let, names = self._lets(node.let, names)
         steps: list[Step] = []
         for step in node.steps or [node]:
             with self.faults:
                 steps.append(self._step(step, names))
-        return CounterpartForm(when, let, tuple(tensors), tuple(steps))
+        return CounterpartForm(when, let, tensors, tuple(steps))
 
-    def _between(self, name: Scalar[str], node: written.Between, names: Names) -> Between:
-        return Between(name.value, self._expression(node.type, names), self._expression(node.sizes, names))
+    def _between(self, node: written.Between, names: Names) -> tuple[str, str]:
+        return self._expression(node.type, names), self._expression(node.sizes, names)
 
     def _step(self, node: written.Step | written.NodeForm, names: Names) -> Step:
         if node.operator is None:
