@@ -167,7 +167,7 @@ def taken_apart(shader: str, is_alike: bool = True) -> str:
     text = re.sub(r"#define (AVAILABLE|VISIBLE) 0x.*", r"#define \1 0", text)
     text = re.sub(r"((?:Load|Store)(?!Word)\w+)\(\s*tiles\[([^;]*?)\],\s", r"\1(\2, ", text)
     text = re.sub(r"\[\[vk::ext_(extension|capability)\(.*?\)\]\].*\n", "", text)
-    text = re.sub(r"\bwave\b(?=\s+[/%*])", "(thread / 32)", text)
+    text = re.sub(r"\bwave\b(?=\s+[/%*])", "(threadOfGroup / 32)", text)
     text = text.replace("= WaveGetLaneIndex()", "= thread % 32")
     text = text.replace("WaveActiveAnyTrue", "AnyOfGroup")
     begins = r"\n    ((?:Contract|Attend|AddUp)\(\s*group)"

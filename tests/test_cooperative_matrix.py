@@ -19,7 +19,7 @@ from dmlops.gpu import compiler, detection, shader
 from dmlops.gpu.plans import attention_cooperative, cooperative_matrix
 from dmlops.gpu.plans.attention_cooperative import AttentionTile
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
-from dmlops.gpu.plans.occupancy import CooperativeTile
+from dmlops.gpu.plans.product import Tile
 from dmlops.gpu.plans.tuning import MULTIPROCESSORS
 from gpu_device import device, run_in_guard_zones
 from test_attention_parts import MANY, PRESENT, decoding
@@ -173,8 +173,8 @@ ROWS = {  # windows of which tiles have places beside each other at once
 }
 
 
-def tile_of(*numbers: int) -> CooperativeTile:
-    return CooperativeTile(*numbers, efficiency=100)
+def tile_of(*numbers: int) -> Tile:
+    return Tile(*numbers, efficiency=100)
 
 
 ROW_TILES = {
@@ -252,10 +252,10 @@ def test_only_halves_with_enough_to_do_are_for_them() -> None:
         ("few rows, in parts", {"IN_PARTS": 1}),
         ("in parts, odd columns", {"IN_PARTS": 1}),
         ("in parts, odd pixels", {"IN_PARTS": 1}),
-        ("whole places", {"ORDERED": 1, "WHOLE_TAPS": 1, "RIGHT_VECTOR": 1}),
-        ("few channels", {"ORDERED": 1, "WHOLE_TAPS": 0}),
-        ("one place", {"ORDERED": 0, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0}),
-        ("one place, odd", {"ORDERED": 0, "RIGHT_VECTOR": 1, "RIGHT_ALONG": 1}),
+        ("whole places", {"PACKED": 1, "WHOLE_TAPS": 1, "RIGHT_VECTOR": 1}),
+        ("few channels", {"PACKED": 1, "WHOLE_TAPS": 0}),
+        ("one place", {"PACKED": 0, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0}),
+        ("one place, odd", {"PACKED": 0, "RIGHT_VECTOR": 1, "RIGHT_ALONG": 1}),
         ("backward, side by side", {"PHASED": 1, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0, "BORDERED": 0}),
         ("backward, side by side, mirrored", {"PHASED": 1, "RIGHT_VECTOR": 8}),
         ("backward, side by side, cut", {"PHASED": 1, "RIGHT_VECTOR": 1}),
@@ -405,7 +405,7 @@ def test_results_are_those_of_the_reference(name: str, device: Any) -> None:
 
 
 @pytest.mark.parametrize("tile", TILES)
-def test_all_tiles_give_them_too(tile: CooperativeTile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_tiles_give_them_too(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cooperative_matrix, "candidates", lambda *given: [tile])
     for turns, left, right in (("NN", (140, 72), (72, 300)), ("TT", (72, 140), (300, 72))):
         check(device, product(half(*left), half(*right), half(140, 300), turns))
@@ -413,7 +413,7 @@ def test_all_tiles_give_them_too(tile: CooperativeTile, device: Any, monkeypatch
 
 @pytest.mark.parametrize(("name", "tile"), WINDOW_TILES)
 def test_all_tiles_of_windows_give_them_too(
-    name: str, tile: CooperativeTile, device: Any, monkeypatch: pytest.MonkeyPatch
+    name: str, tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cooperative_matrix, "candidates", lambda *given: [tile])
     monkeypatch.setattr(cooperative_matrix, "row_candidates", lambda *given: [])

@@ -21,7 +21,7 @@ from dmlops.gpu import compiler, shader
 from dmlops.gpu.plans import bytes as of_bytes
 from dmlops.gpu.plans import matrices, sliding
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
-from dmlops.gpu.plans.occupancy import CooperativeTile
+from dmlops.gpu.plans.product import Tile
 from dmlops.gpu.work import Work
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import Variant
@@ -363,16 +363,16 @@ def test_groups_fill_the_multiprocessors(
 
 
 TILES = [
-    CooperativeTile(32, 64, 128, 16, 32, 1, 4, 100),
-    CooperativeTile(64, 64, 128, 32, 32, 1, 1, 100),
-    CooperativeTile(64, 128, 64, 32, 64, 2, 1, 100),
-    CooperativeTile(128, 128, 128, 64, 32, 1, 1, 100),
-    CooperativeTile(128, 256, 64, 64, 64, 1, 1, 100),
+    Tile(32, 64, 128, 16, 32, 1, 4, 100),
+    Tile(64, 64, 128, 32, 32, 1, 1, 100),
+    Tile(64, 128, 64, 32, 64, 2, 1, 100),
+    Tile(128, 128, 128, 64, 32, 1, 1, 100),
+    Tile(128, 256, 64, 64, 64, 1, 1, 100),
 ]
 
 
 @pytest.mark.parametrize("tile", TILES)
-def test_all_tiles_do_so_too(tile: CooperativeTile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_tiles_do_so_too(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     desc = product("MatrixMultiplyInteger", of("UINT8", 132, 100), of(S, 100, 260), "INT32", "ab")
     monkeypatch.setattr(of_bytes, "byte_tile_for", lambda found, has_units: tile)
     assert multiplying(desc)["TILE_ROWS"] == tile.rows

@@ -16,9 +16,9 @@ from c_plans import Library, expected
 from dmlgen.schedules.contraction import Contraction
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import compiler
-from dmlops.gpu.plans import contraction, matrices, ordering, products, sliding
+from dmlops.gpu.plans import contraction, matrices, products, sliding
 from dmlops.gpu.plans.capabilities import Capability
-from dmlops.gpu.plans.contraction import Tile
+from dmlops.gpu.plans.product import Tile
 from dmlops.gpu.plans.tuning import MULTIPROCESSORS
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import SPECS, Variant, described, planned_by
@@ -409,7 +409,7 @@ def without_sums(numbers: list[Any]) -> list[Any]:
 def test_which_windows_are_worth_a_tile() -> None:
     assert all(desc.validate("6.4") == [] for desc in WINDOWS.values())
     found = {name: without_sums(passes(desc)) for name, desc in WINDOWS.items()}
-    others = {"channel by channel, activated": [1], "weights with gaps": [5, 2]}
+    others = {"channel by channel, activated": [1], "weights with gaps": [4, 2]}
     assert passes(WINDOWS["in parts"]) == [2, 3]
     assert found == {name: others.get(name, [2]) for name in WINDOWS}
 
@@ -419,7 +419,7 @@ def test_weights_are_put_in_order_where_that_pays() -> None:
     one_place = convolution(
         of("FLOAT32", 32, 64, 56, 56), of("FLOAT32", 256, 64, 1, 1), StartPadding=0, EndPadding=0
     )
-    assert (passes(large), passes(one_place)) == ([5, 2], [2])
+    assert (passes(large), passes(one_place)) == ([4, 2], [2])
 
 
 def test_each_phase_of_the_output_is_a_matrix() -> None:
@@ -429,10 +429,10 @@ def test_each_phase_of_the_output_is_a_matrix() -> None:
         "in ones": [2], "few rows": [1], "channel by channel, in twos": [1],
         "channel by channel": [1], "two filters a channel": [1],
     }  # fmt: skip
-    assert passes(SPREAD["in parts"]) == [5, 2, 3]
-    assert found == {name: others.get(name, [5, 2]) for name in SPREAD}
+    assert passes(SPREAD["in parts"]) == [4, 2, 3]
+    assert found == {name: others.get(name, [4, 2]) for name in SPREAD}
     tile = gpu.planned(SPREAD["in twos"]).dispatches[1].defines
-    assert tile["PHASED"] == tile["ORDERED"] == 1 and tile["RIGHT_VECTOR"] == 1
+    assert tile["PHASED"] == tile["PACKED"] == 1 and tile["RIGHT_VECTOR"] == 1
     assert gpu.planned(SPREAD["beside each other"]).dispatches[1].defines["RIGHT_VECTOR"] == 4
     assert gpu.planned(SPREAD["beside each other, mirrored, cut"]).dispatches[1].defines["RIGHT_VECTOR"] == 1
 
@@ -440,10 +440,10 @@ def test_each_phase_of_the_output_is_a_matrix() -> None:
 def test_phases_that_meet_nothing_are_few() -> None:
     data, weights = of("FLOAT32", 1, 64, 9, 9), of("FLOAT32", 64, 64, 1, 1)
     small = {"StartPadding": 0, "EndPadding": 0}
-    assert passes(spread(data, weights, Strides=4, **small)) == [5, 2]
+    assert passes(spread(data, weights, Strides=4, **small)) == [4, 2]
     assert passes(spread(data, weights, Strides=5, **small)) == [0]
     alone = of("FLOAT32", 1, 256, 1, 1), of("FLOAT32", 256, 64, 3, 3)
-    assert passes(spread(*alone, Strides=3, **small)) == [5, 2, 3]
+    assert passes(spread(*alone, Strides=3, **small)) == [4, 2, 3]
     assert passes(spread(*alone, Strides=4, **small)) == [0]
 
 
@@ -625,8 +625,8 @@ def test_tiles_of_phases_give_what_torch_gives(name: str, device: Any) -> None:
 
 @pytest.mark.parametrize("name", ["whole places", "few channels, mirrored", "in parts"])
 def test_weights_in_order_do_so_too(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ordering, "TILE_ORDERED", 0)
-    assert passes(WINDOWS[name])[0] == 5
+    monkeypatch.setattr(contraction, "TILE_ORDERED", 0)
+    assert passes(WINDOWS[name])[0] == 4
     check(device, WINDOWS[name])
     if name != "in parts":
         check(device, WINDOWS[name], FilterTensor=np.inf)
@@ -688,14 +688,14 @@ def test_the_model_splits_k_only_where_groups_are_few() -> None:
 @pytest.mark.parametrize(
     "tile",
     [
-        Tile(16, 32, 8, 4, 4, 4, 80),
-        Tile(128, 32, 16, 8, 4, 4, 80),
-        Tile(32, 32, 32, 4, 4, 1, 80),
-        Tile(32, 64, 16, 4, 4, 3, 80),
-        Tile(32, 128, 16, 4, 8, 4, 80),
-        Tile(64, 64, 16, 8, 4, 5, 80),
-        Tile(64, 128, 16, 8, 8, 3, 80),
-        Tile(128, 128, 16, 8, 8, 2, 80),
+        Tile(16, 32, 8, 16, 32, 1, 4, 80),
+        Tile(128, 32, 16, 32, 32, 1, 4, 80),
+        Tile(32, 32, 32, 16, 32, 1, 1, 80),
+        Tile(32, 64, 16, 16, 32, 1, 3, 80),
+        Tile(32, 128, 16, 16, 64, 1, 4, 80),
+        Tile(64, 64, 16, 32, 32, 1, 5, 80),
+        Tile(64, 128, 16, 32, 64, 1, 3, 80),
+        Tile(128, 128, 16, 32, 64, 1, 2, 80),
     ],
 )
 def test_all_tiles_do_so_too(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -725,7 +725,12 @@ def test_windows_fill_the_multiprocessors(
 
 
 @pytest.mark.parametrize(
-    "tile", [Tile(32, 64, 32, 4, 4, 5, 80), Tile(32, 128, 16, 4, 8, 3, 80), Tile(64, 128, 16, 8, 8, 4, 80)]
+    "tile",
+    [
+        Tile(32, 64, 32, 16, 32, 1, 5, 80),
+        Tile(32, 128, 16, 16, 64, 1, 3, 80),
+        Tile(64, 128, 16, 32, 64, 1, 4, 80),
+    ],
 )
 def test_all_tiles_of_windows_do_so_too(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contraction, "tile_for", lambda *given: tile)

@@ -17,8 +17,7 @@
 //              1 OutputTensor, by a window that slides over InputTensor
 //              2 OutputTensor, or its split-K partial sums, from FilterTensor and InputTensor, tile by tile
 //              3 OutputTensor from these partial sums
-//              4 packs FilterTensor into `scratch` for pass 2 with cooperative matrices
-//              5 packs FilterTensor into `scratch` for pass 2 without them: all rows of one product side by side
+//              4 packs FilterTensor into `scratch` for pass 2
 // In pass 1 only:
 //   OUTPUT_RANK  dimensions of the output
 //   WINDOW_RANK  spatial dimensions of the window: the last ones of InputTensor
@@ -56,6 +55,8 @@
 //   ROW_AXIS   the output dimension that the matrices' rows run along
 //   WINDOW_RANK  spatial dimensions of the window
 //   WINDOW_AXIS  the output dimension that the window's first dimension runs along
+//   PACKED     1 in pass 2 if it reads FilterTensor from `scratch`, packed in the order of use
+//   PACK_VECTOR  adjacent elements that a thread of pass 4 packs: 8 halves along k, or 4 rows as floats
 //   WHOLE_TAPS  1 if the products of any one tile all belong to a single tap of the window, else 0
 //   BORDERED   1 if windows reach beyond the edge of InputTensor, else 0
 //   PHASED     1 if the window steps in fractions, as in transposed convolutions: a coordinate in InputTensor is a
@@ -63,30 +64,24 @@
 //              have the same remainders meet the same taps: each such phase is a matrix of its own.
 //   TAPS_AT_ONCE  taps along the window's last dimension whose products a tile adds at once; if more than 1, the
 //              columns include padding at the end of each image row
-//   ORDERED    1 in pass 2 if it reads FilterTensor from `scratch`, packed in the order of use
-//   X_VECTOR   adjacent elements loaded at once: 1, 2 or 4
+//   REACH      halo of a tile with several TAPS_AT_ONCE: its last columns, which serve only the later taps of the
+//              columns before them; the next tile starts with these
+//   X_VECTOR   adjacent elements loaded at once: 1, 2 or 4; with COOPERATIVE_MATRIX also 8
 //   X_ALONG    1 if these run along k, so that they belong to one sum; 0 if they belong to adjacent rows or columns
 //   OUTPUT_VECTOR  adjacent elements of a row, or of a column if OUTPUT_DOWN, stored at once: 1 or 4
 //   OUTPUT_DOWN  1 if adjacent elements of a column are contiguous in OutputTensor, as where the channels are
 //              innermost, else 0
 //   TILE_ROWS  rows of a group's tile of the output
 //   TILE_COLUMNS  its columns
-//   TILE_DEPTH  products per element in each iteration of the k-loop: the depth of the factors' tiles in shared memory
-//   THREAD_ROWS  rows of the tile that each thread accumulates in registers, a multiple of 4
-//   THREAD_COLUMNS  columns, likewise
+//   TILE_DEPTH  products per element in each iteration of the k-loop, or of one of several taps
+//   WAVE_ROWS  rows of the tile that 32 threads accumulate, a multiple of 16
+//   WAVE_COLUMNS  columns, likewise; without COOPERATIVE_MATRIX a multiple of 32
+//   AHEAD      tiles prefetched into registers, 1 or 2
 //   IN_PARTS   1 if k is split and partial sums go to `scratch`, else 0
 //   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: halves are multiplied by cooperative matrices, in waves of 32
-//              threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md).
-//              With COOPERATIVE_MATRIX:
-//     X_VECTOR   is 8; for RIGHT it is 1 unless adjacent channels are contiguous (RIGHT_ALONG is 1), or each element
-//              meets a single tap, and consecutive elements meet consecutive pixels in memory (RIGHT_ALONG is 0)
-//     WAVE_ROWS  rows of the tile that a wave accumulates, a multiple of 16
-//     WAVE_COLUMNS  columns, likewise
-//     AHEAD      tiles prefetched into registers, 1 or 2
-//     OUTPUT_MERGED  last dimensions of OutputTensor that count as one: apart from ROW_AXIS, their elements are
-//              evenly spaced in memory
-//     REACH      halo of a tile with several TAPS_AT_ONCE: its last columns, which serve only the later taps of the
-//              columns before them; the next tile starts with these
+//              threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md)
+//   OUTPUT_MERGED  last dimensions of OutputTensor that count as one, with COOPERATIVE_MATRIX: apart from ROW_AXIS,
+//              their elements are evenly spaced in memory
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; also uint where 32-bit words pack several elements
@@ -146,8 +141,8 @@
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0
 #endif
-#ifndef ORDERED
-#define ORDERED 0
+#ifndef PACKED
+#define PACKED 0
 #endif
 #ifndef LEFT_VECTOR
 #define LEFT_VECTOR 0
@@ -173,35 +168,28 @@ typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 typedef OUTPUT_STORED OutputBuffer;
 #endif
 typedef uint ScratchBuffer;
-#else
-#if PASS == 2 && COOPERATIVE_MATRIX
-#if LEFT_VECTOR == 1
+#elif PASS >= 2
+#if !COOPERATIVE_MATRIX
+typedef vector<FILTER_STORED, LEFT_VECTOR> LeftBuffer;
+#elif LEFT_VECTOR == 1
 typedef uint16_t LeftBuffer;
 #else
-typedef vector<uint, LEFT_VECTOR / 2> LeftBuffer;
+typedef vector<uint, LEFT_VECTOR / 2> LeftBuffer;  // raw bits, two halves to a word
 #endif
-#if RIGHT_VECTOR == 1
+#if !COOPERATIVE_MATRIX
+typedef vector<INPUT_STORED, RIGHT_VECTOR> RightBuffer;
+#elif RIGHT_VECTOR == 1
 typedef uint16_t RightBuffer;
 #else
-typedef vector<uint, RIGHT_VECTOR / 2> RightBuffer;
+typedef vector<uint, RIGHT_VECTOR / 2> RightBuffer;  // raw bits, two halves to a word
 #endif
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 typedef uint4 ScratchBuffer;
-#elif PASS >= 2
-typedef vector<FILTER_STORED, LEFT_VECTOR> LeftBuffer;
-typedef vector<INPUT_STORED, RIGHT_VECTOR> RightBuffer;
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
-#if ORDERED || PASS > 2
-typedef uint4 ScratchBuffer;
-#else
-typedef uint ScratchBuffer;
-#endif
 #else
 typedef FILTER_STORED LeftBuffer;
 typedef INPUT_STORED RightBuffer;
 typedef OUTPUT_STORED OutputBuffer;
 typedef uint ScratchBuffer;
-#endif
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<RightBuffer> inputTensor : register(t0);
@@ -329,6 +317,11 @@ struct Dimension
     uint parts;
     uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
+    uint channels;  // products of a tap of the window
+    uint taps;
+    uint leftFirst;  // offset of the first tap
+    uint leftTapStep;  // stride from tap to tap
+    uint leftMatrixStep;
     int isForward;
     int isConvolution;
     int inputs;
@@ -344,11 +337,6 @@ struct Dimension
     int outputSizesEntry5;
     int isInputDimensionCount6;
     int outputSizesEntry6;
-    uint channels;
-    uint taps;
-    uint leftFirst;
-    uint leftTapStep;
-    uint leftMatrixStep;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
@@ -1921,15 +1909,6 @@ OUTPUT_VALUE Finished(List at, float total)
         + Chosen6(at), 0), OUTPUT_BITS);
 }
 
-uint OffsetOf(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    return offset;
-}
-
 // The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
 // OUTPUT_DOWN.
 uint PartPitch()
@@ -1944,64 +1923,14 @@ uint PartOf(uint part, uint number, uint y, uint x)
     return ((part * matrices + number) * (OUTPUT_DOWN ? matrixColumns : matrixRows) + place.y) * PartPitch() + place.x;
 }
 
-// The words of all partial sums
+// The words of all partial sums, which packed factors follow
 uint PartWords()
 {
     return IN_PARTS ? parts * matrices * (OUTPUT_DOWN ? matrixColumns : matrixRows) * PartPitch() : 0;
 }
-
-#if PASS == 3
-// Second pass of split-K: a thread adds up the partial sums of four adjacent elements of a line, in a fixed order.
-void AddParts(uint item)
-{
-    const uint across = PartPitch() / 4;
-    const uint lines = OUTPUT_DOWN ? matrixColumns : matrixRows;
-    if (item >= matrices * lines * across)
-        return;
-#if PHASED
-    // Neighbouring threads take the phases of one place, whose elements are adjacent in the output, so that their
-    // stores coalesce.
-    const uint number = item % matrices, above = item / matrices;
-    const uint lineNumber = above / across, first = above % across * 4;
-#else
-    const uint above = item / across, first = item % across * 4;  // `above`: lines before this one
-    const uint number = above / lines, lineNumber = above - number * lines;
-#endif
-    const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
-    List at = PlaceOf(number, row, column);
-    float4 totals = 0;
-    for (uint part = 0; part < parts; part++)
-        totals += asfloat(scratch[PartOf(part, number, row, column) / 4]);
-#if OUTPUT_VECTOR > 1
-    OutputBuffer elements;
-    [unroll]
-    for (uint e = 0; e < OUTPUT_VECTOR; e++)
-        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, row + (OUTPUT_DOWN ? e : 0),
-            column + (OUTPUT_DOWN ? 0 : e)), totals[e]);
-    if (IsThere(at))
-        outputTensor[OffsetOf(at) / OUTPUT_VECTOR] = elements;
-#else
-    [unroll]
-    for (uint n = 0; n < 4; n++)
-    {
-#if OUTPUT_DOWN
-        if (row + n < matrixRows && IsThere(at))
-            StoreOutput(OffsetOf(at), Finished(at, totals[n]));
-        at.entries[ROW_AXIS]++;
-#else
-        if (column + n < matrixColumns && IsThere(at))
-            StoreOutput(OffsetOf(at), Finished(at, totals[n]));
-#if PHASED
-        at = PlaceOf(number, row, column + n + 1);
-#else
-        GoOn(at);
-#endif
-#endif
-    }
-#endif
-}
 #endif
 
+#if PASS == 2 || PASS == 4
 #if PHASED
 // The taps that the current phase meets: along each dimension a first one, and from there every period-th
 static uint phaseFirst[WINDOW_RANK];
@@ -2180,7 +2109,7 @@ uint2 StepOf(uint begin, uint product)
 // Where a matrix's left factor starts
 uint LeftFirst(uint number)
 {
-#if ORDERED
+#if PACKED
     return leftFirst + number * leftMatrixStep;
 #else
     return leftFirst + GroupOf(number) * leftMatrixStep;
@@ -2203,142 +2132,203 @@ uint LeftStep(Step step)
     }
     return offset;
 }
-
-// Where the packed left factor starts in `scratch`, in words: after the partial sums
-uint OrderedFirst()
-{
-    return PartWords();
-}
-
-#if PASS == 5
-// Packs four adjacent rows of the left factor for one product; rows are zero-padded to whole vectors. Neighbouring
-// threads take the phases of one place, whose elements are adjacent in memory.
-void PutBesideOthers(uint item)
-{
-    const uint fours = (matrixRows + 3) / 4;
-    const uint number = item % matrices, above = item / matrices;
-    const uint product = above / fours, row = (above - product * fours) * 4;
-    if (product >= matrixDepth)
-        return;
-#if PHASED
-    EnterPhase(number);
-#endif
-    const uint2 place = StepOf(product - product % TILE_DEPTH, product);
-    const uint from = LeftFirst(number) + LeftStep(StepAt(place.x, place.y));
-    float4 elements = 0;
-    [unroll]
-    for (uint e = 0; e < 4; e++)
-        if (row + e < matrixRows && product < Depth())
-            elements[e] = (float)filterTensor[from + (row + e) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4]][0];
-    scratch[OrderedFirst() / 4 + (number * matrixDepth + product) * fours + row / 4] = asuint(elements);
-}
 #endif
 
-#if PASS == 4
-// Packs eight halves of the left factor, in the order in which the k-loop uses them; rows are zero-padded to whole
-// vectors.
-void PutInOrder(uint item)
+#if PASS == 3
+// A thread adds up the partial sums of four adjacent elements of a line, in a fixed order.
+void AddParts(uint item)
 {
-    const uint eights = (matrixDepth + 7) / 8;
-#if PHASED
-    // Neighbouring threads take the phases of one row, then those of the next, whose elements are adjacent in memory.
-    const uint number = item % matrices, above = item / matrices;
-    const uint eight = above / matrixRows, row = above - eight * matrixRows;
-    if (eight >= eights)
+    const uint across = PartPitch() / 4, lines = OUTPUT_DOWN ? matrixColumns : matrixRows;
+    if (item >= matrices * lines * across)
         return;
-    EnterPhase(number);
+#if PHASED
+    // Neighbouring threads take the phases of one place, whose elements are adjacent in the output, so that their
+    // stores coalesce.
+    const uint number = item % matrices, above = item / matrices;
+    const uint lineNumber = above / across, first = above % across * 4;
 #else
-    const uint above = item / eights, eight = item - above * eights;
-    const uint number = above / matrixRows, row = above - number * matrixRows;
-    if (number >= matrices)
-        return;
+    const uint above = item / across, first = item % across * 4;  // `above`: lines before this one
+    const uint number = above / lines, lineNumber = above - number * lines;
 #endif
-    const uint base = LeftFirst(number) + row * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
-    const uint first = eight * 8;
+    const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
+    List at = PlaceOf(number, row, column);
+    float4 totals = 0;
+    for (uint part = 0; part < parts; part++)
+        totals += asfloat(scratch[PartOf(part, number, row, column) / 4]);
+#if OUTPUT_VECTOR > 1
+    OutputBuffer elements;
+    [unroll]
+    for (uint e = 0; e < OUTPUT_VECTOR; e++)
+        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, row + (OUTPUT_DOWN ? e : 0),
+            column + (OUTPUT_DOWN ? 0 : e)), totals[e]);
+    if (IsThere(at))
+        outputTensor[OffsetInOutput(at) / OUTPUT_VECTOR] = elements;
+#else
+    [unroll]
+    for (uint n = 0; n < 4; n++)
+    {
+        if (first + n < (OUTPUT_DOWN ? matrixRows : matrixColumns) && IsThere(at))
+            StoreOutput(OffsetInOutput(at), Finished(at, totals[n]));
+#if OUTPUT_DOWN
+        at.entries[ROW_AXIS]++;
+#elif PHASED
+        at = PlaceOf(number, row, column + n + 1);
+#else
+        GoOn(at);
+#endif
+    }
+#endif
+}
+#elif PASS == 4
+// Packs a vector of the left factor: eight halves along k, or four adjacent rows of one product as floats. Rows are
+// zero-padded to whole vectors. Neighbouring threads take elements that are adjacent in memory: those of phases.
+void Pack(uint item)
+{
+#if PACK_VECTOR == 8
+    const uint steps = (matrixDepth + 7) / 8, lines = matrixRows;
+#else
+    const uint steps = matrixDepth, lines = (matrixRows + 3) / 4;
+#endif
+#if PHASED || PACK_VECTOR == 4
+    const uint number = item % matrices, above = item / matrices;
+    const uint step = above / lines, lineNumber = above - step * lines;
+#else
+    const uint above = item / steps, step = item - above * steps;
+    const uint number = above / lines, lineNumber = above - number * lines;
+#endif
+    if (step >= steps || number >= matrices)
+        return;
+#if PHASED
+    EnterPhase(number);
+#endif
+    const uint rowStep = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+#if PACK_VECTOR == 8
+    const uint first = step * 8, base = LeftFirst(number) + lineNumber * rowStep;
     const uint2 place = StepOf(first - first % TILE_DEPTH, first);
-    Step step = StepAt(place.x, place.y);
+    Step at = StepAt(place.x, place.y);
     uint4 words = 0;
     [unroll]
     for (uint e = 0; e < 8; e++)
     {
         if (first + e < Depth())
-            words[e / 2] |= (uint)asuint16(filterTensor[base + LeftStep(step)][0]) << (e % 2 * 16);
+            words[e / 2] |= (uint)asuint16(filterTensor[base + LeftStep(at)][0]) << (e % 2 * 16);
 #if WHOLE_TAPS
-        step.channel++;
+        at.channel++;
 #else
-        step = After(step);
+        at = After(at);
 #endif
     }
-    scratch[OrderedFirst() / 4 + (number * matrixRows + row) * eights + eight] = words;
+    scratch[PartWords() / 4 + (number * lines + lineNumber) * steps + step] = words;
+#else
+    const uint2 place = StepOf(step - step % TILE_DEPTH, step);
+    const uint base = LeftFirst(number) + LeftStep(StepAt(place.x, place.y));
+    float4 elements = 0;
+    [unroll]
+    for (uint e = 0; e < 4; e++)
+        if (lineNumber * 4 + e < matrixRows && step < Depth())
+            elements[e] = (float)filterTensor[base + (lineNumber * 4 + e) * rowStep][0];
+    scratch[PartWords() / 4 + (number * steps + step) * lines + lineNumber] = asuint(elements);
+#endif
+}
+#elif PASS == 2
+// If a tile has several adjacent taps at once, the right factor at a later tap is the one at the first tap, shifted by
+// some columns: the columns include zero padding at the end of each image row, so that no window reaches into the next.
+static const uint stepDepth = TAPS_AT_ONCE * TILE_DEPTH;
+static const uint columnsApart = TILE_COLUMNS - REACH;  // from one tile to the next
+// A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
+// so that adjacent elements of a row belong to neighbouring threads, or, if OUTPUT_DOWN, as a vector.
+static const uint sumsDown = OUTPUT_DOWN || (OUTPUT_VECTOR == 1 && !IN_PARTS) ? 4 : 1;
+static const uint sumsAcross = 4 / sumsDown;
+
+#if COOPERATIVE_MATRIX
+// The offset of column x. Columns are numbered in row-major order over all dimensions of the output but ROW_AXIS; those
+// of the last `merged` dimensions lie `apart` elements apart.
+uint ColumnOffset(uint x, const int merged, uint apart, int4 strides[2])
+{
+    uint side = 1, rest = x;
+    int d;
+    [unroll]
+    for (d = OUTPUT_SIZES_LENGTH - 1; d >= OUTPUT_SIZES_LENGTH - merged; d--)
+        if (d != ROW_AXIS)
+        {
+            side *= sizes[d].size;
+            rest = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        }
+    uint offset = (x - rest * side) * apart;
+    [unroll]
+    for (d = OUTPUT_SIZES_LENGTH - merged - 1; d >= 0; d--)
+        if (d != ROW_AXIS)
+        {
+            const uint above = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+            offset += (rest - above * sizes[d].size) * (uint)strides[d / 4][d % 4];
+            rest = above;
+        }
+    return offset;
 }
 #endif
 
-#if BORDERED
-#if PASS == 2 && COOPERATIVE_MATRIX
-// The left factor for a product; products lie in order
-float LeftAt(uint base, uint2 step, uint product)
+// Where four sums go in the output, apart from their row
+struct Four
 {
-    const uint at = base + product;
-#if ORDERED
-    const uint word = scratch[at / 8][at / 2 % 4];
-#else
-    const uint word = filterTensor[at / 8][at / 2 % 4];
-#endif
-    return f16tof32(word >> (at % 2 * 16));
-}
+    List places[sumsAcross];
+    uint offsets[sumsAcross];
+    bool isThere;
+};
 
-float RightAt(uint at)
+Four FourAt(uint number, uint x, uint end)
 {
-#if RIGHT_VECTOR == 8
-    return f16tof32(inputTensor[at / 8][at / 2 % 4] >> (at % 2 * 16));
-#else
-    return f16tof32((uint)inputTensor[at]);
-#endif
-}
-#else
-// The left factor for a product, which has this tap and channel
-float LeftAt(uint base, uint2 step, uint product)
-{
-#if ORDERED
-    const uint at = base + product * leftDepthStep;
-    return asfloat(scratch[at / 4][at % 4]);
-#else
-    const uint at = base + step.x * leftTapStep + step.y * leftDepthStep;
-    return (float)filterTensor[at / LEFT_VECTOR][at % LEFT_VECTOR];
-#endif
-}
-
-float RightAt(uint at)
-{
-    return (float)inputTensor[at / RIGHT_VECTOR][at % RIGHT_VECTOR];
-}
-#endif
-
-// One element's sum over a range of products, without taps that lie outside the right factor
-float AddedUp(uint number, uint y, uint x, uint begin, uint end)
-{
-    const Pixel pixel = PixelOf(number, x);
-    const uint base = LeftFirst(number) + y * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
-    float total = 0;
-    uint product = begin;
-    [loop]
-    while (product < end)
+    Four four;
+    four.places[0] = PlaceOf(number, 0, x);
+    [unroll]
+    for (uint e = 0; e < sumsAcross; e++)
     {
-        uint2 step = StepOf(product, product);
-        const uint last = min(end, WHOLE_TAPS ? product + TILE_DEPTH : product + channels - step.y);
-        bool isInside;
-        uint at = Reached(pixel, StepAt(step.x, step.y), isInside);
-        [loop]
-        for (; product < last && isInside; product++, at += rightDepthStep, step.y++)
-            total = mad(LeftAt(base, step, product), RightAt(at), total);
-        product = last;
+        if (e > 0)
+        {
+            four.places[e] = four.places[e - 1];
+            GoOn(four.places[e]);
+        }
+        four.offsets[e] = OffsetInOutput(four.places[e]);
     }
-    return total;
+    four.isThere = x < end && (IN_PARTS || IsThere(four.places[0]));
+#if COOPERATIVE_MATRIX && !PHASED && TAPS_AT_ONCE == 1
+    const int last = OUTPUT_SIZES_LENGTH - 1;
+    const uint apart = (uint)outputStrides[last / 4][last % 4];
+    four.offsets[0] = number * matrixRows * (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4]
+        + ColumnOffset(x, OUTPUT_MERGED, apart, outputStrides);
+#endif
+    return four;
 }
-#endif
-#endif
-#if PASS == 2 && COOPERATIVE_MATRIX
 
+// Stores four elements, or their partial sums; `isWhole` if the output is known to have them
+void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, float4 totals)
+{
+    if (!isWhole && (y >= matrixRows || !four.isThere))
+        return;
+#if IN_PARTS
+    scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
+#else
+    vector<OUTPUT_VALUE, 4> elements;
+    uint e;
+    [unroll]
+    for (e = 0; e < 4; e++)
+    {
+        List place = four.places[e % sumsAcross];
+        place.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
+        elements[e] = Finished(place, totals[e]);
+    }
+    const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
+#if OUTPUT_VECTOR == 4  // if OUTPUT_DOWN, the step is 1
+    outputTensor[(four.offsets[0] + y * step) / 4] = (OutputBuffer)elements;
+#else
+    [unroll]
+    for (e = 0; e < 4; e++)
+        if (isWhole || (sumsDown == 1 ? x + e < matrixColumns : y + e < matrixRows))
+            StoreOutput(four.offsets[e % sumsAcross] + (y + e / sumsAcross) * step, elements[e]);
+#endif
+#endif
+}
+
+#if COOPERATIVE_MATRIX
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
 // rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
 typedef vk::integral_constant<uint, 16> Sixteen;
@@ -2369,20 +2359,25 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 // SubgroupId: the wave's index in its group
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 
-// If a tile has several adjacent taps at once, the right factor at a later tap is the one at the first tap, shifted by
-// some columns: the columns include zero padding at the end of each image row, so that no window reaches into the next.
-static const uint stepDepth = TAPS_AT_ONCE * TILE_DEPTH;
-static const uint columnsApart = TILE_COLUMNS - REACH;  // from one tile to the next
-
+typedef LeftBuffer LeftVector;  // raw bits, two halves to a word
 static const uint leftAcross = LEFT_ALONG ? stepDepth : TILE_ROWS;  // contiguous elements
 static const uint leftPitch = leftAcross / 8 + 1;  // padded by one to avoid bank conflicts
 static const uint leftLines = LEFT_ALONG ? TILE_ROWS : stepDepth;
-static const uint leftEights = leftLines * leftAcross / 8;
-static const uint leftEach = (leftEights + NUM_THREADS - 1) / NUM_THREADS;
+static const uint leftVectors = leftLines * leftAcross / 8;  // of eight contiguous elements
+static const uint leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
 static const uint leftPieces = 8 / LEFT_VECTOR;  // loads per eight contiguous elements
+static const uint leftLoads = leftEach * leftPieces;
+
+// The line and the k, both within the tile, at which a thread's i-th load starts
+uint2 LeftPlace(uint thread, uint i)
+{
+    const uint number = thread + i / leftPieces * NUM_THREADS;
+    const uint down = number / (leftAcross / 8), across = number % (leftAcross / 8) * 8 + i % leftPieces * LEFT_VECTOR;
+    return LEFT_ALONG ? uint2(down, across) : uint2(across, down);
+}
 
 // Eight contiguous halves, assembled from the loads
-uint4 LeftEight(LeftBuffer next[leftEach * leftPieces], uint number)
+uint4 LeftEight(LeftVector next[leftLoads], uint number)
 {
 #if LEFT_VECTOR == 8
     return next[number];
@@ -2399,15 +2394,29 @@ uint4 LeftEight(LeftBuffer next[leftEach * leftPieces], uint number)
 #endif
 }
 
+typedef RightBuffer RightVector;  // raw bits, two halves to a word
 static const uint rightAcross = RIGHT_ALONG ? TILE_DEPTH : TILE_COLUMNS;  // contiguous elements
 static const uint rightPitch = rightAcross / 8 + 1;  // padded by one to avoid bank conflicts
 static const uint rightLines = RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH;
-static const uint rightEights = rightLines * rightAcross / 8;
-static const uint rightEach = (rightEights + NUM_THREADS - 1) / NUM_THREADS;
+static const uint rightVectors = rightLines * rightAcross / 8;  // of eight contiguous elements
+static const uint rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
 static const uint rightPieces = 8 / RIGHT_VECTOR;  // loads per eight contiguous elements
+static const uint rightLoads = rightEach * rightPieces;
+
+// The line and the k, both within the tile, at which a thread's i-th load starts
+uint2 RightPlace(uint thread, uint i)
+{
+#if RIGHT_VECTOR == 1
+    return uint2(thread % TILE_COLUMNS, thread / TILE_COLUMNS * rightLoads + i);
+#endif
+    const uint number = thread + i / rightPieces * NUM_THREADS;
+    const uint down = number / (rightAcross / 8), across = number % (rightAcross / 8) * 8
+        + i % rightPieces * RIGHT_VECTOR;
+    return RIGHT_ALONG ? uint2(down, across) : uint2(across, down);
+}
 
 // Eight contiguous halves, assembled from the loads
-uint4 RightEight(RightBuffer next[rightEach * rightPieces], uint number)
+uint4 RightEight(RightVector next[rightLoads], uint number)
 {
 #if RIGHT_VECTOR == 8
     return next[number];
@@ -2424,16 +2433,12 @@ uint4 RightEight(RightBuffer next[rightEach * rightPieces], uint number)
 #endif
 }
 
-// A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
-// so that adjacent elements of a row belong to neighbouring threads, or, if OUTPUT_DOWN, as a vector.
-static const uint sumsDown = OUTPUT_DOWN || (OUTPUT_VECTOR == 1 && !IN_PARTS) ? 4 : 1;
-static const uint sumsAcross = 4 / sumsDown;
-
 // Shared memory: a tile of each factor; after the k-loop, 16 rows of each wave's sums, 16 or 32 columns at a time.
 // Where threads store along rows, 32 columns fill more of a cache line, but take registers that only tall waves use
 // anyway. Rows, or columns where threads store these, are padded so that neither the stores of matrices nor the loads
 // of four sums have bank conflicts. With rows of 16 columns, that also requires lanes to load the rows in the order 0,
 // 2, 1, 3, 4, 6, 5, 7.
+static const uint matrixProducts = 16;  // k of one matrix multiplication
 static const uint rightStart = leftLines * leftPitch;
 static const uint tilesSize = rightStart + rightLines * rightPitch + REACH * rightPitch;
 static const uint sumColumns = WAVE_COLUMNS > 16 && (sumsDown == 4 || WAVE_ROWS > 32) ? 32 : 16;
@@ -2441,7 +2446,36 @@ static const uint sumPitch = sumsDown == 4 ? 5 : sumColumns == 32 ? 10 : 6;
 static const uint sumEach = (sumsDown == 4 ? sumColumns : 16) * sumPitch, sumSize = NUM_THREADS / 32 * sumEach;
 groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
 
-#if ORDERED
+static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
+static uint lane;  // the thread in its wave
+#define MeetGroup() ControlBarrier(2, 2, EXCHANGED)
+#define MeetWave() ControlBarrier(3, 3, EXCHANGED)
+#if LEFT_ALONG
+#define LeftFragment(row, k) LoadLeft(tiles[(row) * leftPitch + (k) / 8], 0, leftPitch, NON_PRIVATE)
+#else
+#define LeftFragment(row, k) LoadLeft(tiles[(k) * leftPitch + (row) / 8], 1, leftPitch, NON_PRIVATE)
+#endif
+#if RIGHT_ALONG
+#define RightFragment(column, k) LoadRight(tiles[rightStart + (column) * rightPitch + (k) / 8], 1, rightPitch, NON_PRIVATE)
+#else
+#define RightFragment(column, k) LoadRight(tiles[rightStart + (k) * rightPitch + (column) / 8], 0, rightPitch, NON_PRIVATE)
+#endif
+#define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
+
+struct LeftReader
+{
+    uint base;  // the matrix's offset
+    uint first;  // the tile's first row
+    uint nonFinite;
+};
+
+LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
+{
+    const LeftReader reader = { base, first, 0 };
+    return reader;
+}
+
+#if PACKED
 #define LEFT_FACTOR scratch
 #else
 #define LEFT_FACTOR filterTensor
@@ -2450,49 +2484,104 @@ groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
 #if RIGHT_VECTOR == 1 || TAPS_AT_ONCE > 1
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more.
-void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
+void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
 {
     const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
     [unroll]
-    for (uint i = 0; i < leftEach * leftPieces; i++)
+    for (uint i = 0; i < leftLoads; i++)
     {
-        const uint number = thread + i / leftPieces * NUM_THREADS;
-        const uint row = number / (leftAcross / 8);
-        const uint across = number % (leftAcross / 8) * 8 + i % leftPieces * LEFT_VECTOR;
-        const uint2 place = LEFT_ALONG ? uint2(first + row, product + across) : uint2(first + across, product + row);
-        next[i] = (LeftBuffer)0;
-        if ((leftEights % NUM_THREADS == 0 || number < leftEights) && place.x < matrixRows && place.y < end)
-            next[i] = LEFT_FACTOR[(base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
+        const uint2 place = LeftPlace(thread, i) + uint2(reader.first, product);
+        next[i] = (LeftVector)0;
+        if ((leftVectors % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftVectors)
+            && place.x < matrixRows && place.y < end)
+            next[i] = LEFT_FACTOR[(reader.base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
+    }
+}
+
+// Accumulates a tile's products for a wave. Fragments are not loaded a turn ahead: gathering needs the registers.
+void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
+{
+    [unroll]
+    for (uint k = 0; k < stepDepth; k += matrixProducts)
+    {
+        const uint column = waveLeft + k / TILE_DEPTH * (uint)windowTaps[(WINDOW_RANK - 1) / 4][(WINDOW_RANK - 1) % 4];
+        const uint inTap = k % TILE_DEPTH;
+        LeftMatrix a[totalsDown];
+        uint i;
+        [unroll]
+        for (i = 0; i < totalsDown; i++)
+            a[i] = LeftFragment(waveTop + i * 16, k);
+        [unroll]
+        for (uint j = 0; j < totalsAcross; j++)
+        {
+            const RightMatrix b = RightFragment(column + j * 16, inTap);
+            [unroll]
+            for (i = 0; i < totalsDown; i++)
+                totals[i][j] = MultiplyAdd(a[i], b, totals[i][j]);
+        }
     }
 }
 #else
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
 // place in every tile; each of the others lies further down by as many lines as the group loads at a time.
-void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
+void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
 {
     const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4], eights = leftAcross / 8;
     const uint lineStep = LEFT_ALONG ? step : leftDepthStep, neighbourStep = LEFT_ALONG ? leftDepthStep : step;
-    const uint begin = (base + first * step + thread / eights * lineStep + thread % eights * 8 * neighbourStep)
-        / LEFT_VECTOR;
+    const uint begin = (reader.base + reader.first * step + thread / eights * lineStep
+        + thread % eights * 8 * neighbourStep) / LEFT_VECTOR;
     [unroll]
-    for (uint i = 0; i < leftEach * leftPieces; i++)
+    for (uint i = 0; i < leftLoads; i++)
     {
         const uint linesOn = i / leftPieces * (NUM_THREADS / eights), piece = i % leftPieces;
         const uint2 place = uint2(thread / eights + linesOn, thread % eights * 8 + piece * LEFT_VECTOR);
         const uint further = product * leftDepthStep / LEFT_VECTOR + linesOn * lineStep / LEFT_VECTOR
             + piece * neighbourStep;
         const bool isThere = LEFT_ALONG
-            ? first + place.x < matrixRows && product + place.y < end
-            : first + place.y < matrixRows && product + place.x < end;
-        next[i] = (LeftBuffer)0;
-        if ((leftEights % NUM_THREADS == 0 || place.x < leftLines) && isThere)
+            ? reader.first + place.x < matrixRows && product + place.y < end
+            : reader.first + place.y < matrixRows && product + place.x < end;
+        next[i] = (LeftVector)0;
+        if ((leftVectors % NUM_THREADS == 0 || place.x < leftLines) && isThere)
             next[i] = LEFT_FACTOR[begin + further];
+    }
+}
+
+// Accumulates a tile's products for a wave, 16 products of each sum per turn. A turn's fragments are loaded while those
+// of the turn before are multiplied.
+void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
+{
+    const uint turns = TILE_DEPTH / 16;
+    LeftMatrix a[turns][totalsDown];
+    RightMatrix b[turns][totalsAcross];
+    [unroll]
+    for (uint turn = 0; turn <= turns; turn++)
+    {
+        uint i, j;
+        if (turn < turns)
+        {
+            if (turn > 0)
+                MeetWave();  // else compilers load the fragments of all turns up front
+            [unroll]
+            for (i = 0; i < totalsDown; i++)
+                a[turn][i] = LeftFragment(waveTop + i * 16, turn * 16);
+            [unroll]
+            for (j = 0; j < totalsAcross; j++)
+                b[turn][j] = RightFragment(waveLeft + j * 16, turn * 16);
+        }
+        if (turn > 0)
+        {
+            [unroll]
+            for (j = 0; j < totalsAcross; j++)
+                [unroll]
+                for (i = 0; i < totalsDown; i++)
+                    totals[i][j] = MultiplyAdd(a[turn - 1][i], b[turn - 1][j], totals[i][j]);
+        }
     }
 }
 #endif
 
-void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces], inout uint nonFinite)
+void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 {
     [unroll]
     for (uint i = 0; i < leftEach; i++)
@@ -2501,38 +2590,44 @@ void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces], inout uint non
         const uint4 eight = LeftEight(next, i);
         [unroll]
         for (uint word = 0; word < 4; word++)
-            nonFinite |= (eight[word] & 0x7c007c00) + 0x04000400;
-        if (leftEights % NUM_THREADS == 0 || number < leftEights)
+            reader.nonFinite |= (eight[word] & 0x7c007c00) + 0x04000400;
+        if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
             StoreShared(tiles[number / (leftAcross / 8) * leftPitch + number % (leftAcross / 8)], eight, NON_PRIVATE);
     }
 }
 
-// The offset of column x. Columns are numbered in row-major order over all dimensions of the output but ROW_AXIS; those
-// of the last `merged` dimensions lie `apart` elements apart.
-uint ColumnOffset(uint x, const int merged, uint apart, int4 strides[2])
+#if RIGHT_VECTOR == 8 && !RIGHT_ALONG
+// Each element meets a single tap, which is always inside, and eight adjacent pixels are contiguous. A thread loads the
+// same eight pixels for all its products.
+struct RightReader
 {
-    uint side = 1, rest = x;
-    int d;
-    [unroll]
-    for (d = OUTPUT_SIZES_LENGTH - 1; d >= OUTPUT_SIZES_LENGTH - merged; d--)
-        if (d != ROW_AXIS)
-        {
-            side *= sizes[d].size;
-            rest = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
-        }
-    uint offset = (x - rest * side) * apart;
-    [unroll]
-    for (d = OUTPUT_SIZES_LENGTH - merged - 1; d >= 0; d--)
-        if (d != ROW_AXIS)
-        {
-            const uint above = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
-            offset += (rest - above * sizes[d].size) * (uint)strides[d / 4][d % 4];
-            rest = above;
-        }
-    return offset;
+    uint offset;
+    bool isThere;
+};
+
+RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
+{
+    const uint x = first + RightPlace(thread, 0).x;
+    RightReader reader;
+    reader.offset = GroupOf(number) * channels * rightDepthStep
+        + ColumnOffset(x, OUTPUT_SIZES_LENGTH - WINDOW_AXIS, 1, rightSteps);
+    reader.isThere = x < matrixColumns;
+    return reader;
 }
 
-#if WHOLE_TAPS
+void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
+{
+    [unroll]
+    for (uint i = 0; i < rightLoads; i++)
+    {
+        const uint k = product + RightPlace(thread, i).y;
+        next[i] = (RightVector)0;
+        if (reader.isThere && k < end)
+            next[i] = inputTensor[(reader.offset + k * rightDepthStep) / 8];
+    }
+}
+#else
+static const uint rightDistance = 1;  // products from a load of a thread to its next
 // The next tile's step: the next taps, or the first ones for the next slice of channels
 Step AfterTile(Step step)
 {
@@ -2540,150 +2635,100 @@ Step AfterTile(Step step)
     step.channel += GoToNextTap(step, 1) * TILE_DEPTH;
     return step;
 }
-#endif
 
-#if RIGHT_VECTOR == 8 && RIGHT_ALONG
-// A thread loads vectors of adjacent channels, which belong to a single tap, of several columns; zero outside.
-struct ReadColumn
+// What a thread loads of the factor's tiles: vectors of adjacent channels, each of which belongs to a single tap, of
+// several columns; else elements of one column, or of adjacent ones. All are zero outside.
+static const uint rightPixels = RIGHT_ALONG && RIGHT_VECTOR > 1 ? rightLoads : 1;
+
+struct RightReader
 {
-    Pixel pixels[rightEach];
+    Pixel pixels[rightPixels];
     Step step;  // the next tile's, with WHOLE_TAPS
 };
 
-ReadColumn ColumnRead(uint number, uint left, uint thread, uint begin)
+RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
 {
-    ReadColumn column;
+    RightReader reader;
     [unroll]
-    for (uint i = 0; i < rightEach; i++)
-        column.pixels[i] = PixelOf(number, left + (thread + i * NUM_THREADS) / (rightAcross / 8));
-    const uint2 first = StepOf(begin, begin);
-    column.step = StepAt(first.x, first.y);
-    return column;
+    for (uint i = 0; i < rightPixels; i++)
+        reader.pixels[i] = PixelOf(number, first + RightPlace(thread, i).x);
+    const uint2 at = StepOf(begin, begin);
+    reader.step = StepAt(at.x, at.y);
+    return reader;
 }
 
-void FetchRight(uint thread, inout ReadColumn column, uint product, uint end, out RightBuffer next[rightEach])
+#if RIGHT_ALONG && RIGHT_VECTOR > 1
+void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
     [unroll]
-    for (uint i = 0; i < rightEach; i++)
+    for (uint i = 0; i < rightLoads; i++)
     {
-        const uint k = product + (thread + i * NUM_THREADS) % (rightAcross / 8) * 8;
+        const uint k = product + RightPlace(thread, i).y;
         bool isInside;
 #if WHOLE_TAPS
-        const uint offset = Reached(column.pixels[i], column.step, isInside) + (k - product) * rightDepthStep;
+        const uint offset = Reached(reader.pixels[i], reader.step, isInside) + (k - product) * rightDepthStep;
 #else
-        const uint2 place = StepOf(k, k);
-        const uint offset = Reached(column.pixels[i], StepAt(place.x, place.y), isInside);
+        const uint2 at = StepOf(k, k);
+        const uint offset = Reached(reader.pixels[i], StepAt(at.x, at.y), isInside);
 #endif
-        next[i] = (RightBuffer)0;
+        next[i] = (RightVector)0;
         if (isInside && k < end)
-            next[i] = inputTensor[offset / 8];
+            next[i] = (RightVector)inputTensor[offset / RIGHT_VECTOR];
     }
 #if WHOLE_TAPS
-    column.step = AfterTile(column.step);
+    reader.step = AfterTile(reader.step);
 #endif
 }
-
-void PutRight(uint thread, RightBuffer next[rightEach * rightPieces])
-{
-    [unroll]
-    for (uint i = 0; i < rightEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint4 eight = RightEight(next, i);
-        if (rightEights % NUM_THREADS == 0 || number < rightEights)
-            StoreShared(tiles[rightStart + number / (rightAcross / 8) * rightPitch + number % (rightAcross / 8)], eight,
-                NON_PRIVATE);
-    }
-}
-#elif RIGHT_VECTOR == 8
-// Each element meets a single tap, which is always inside, and eight adjacent pixels are contiguous. A thread loads the
-// same eight pixels for all its products.
-struct ReadColumn
-{
-    uint offset;
-    bool isThere;
-};
-
-ReadColumn ColumnRead(uint number, uint left, uint thread, uint begin)
-{
-    const uint x = left + thread % (rightAcross / 8) * 8;
-    ReadColumn column;
-    column.offset = GroupOf(number) * channels * rightDepthStep
-        + ColumnOffset(x, OUTPUT_SIZES_LENGTH - WINDOW_AXIS, 1, rightSteps);
-    column.isThere = x < matrixColumns;
-    return column;
-}
-
-void FetchRight(uint thread, ReadColumn column, uint product, uint end, out RightBuffer next[rightEach])
-{
-    [unroll]
-    for (uint i = 0; i < rightEach; i++)
-    {
-        const uint k = product + (thread + i * NUM_THREADS) / (rightAcross / 8);
-        next[i] = (RightBuffer)0;
-        if (column.isThere && k < end)
-            next[i] = inputTensor[(column.offset + k * rightDepthStep) / 8];
-    }
-}
-
-void PutRight(uint thread, RightBuffer next[rightEach * rightPieces])
-{
-    [unroll]
-    for (uint i = 0; i < rightEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint4 eight = RightEight(next, i);
-        if (rightEights % NUM_THREADS == 0 || number < rightEights)
-            StoreShared(tiles[rightStart + number / (rightAcross / 8) * rightPitch + number % (rightAcross / 8)], eight,
-                NON_PRIVATE);
-    }
-}
 #else
-// A thread gathers elements of one column, zero outside. Channels of one tap are a constant stride apart.
-struct ReadColumn
+// Channels of one tap are a constant stride apart.
+void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
-    Pixel pixel;
-    Step step;  // the next tile's, with WHOLE_TAPS
-};
-
-ReadColumn ColumnRead(uint number, uint left, uint thread, uint begin)
-{
-    ReadColumn column;
-    column.pixel = PixelOf(number, left + thread % TILE_COLUMNS);
-    const uint2 first = StepOf(begin, begin);
-    column.step = StepAt(first.x, first.y);
-    return column;
-}
-
-void FetchRight(uint thread, inout ReadColumn column, uint product, uint end, out RightBuffer next[rightEach * 8])
-{
-    const uint begin = thread / TILE_COLUMNS * (rightEach * 8);
     bool isInside;
 #if WHOLE_TAPS
-    const uint offset = Reached(column.pixel, column.step, isInside) + begin * rightDepthStep;
+    const uint offset = Reached(reader.pixels[0], reader.step, isInside);
     isInside = isInside && product < end;
-    column.step = AfterTile(column.step);
+    reader.step = AfterTile(reader.step);
 #else
-    const uint2 first = StepOf(product + begin, product + begin);
-    column.step = StepAt(first.x, first.y);
+    const uint first = product + RightPlace(thread, 0).y;
+    const uint2 at = StepOf(first, first);
+    reader.step = StepAt(at.x, at.y);
 #endif
     [unroll]
-    for (uint i = 0; i < rightEach * 8; i++)
+    for (uint i = 0; i < rightLoads; i++)
     {
-        next[i] = (RightBuffer)0;
+        const uint k = RightPlace(thread, i).y;
+        next[i] = (RightVector)0;
 #if WHOLE_TAPS
         if (isInside)
-            next[i] = inputTensor[offset + i * rightDepthStep];
+            next[i] = (RightVector)inputTensor[(offset + k * rightDepthStep) / RIGHT_VECTOR];
 #else
-        const uint offset = Reached(column.pixel, column.step, isInside);
-        if (isInside && product + begin + i < end)
-            next[i] = inputTensor[offset];
-        column.step = After(column.step);
+        const uint offset = Reached(reader.pixels[0], reader.step, isInside);
+        if (isInside && product + k < end)
+            next[i] = (RightVector)inputTensor[offset / RIGHT_VECTOR];
+        [unroll]
+        for (uint n = 0; n < rightDistance; n++)
+            reader.step = After(reader.step);
 #endif
     }
 }
+#endif
+#endif
 
-void PutRight(uint thread, RightBuffer next[rightEach * 8])
+#if RIGHT_VECTOR == 8
+void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
+{
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint4 eight = RightEight(next, i);
+        if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
+            StoreShared(tiles[rightStart + number / (rightAcross / 8) * rightPitch + number % (rightAcross / 8)], eight,
+                NON_PRIVATE);
+    }
+}
+#else
+void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
 {
     [unroll]
     for (uint i = 0; i < rightEach; i++)
@@ -2692,151 +2737,12 @@ void PutRight(uint thread, RightBuffer next[rightEach * 8])
 }
 #endif
 
-// Where four sums go in the output, apart from their row
-struct Four
+// Stores a wave's sums, from row `top` and column `left` on. They pass through the wave's own part of shared memory, 16
+// rows at a time.
+void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
+    SumMatrix totals[totalsDown][totalsAcross])
 {
-    List places[sumsAcross];
-    uint offset;
-    bool isThere;
-};
-
-Four FourAt(uint number, uint x, uint end)
-{
-    Four four;
-    [unroll]
-    for (uint e = 0; e < sumsAcross; e++)
-        four.places[e] = PlaceOf(number, 0, x + e);
-    four.isThere = x < end && (IN_PARTS || IsThere(four.places[0]));
-#if PHASED || TAPS_AT_ONCE > 1
-    four.offset = OffsetOf(four.places[0]);
-#else
-    const int last = OUTPUT_SIZES_LENGTH - 1;
-    const uint apart = (uint)outputStrides[last / 4][last % 4];
-    four.offset = number * matrixRows * (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4]
-        + ColumnOffset(x, OUTPUT_MERGED, apart, outputStrides);
-#endif
-    return four;
-}
-
-// Stores four elements, or their partial sums; `isWhole` if the output is known to have them
-void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, float4 totals)
-{
-    if (!isWhole && (y >= matrixRows || !four.isThere))
-        return;
-#if IN_PARTS
-    scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
-#else
-    vector<OUTPUT_VALUE, 4> elements;
-    uint e;
-    [unroll]
-    for (e = 0; e < 4; e++)
-    {
-        List place = four.places[e % sumsAcross];
-        place.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
-        elements[e] = Finished(place, totals[e]);
-    }
-    const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
-#if OUTPUT_VECTOR == 4  // if OUTPUT_DOWN, the step is 1
-    outputTensor[(four.offset + y * step) / 4] = (OutputBuffer)elements;
-#else
-    [unroll]
-    for (e = 0; e < 4; e++)
-        if (isWhole || y + e < matrixRows)
-            outputTensor[four.offset + (y + e) * step] = (OUTPUT_STORED)elements[e];
-#endif
-#endif
-}
-
-#if BORDERED
-groupshared uint metNonFinite;
-#endif
-
-#if RIGHT_VECTOR == 1 || TAPS_AT_ONCE > 1
-// Accumulates a tile's products for a wave. Fragments are not loaded a turn ahead: gathering needs the registers.
-void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
-{
-    [unroll]
-    for (uint k = 0; k < stepDepth; k += 16)
-    {
-        const uint column = waveLeft + k / TILE_DEPTH * (uint)windowTaps[(WINDOW_RANK - 1) / 4][(WINDOW_RANK - 1) % 4];
-        const uint channel = k % TILE_DEPTH;
-        LeftMatrix a[WAVE_ROWS / 16];
-        uint i;
-        [unroll]
-        for (i = 0; i < WAVE_ROWS / 16; i++)
-#if LEFT_ALONG
-            a[i] = LoadLeft(tiles[(waveTop + i * 16) * leftPitch + k / 8], 0, leftPitch, NON_PRIVATE);
-#else
-            a[i] = LoadLeft(tiles[k * leftPitch + (waveTop + i * 16) / 8], 1, leftPitch, NON_PRIVATE);
-#endif
-        [unroll]
-        for (uint j = 0; j < WAVE_COLUMNS / 16; j++)
-        {
-#if RIGHT_ALONG
-            const RightMatrix b = LoadRight(tiles[rightStart + (column + j * 16) * rightPitch + channel / 8], 1,
-                rightPitch, NON_PRIVATE);
-#else
-            const RightMatrix b = LoadRight(tiles[rightStart + k * rightPitch + (waveLeft + j * 16) / 8], 0, rightPitch,
-                NON_PRIVATE);
-#endif
-            [unroll]
-            for (i = 0; i < WAVE_ROWS / 16; i++)
-                totals[i][j] = MultiplyAdd(a[i], b, totals[i][j]);
-        }
-    }
-}
-#else
-// Accumulates a tile's products for a wave, 16 products of each sum per turn. A turn's fragments are loaded while those
-// of the turn before are multiplied.
-void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
-{
-    const uint turns = TILE_DEPTH / 16;
-    LeftMatrix a[turns][WAVE_ROWS / 16];
-    RightMatrix b[turns][WAVE_COLUMNS / 16];
-    [unroll]
-    for (uint turn = 0; turn <= turns; turn++)
-    {
-        uint i, j;
-        if (turn < turns)
-        {
-            const uint k = turn * 16;
-            if (turn > 0)
-                ControlBarrier(3, 3, EXCHANGED);  // else compilers load the fragments of all turns up front
-            [unroll]
-            for (i = 0; i < WAVE_ROWS / 16; i++)
-#if LEFT_ALONG
-                a[turn][i] = LoadLeft(tiles[(waveTop + i * 16) * leftPitch + k / 8], 0, leftPitch, NON_PRIVATE);
-#else
-                a[turn][i] = LoadLeft(tiles[k * leftPitch + (waveTop + i * 16) / 8], 1, leftPitch, NON_PRIVATE);
-#endif
-            [unroll]
-            for (j = 0; j < WAVE_COLUMNS / 16; j++)
-#if RIGHT_ALONG
-                b[turn][j] = LoadRight(tiles[rightStart + (waveLeft + j * 16) * rightPitch + k / 8], 1, rightPitch,
-                    NON_PRIVATE);
-#else
-                b[turn][j] = LoadRight(tiles[rightStart + k * rightPitch + (waveLeft + j * 16) / 8], 0, rightPitch,
-                    NON_PRIVATE);
-#endif
-        }
-        if (turn > 0)
-        {
-            [unroll]
-            for (j = 0; j < WAVE_COLUMNS / 16; j++)
-                [unroll]
-                for (i = 0; i < WAVE_ROWS / 16; i++)
-                    totals[i][j] = MultiplyAdd(a[turn - 1][i], b[turn - 1][j], totals[i][j]);
-        }
-    }
-}
-#endif
-
-// Stores a wave's sums, from row `top` and column `left` on. They pass through shared memory, from `own` on, 16 rows at
-// a time.
-void StoreTile(bool isWhole, uint own, uint lane, uint part, uint number, uint top, uint left, uint end,
-    SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
-{
-    const uint fours = sumColumns / sumsAcross;  // side by side
+    const uint own = wave * sumEach, fours = sumColumns / sumsAcross;  // side by side
     const uint lineOfLane = lane / fours, swapped = (lineOfLane & 4) | (lineOfLane & 1) << 1 | (lineOfLane & 2) >> 1;
     const uint rowOfLane = sumsDown == 1 && sumColumns == 16 ? swapped : lineOfLane;
     const uint turns = sumColumns / 8;  // of 32 lanes that store four sums each
@@ -2850,45 +2756,403 @@ void StoreTile(bool isWhole, uint own, uint lane, uint part, uint number, uint t
         Four four[turns];
         [unroll]
         for (n = 0; n < turns; n++)
-            four[n] = FourAt(number, left + j + n * 8 + lane / 4, end);
+            four[n] = FourAt(number, left + waveLeft + j + n * 8 + lane / 4, end);
 #else
-        const uint x = left + j + lane % fours * sumsAcross;
-        const Four four = FourAt(number, x, end);
+        const uint across = waveLeft + j + lane % fours * sumsAcross;
+        const Four four = FourAt(number, left + across, end);
 #endif
         [unroll]
-        for (i = 0; i < WAVE_ROWS / 16; i++)
+        for (i = 0; i < totalsDown; i++)
         {
-            ControlBarrier(3, 3, EXCHANGED);
+            MeetWave();
             [unroll]
             for (uint b = 0; b < sumColumns; b += 16)
-                StoreSums(tiles[own + (sumsDown == 4 ? b * sumPitch : b / 4)], totals[i][(j + b) / 16],
-                    sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE);
-            ControlBarrier(3, 3, EXCHANGED);
+                PutSums(own + (sumsDown == 4 ? b * sumPitch : b / 4), totals[i][(j + b) / 16]);
+            MeetWave();
             [unroll]
             for (n = 0; n < turns; n++)
             {
 #if OUTPUT_DOWN
                 const float4 sums = asfloat(LoadShared(tiles[own + (n * 8 + lane / 4) * sumPitch + lane % 4],
                     NON_PRIVATE));
-                StoreFour(isWhole, part, number, top + i * 16 + lane % 4 * 4, left + j + n * 8 + lane / 4, four[n],
-                    sums);
+                StoreFour(isWhole, part, number, top + waveTop + i * 16 + lane % 4 * 4,
+                    left + waveLeft + j + n * 8 + lane / 4, four[n], sums);
 #else
                 const uint down = n * (32 / fours) + rowOfLane;
                 const uint at = sumsDown == 4 ? lane % fours * sumPitch + down : down * sumPitch + lane % fours;
                 const float4 sums = asfloat(LoadShared(tiles[own + at], NON_PRIVATE));
-                StoreFour(isWhole, part, number, top + i * 16 + down * sumsDown, x, four, sums);
+                const uint row = waveTop + i * 16 + down * sumsDown;
+                StoreFour(isWhole, part, number, top + row, left + across, four, sums);
 #endif
             }
         }
     }
 }
 
+// Stores a group's sums
+void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
+    SumMatrix totals[totalsDown][totalsAcross])
+{
+    MeetGroup();
+    // Tests keep compilers from loading the next sums while they store the last ones, so whole tiles have a copy
+    // without them. It takes registers, which waves of 64 x 64 sums have to spare: they are resident in pairs in any
+    // case.
+    const bool hasCopy = WAVE_ROWS * WAVE_COLUMNS >= 4096 && !PHASED && TAPS_AT_ONCE == 1;
+    if (hasCopy && top + TILE_ROWS <= matrixRows && left + TILE_COLUMNS <= matrixColumns)
+        StoreWave(true, part, number, top, left, waveTop, waveLeft, end, totals);
+    else
+        StoreWave(false, part, number, top, left, waveTop, waveLeft, end, totals);
+}
+#else
+typedef vector<float, LEFT_VECTOR> LeftVector;
+static const uint leftLines = TILE_ROWS;
+static const uint leftPitch = leftLines / 4 + 1;  // padded by one to avoid bank conflicts
+static const uint leftVectors = leftLines * TILE_DEPTH / LEFT_VECTOR;
+static const uint leftLoads = (leftVectors + NUM_THREADS - 1) / NUM_THREADS, leftPieces = 1;
+groupshared float4 leftTile[TILE_DEPTH * leftPitch];
+
+// The line and the k, both within the tile, at which a thread's i-th vector starts
+uint2 LeftPlace(uint thread, uint i)
+{
+    const uint number = thread + i * NUM_THREADS;
+#if LEFT_ALONG
+    return uint2(number / (TILE_DEPTH / LEFT_VECTOR), number % (TILE_DEPTH / LEFT_VECTOR) * LEFT_VECTOR);
+#else
+    return uint2(number % (leftLines / LEFT_VECTOR) * LEFT_VECTOR, number / (leftLines / LEFT_VECTOR));
+#endif
+}
+
+struct LeftReader
+{
+    uint base;  // the matrix's offset
+    uint first;  // the tile's first row
+    uint nonFinite;
+};
+
+LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
+{
+    const LeftReader reader = { base, first, 0 };
+    return reader;
+}
+
+// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
+// ahead of the arithmetic that follows; one branch around all of them costs more.
+void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
+{
+    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    [unroll]
+    for (uint i = 0; i < leftLoads; i++)
+    {
+        const uint2 place = LeftPlace(thread, i) + uint2(reader.first, product);
+        next[i] = (LeftVector)0;
+        if ((leftVectors % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftVectors)
+            && place.x < matrixRows && place.y < end)
+        {
+#if PACKED
+            next[i] = asfloat(scratch[(reader.base + place.x * step + place.y * leftDepthStep) / 4]);
+#else
+            const uint2 from = StepOf(product, place.y);
+            next[i] = (LeftVector)filterTensor[(reader.base + place.x * step + from.x * leftTapStep
+                + from.y * leftDepthStep) / LEFT_VECTOR];
+#endif
+        }
+    }
+}
+
+void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
+{
+#if BORDERED
+    [unroll]
+    for (uint n = 0; n < leftLoads * LEFT_VECTOR; n++)
+        reader.nonFinite |= (asuint(next[n / LEFT_VECTOR][n % LEFT_VECTOR]) & 0x7f800000) + 0x00800000;
+#endif
+    [unroll]
+    for (uint i = 0; i < leftLoads; i++)
+    {
+        const uint2 place = LeftPlace(thread, i);
+        if (leftVectors % NUM_THREADS == 0 || thread + i * NUM_THREADS < leftVectors)
+        {
+#if LEFT_ALONG
+            [unroll]
+            for (uint e = 0; e < LEFT_VECTOR; e++)
+                leftTile[(place.y + e) * leftPitch + place.x / 4][place.x % 4] = next[i][e];
+#elif LEFT_VECTOR == 4
+            leftTile[place.y * leftPitch + place.x / 4] = next[i];
+#else
+            [unroll]
+            for (uint e = 0; e < LEFT_VECTOR; e++)
+                leftTile[place.y * leftPitch + place.x / 4][place.x % 4 + e] = next[i][e];
+#endif
+        }
+    }
+}
+
+typedef vector<float, RIGHT_VECTOR> RightVector;
+static const uint rightLines = TILE_COLUMNS;
+static const uint rightPitch = rightLines / 4 + 1;  // padded by one to avoid bank conflicts
+static const uint rightVectors = rightLines * TILE_DEPTH / RIGHT_VECTOR;
+static const uint rightLoads = (rightVectors + NUM_THREADS - 1) / NUM_THREADS, rightPieces = 1;
+groupshared float4 rightTile[TILE_DEPTH * rightPitch];
+
+// The line and the k, both within the tile, at which a thread's i-th vector starts
+uint2 RightPlace(uint thread, uint i)
+{
+    const uint number = thread + i * NUM_THREADS;
+#if RIGHT_ALONG
+    return uint2(number / (TILE_DEPTH / RIGHT_VECTOR), number % (TILE_DEPTH / RIGHT_VECTOR) * RIGHT_VECTOR);
+#else
+    return uint2(number % (rightLines / RIGHT_VECTOR) * RIGHT_VECTOR, number / (rightLines / RIGHT_VECTOR));
+#endif
+}
+// products from a load of a thread to its next
+static const uint rightDistance = NUM_THREADS * RIGHT_VECTOR / TILE_COLUMNS;
+
+// The next tile's step: the next taps, or the first ones for the next slice of channels
+Step AfterTile(Step step)
+{
+    step.tap[WINDOW_RANK - 1] += TAPS_AT_ONCE - 1;
+    step.channel += GoToNextTap(step, 1) * TILE_DEPTH;
+    return step;
+}
+
+// What a thread loads of the factor's tiles: vectors of adjacent channels, each of which belongs to a single tap, of
+// several columns; else elements of one column, or of adjacent ones. All are zero outside.
+static const uint rightPixels = RIGHT_ALONG && RIGHT_VECTOR > 1 ? rightLoads : 1;
+
+struct RightReader
+{
+    Pixel pixels[rightPixels];
+    Step step;  // the next tile's, with WHOLE_TAPS
+};
+
+RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
+{
+    RightReader reader;
+    [unroll]
+    for (uint i = 0; i < rightPixels; i++)
+        reader.pixels[i] = PixelOf(number, first + RightPlace(thread, i).x);
+    const uint2 at = StepOf(begin, begin);
+    reader.step = StepAt(at.x, at.y);
+    return reader;
+}
+
+#if RIGHT_ALONG && RIGHT_VECTOR > 1
+void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
+{
+    [unroll]
+    for (uint i = 0; i < rightLoads; i++)
+    {
+        const uint k = product + RightPlace(thread, i).y;
+        bool isInside;
+#if WHOLE_TAPS
+        const uint offset = Reached(reader.pixels[i], reader.step, isInside) + (k - product) * rightDepthStep;
+#else
+        const uint2 at = StepOf(k, k);
+        const uint offset = Reached(reader.pixels[i], StepAt(at.x, at.y), isInside);
+#endif
+        next[i] = (RightVector)0;
+        if (isInside && k < end)
+            next[i] = (RightVector)inputTensor[offset / RIGHT_VECTOR];
+    }
+#if WHOLE_TAPS
+    reader.step = AfterTile(reader.step);
+#endif
+}
+#else
+// Channels of one tap are a constant stride apart.
+void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
+{
+    bool isInside;
+#if WHOLE_TAPS
+    const uint offset = Reached(reader.pixels[0], reader.step, isInside);
+    isInside = isInside && product < end;
+    reader.step = AfterTile(reader.step);
+#else
+    const uint first = product + RightPlace(thread, 0).y;
+    const uint2 at = StepOf(first, first);
+    reader.step = StepAt(at.x, at.y);
+#endif
+    [unroll]
+    for (uint i = 0; i < rightLoads; i++)
+    {
+        const uint k = RightPlace(thread, i).y;
+        next[i] = (RightVector)0;
+#if WHOLE_TAPS
+        if (isInside)
+            next[i] = (RightVector)inputTensor[(offset + k * rightDepthStep) / RIGHT_VECTOR];
+#else
+        const uint offset = Reached(reader.pixels[0], reader.step, isInside);
+        if (isInside && product + k < end)
+            next[i] = (RightVector)inputTensor[offset / RIGHT_VECTOR];
+        [unroll]
+        for (uint n = 0; n < rightDistance; n++)
+            reader.step = After(reader.step);
+#endif
+    }
+}
+#endif
+
+void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
+{
+    [unroll]
+    for (uint i = 0; i < rightLoads; i++)
+    {
+        const uint2 place = RightPlace(thread, i);
+        if (rightVectors % NUM_THREADS == 0 || thread + i * NUM_THREADS < rightVectors)
+        {
+#if RIGHT_ALONG
+            [unroll]
+            for (uint e = 0; e < RIGHT_VECTOR; e++)
+                rightTile[(place.y + e) * rightPitch + place.x / 4][place.x % 4] = next[i][e];
+#elif RIGHT_VECTOR == 4
+            rightTile[place.y * rightPitch + place.x / 4] = next[i];
+#else
+            [unroll]
+            for (uint e = 0; e < RIGHT_VECTOR; e++)
+                rightTile[place.y * rightPitch + place.x / 4][place.x % 4 + e] = next[i][e];
+#endif
+        }
+    }
+}
+
+// A thread accumulates blocks of 4 x 4 elements, interleaved with those of its wave so that 32 threads read few
+// distinct words of shared memory.
+static const uint threadRows = WAVE_ROWS / 4, threadColumns = WAVE_COLUMNS / 8;
+static const uint totalsDown = threadRows, totalsAcross = threadColumns / 4;
+typedef float4 SumMatrix;
+static uint wave, lane;  // the thread's wave of 32 in its group, and the thread in its wave
+#define MeetGroup() GroupMemoryBarrierWithGroupSync()
+
+SumMatrix Filled(float entry)
+{
+    return float4(entry, entry, entry, entry);
+}
+
+// The first of a thread's rows and of its columns in the tile, by fours
+uint2 OwnFours(uint waveTop, uint waveLeft)
+{
+    return uint2(waveTop / 4 + lane / 16 * 2 + lane % 2, waveLeft / 4 + lane / 2 % 8);
+}
+
+// Accumulates a tile's products
+void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
+{
+    const uint2 own = OwnFours(waveTop, waveLeft);
+    float4 a[2][threadRows / 4], b[2][threadColumns / 4];  // double-buffered: k + 1 is loaded while k is used
+    [unroll]
+    for (uint k = 0; k <= TILE_DEPTH; k++)
+    {
+        uint i, j;
+        if (k < TILE_DEPTH)
+        {
+            [unroll]
+            for (i = 0; i < threadRows / 4; i++)
+                a[k % 2][i] = leftTile[k * leftPitch + own.x + i * 4];
+            [unroll]
+            for (j = 0; j < threadColumns / 4; j++)
+                b[k % 2][j] = rightTile[k * rightPitch + own.y + j * 8];
+        }
+        if (k > 0)
+        {
+            [unroll]
+            for (i = 0; i < threadRows; i++)
+                [unroll]
+                for (j = 0; j < threadColumns / 4; j++)
+                    totals[i][j] = mad(a[(k - 1) % 2][i / 4][i % 4].xxxx, b[(k - 1) % 2][j], totals[i][j]);
+        }
+    }
+}
+
+// Stores a thread's sums of the tile at `top` and `left`
+void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
+    SumMatrix totals[totalsDown][totalsAcross])
+{
+    const uint2 own = OwnFours(waveTop, waveLeft);
+    uint i;
+    [unroll]
+    for (uint c = 0; c < threadColumns; c += sumsAcross)
+    {
+        const uint x = left + (own.y + c / 4 * 8) * 4 + c % 4;
+        const Four four = FourAt(number, x, end);
+        [unroll]
+        for (i = 0; i < threadRows; i += sumsDown)
+        {
+            const uint y = top + own.x * 4 + i / 4 * 16 + i % 4;
+            float4 some = totals[i][c / 4];
+            [unroll]
+            for (uint e = 0; e < sumsDown && sumsDown > 1; e++)
+                some[e] = totals[i + e][c / 4][c % 4];
+            StoreFour(false, part, number, y, x, four, some);
+        }
+    }
+}
+#endif
+
+#if BORDERED
+groupshared uint metNonFinite;
+
+// The left factor for a product, which has this tap and channel; packed products lie in order
+float LeftAt(uint base, uint2 step, uint product)
+{
+#if PACKED
+    const uint at = base + product * leftDepthStep;
+#else
+    const uint at = base + step.x * leftTapStep + step.y * leftDepthStep;
+#endif
+#if COOPERATIVE_MATRIX
+    return f16tof32(LEFT_FACTOR[at / 8][at / 2 % 4] >> (at % 2 * 16));
+#elif PACKED
+    return asfloat(scratch[at / 4][at % 4]);
+#else
+    return (float)filterTensor[at / LEFT_VECTOR][at % LEFT_VECTOR];
+#endif
+}
+
+float RightAt(uint at)
+{
+#if COOPERATIVE_MATRIX && RIGHT_VECTOR == 8
+    return f16tof32(inputTensor[at / 8][at / 2 % 4] >> (at % 2 * 16));
+#elif COOPERATIVE_MATRIX
+    return f16tof32((uint)inputTensor[at]);
+#else
+    return (float)inputTensor[at / RIGHT_VECTOR][at % RIGHT_VECTOR];
+#endif
+}
+
+// One element's sum over a range of products, without taps that lie outside the right factor
+float AddedUp(uint number, uint y, uint x, uint begin, uint end)
+{
+    const Pixel pixel = PixelOf(number, x);
+    const uint base = LeftFirst(number) + y * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    float total = 0;
+    uint product = begin;
+    [loop]
+    while (product < end)
+    {
+        uint2 step = StepOf(product, product);
+        const uint last = min(end, WHOLE_TAPS ? product + TILE_DEPTH : product + channels - step.y);
+        bool isInside;
+        uint at = Reached(pixel, StepAt(step.x, step.y), isInside);
+        [loop]
+        for (; product < last && isInside; product++, at += rightDepthStep, step.y++)
+            total = mad(LeftAt(base, step, product), RightAt(at), total);
+        product = last;
+    }
+    return total;
+}
+#endif
+
 // Computes a tile, or its partial sums over a part of k; each wave accumulates a block of it. The factors' tiles pass
 // through registers into shared memory, and the next ones are prefetched while the current ones are used.
 void Contract(uint item, uint thread)
 {
-    const uint lane = WaveGetLaneIndex();
+#if COOPERATIVE_MATRIX
+    lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
+#else
+    wave = thread / 32;
+    lane = thread % 32;
+#endif
     if (item >= walk[0].size * matrices * parts)
         return;
 #if PHASED
@@ -2916,58 +3180,57 @@ void Contract(uint item, uint thread)
 
     const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
     const uint waveLeft = wave % (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_COLUMNS;
-    SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16];
+    SumMatrix totals[totalsDown][totalsAcross];
     uint i, j;
     [unroll]
-    for (i = 0; i < WAVE_ROWS / 16; i++)
+    for (i = 0; i < totalsDown; i++)
         [unroll]
-        for (j = 0; j < WAVE_COLUMNS / 16; j++)
+        for (j = 0; j < totalsAcross; j++)
             totals[i][j] = Filled(0.0f);
 
     const uint columnsEnd = min(matrixColumns, left + columnsApart);
     const uint begin = IN_PARTS ? part * partDepth : 0, end = min(Depth(), begin + partDepth);
+    LeftReader leftReader = OpenLeft(leftBase, number, top, thread, begin);
+    RightReader rightReader = OpenRight(0, number, left, thread, begin);
+    LeftVector nextLeft[AHEAD][leftLoads];
+    RightVector nextRight[AHEAD][rightLoads];
     uint ahead;
-    uint nonFinite = 0;  // bits 15 and 31: the thread has met infinities or NaN in the left factor
-    ReadColumn column = ColumnRead(number, left, thread, begin);
-    LeftBuffer nextLeft[AHEAD][leftEach * leftPieces];
-    RightBuffer nextRight[AHEAD][rightEach * rightPieces];
     [unroll]
     for (ahead = 0; ahead < AHEAD; ahead++)
     {
-        FetchLeft(thread, leftBase, top, begin + ahead * stepDepth, end, nextLeft[ahead]);
-        FetchRight(thread, column, begin + ahead * stepDepth, end, nextRight[ahead]);
+        FetchLeft(thread, leftReader, begin + ahead * stepDepth, end, nextLeft[ahead]);
+        FetchRight(thread, rightReader, begin + ahead * stepDepth, end, nextRight[ahead]);
     }
-    PutLeft(thread, nextLeft[0], nonFinite);
-    PutRight(thread, nextRight[0]);
-    ControlBarrier(2, 2, EXCHANGED);
+    PutLeft(thread, nextLeft[0], leftReader);
+    PutRight(thread, nextRight[0], rightReader);
+    MeetGroup();
     [loop]
     for (uint product = begin + AHEAD * stepDepth;; product += AHEAD * stepDepth)
     {
         [unroll]
         for (ahead = 0; ahead < AHEAD; ahead++)
         {
-            FetchLeft(thread, leftBase, top, product + ahead * stepDepth, end, nextLeft[ahead]);
-            FetchRight(thread, column, product + ahead * stepDepth, end, nextRight[ahead]);
+            FetchLeft(thread, leftReader, product + ahead * stepDepth, end, nextLeft[ahead]);
+            FetchRight(thread, rightReader, product + ahead * stepDepth, end, nextRight[ahead]);
             MultiplyTile(waveTop, waveLeft, totals);
             if (ahead + 1 < AHEAD || product < end)
             {
-                ControlBarrier(2, 2, EXCHANGED);
-                PutLeft(thread, nextLeft[(ahead + 1) % AHEAD], nonFinite);
-                PutRight(thread, nextRight[(ahead + 1) % AHEAD]);
-                ControlBarrier(2, 2, EXCHANGED);
+                MeetGroup();
+                PutLeft(thread, nextLeft[(ahead + 1) % AHEAD], leftReader);
+                PutRight(thread, nextRight[(ahead + 1) % AHEAD], rightReader);
+                MeetGroup();
             }
         }
         if (product >= end)
             break;
     }
-
 #if BORDERED
     // Taps outside contribute nothing, but they are multiplied as zeros, and 0 times infinity is NaN: tiles whose left
     // factor has infinities or NaN are recomputed, product by product.
     if (thread == 0)
         metNonFinite = 0;
     GroupMemoryBarrierWithGroupSync();
-    if (nonFinite & 0x80008000)
+    if (leftReader.nonFinite & 0x80008000)
         InterlockedOr(metNonFinite, 1);
     GroupMemoryBarrierWithGroupSync();
     if (metNonFinite != 0)
@@ -2986,403 +3249,7 @@ void Contract(uint item, uint thread)
         return;
     }
 #endif
-
-    const uint own = wave * sumEach;  // each wave has its own part of shared memory
-    // Tests keep compilers from loading the next sums while they store the last ones, so whole tiles have a copy
-    // without them. It takes registers, which waves of 64 x 64 sums have to spare: they are resident in pairs in any
-    // case.
-    const bool hasCopy = WAVE_ROWS * WAVE_COLUMNS >= 4096 && !PHASED && TAPS_AT_ONCE == 1;
-    ControlBarrier(2, 2, EXCHANGED);
-    if (hasCopy && top + TILE_ROWS <= matrixRows && left + TILE_COLUMNS <= matrixColumns)
-        StoreTile(true, own, lane, part, number, top + waveTop, left + waveLeft, columnsEnd, totals);
-    else
-        StoreTile(false, own, lane, part, number, top + waveTop, left + waveLeft, columnsEnd, totals);
-}
-#elif PASS == 2
-
-typedef vector<float, LEFT_VECTOR> LeftVector;
-static const uint leftLines = TILE_ROWS;
-static const uint leftPitch = leftLines / 4 + 1;  // padded by one to avoid bank conflicts
-static const uint leftVectors = leftLines * TILE_DEPTH / LEFT_VECTOR;
-static const uint leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
-groupshared float4 leftTile[TILE_DEPTH * leftPitch];
-
-// The line and the k, both within the tile, at which a vector starts
-uint2 LeftPlace(uint number)
-{
-#if LEFT_ALONG
-    return uint2(number / (TILE_DEPTH / LEFT_VECTOR), number % (TILE_DEPTH / LEFT_VECTOR) * LEFT_VECTOR);
-#else
-    return uint2(number % (leftLines / LEFT_VECTOR) * LEFT_VECTOR, number / (leftLines / LEFT_VECTOR));
-#endif
-}
-
-// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
-// ahead of the arithmetic that follows; one branch around all of them costs more.
-void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftVector next[leftEach])
-{
-    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
-    [unroll]
-    for (uint i = 0; i < leftEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint2 place = LeftPlace(number) + uint2(first, product);
-        next[i] = (LeftVector)0;
-        if ((leftVectors % NUM_THREADS == 0 || number < leftVectors) && place.x < matrixRows && place.y < end)
-        {
-#if ORDERED
-            next[i] = asfloat(scratch[(base + place.x * step + place.y * leftDepthStep) / 4]);
-#else
-            const uint2 from = StepOf(product, place.y);
-            next[i] = (LeftVector)filterTensor[(base + place.x * step + from.x * leftTapStep + from.y * leftDepthStep)
-                / LEFT_VECTOR];
-#endif
-        }
-    }
-}
-
-void PutLeft(uint thread, LeftVector next[leftEach], inout bool isNonFinite)
-{
-#if BORDERED
-    [unroll]
-    for (uint n = 0; n < leftEach * LEFT_VECTOR; n++)
-        isNonFinite = isNonFinite || (asuint(next[n / LEFT_VECTOR][n % LEFT_VECTOR]) & 0x7f800000) == 0x7f800000;
-#endif
-    [unroll]
-    for (uint i = 0; i < leftEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint2 place = LeftPlace(number);
-        if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
-        {
-#if LEFT_ALONG
-            [unroll]
-            for (uint e = 0; e < LEFT_VECTOR; e++)
-                leftTile[(place.y + e) * leftPitch + place.x / 4][place.x % 4] = next[i][e];
-#elif LEFT_VECTOR == 4
-            leftTile[place.y * leftPitch + place.x / 4] = next[i];
-#else
-            [unroll]
-            for (uint e = 0; e < LEFT_VECTOR; e++)
-                leftTile[place.y * leftPitch + place.x / 4][place.x % 4 + e] = next[i][e];
-#endif
-        }
-    }
-}
-
-typedef vector<float, RIGHT_VECTOR> RightVector;
-static const uint rightLines = TILE_COLUMNS;
-static const uint rightPitch = rightLines / 4 + 1;  // padded by one to avoid bank conflicts
-static const uint rightVectors = rightLines * TILE_DEPTH / RIGHT_VECTOR;
-static const uint rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
-groupshared float4 rightTile[TILE_DEPTH * rightPitch];
-
-// The line and the k, both within the tile, at which a vector starts
-uint2 RightPlace(uint number)
-{
-#if RIGHT_ALONG
-    return uint2(number / (TILE_DEPTH / RIGHT_VECTOR), number % (TILE_DEPTH / RIGHT_VECTOR) * RIGHT_VECTOR);
-#else
-    return uint2(number % (rightLines / RIGHT_VECTOR) * RIGHT_VECTOR, number / (rightLines / RIGHT_VECTOR));
-#endif
-}
-
-// What a thread loads of the factor's tiles: adjacent channels of several columns if RIGHT_ALONG, else elements of one
-// column, or of adjacent ones
-struct Pixels
-{
-    Pixel pixels[RIGHT_ALONG ? rightEach : 1];
-};
-
-Pixels PixelsOf(uint number, uint left, uint thread)
-{
-    Pixels found;
-    [unroll]
-    for (uint i = 0; i < (RIGHT_ALONG ? rightEach : 1); i++)
-        found.pixels[i] = PixelOf(number, left + RightPlace(thread + i * NUM_THREADS).x);
-    return found;
-}
-
-#if RIGHT_ALONG
-// Vectors of adjacent channels, which belong to a single tap; zero outside
-void FetchRight(uint thread, Pixels columns, uint product, uint end, out RightVector next[rightEach])
-{
-#if WHOLE_TAPS
-    const uint2 begin = StepOf(product, product + RightPlace(thread).y);
-    const Step step = StepAt(begin.x, begin.y);
-#endif
-    [unroll]
-    for (uint i = 0; i < rightEach; i++)
-    {
-        const uint k = product + RightPlace(thread + i * NUM_THREADS).y;
-#if !WHOLE_TAPS
-        const uint2 begin = StepOf(k, k);
-        const Step step = StepAt(begin.x, begin.y);
-#endif
-        bool isInside;
-        const uint offset = Reached(columns.pixels[i], step, isInside);
-        next[i] = (RightVector)0;
-        if (isInside && k < end)
-            next[i] = (RightVector)inputTensor[offset / RIGHT_VECTOR];
-    }
-}
-#else
-// Elements along k, zero outside. Channels of one tap are a constant stride apart.
-void FetchRight(uint thread, Pixels columns, uint product, uint end, out RightVector next[rightEach])
-{
-    const Pixel pixel = columns.pixels[0];
-    const uint2 begin = StepOf(product, product + (WHOLE_TAPS ? 0 : RightPlace(thread).y));
-    Step step = StepAt(begin.x, begin.y);
-    bool isInside;
-    uint offset = Reached(pixel, step, isInside);
-    [unroll]
-    for (uint i = 0; i < rightEach; i++)
-    {
-        const uint k = RightPlace(thread + i * NUM_THREADS).y;
-        next[i] = (RightVector)0;
-#if WHOLE_TAPS
-        if (isInside && product < end)
-            next[i] = (RightVector)inputTensor[(offset + k * rightDepthStep) / RIGHT_VECTOR];
-#else
-        if (isInside && product + k < end)
-            next[i] = (RightVector)inputTensor[offset / RIGHT_VECTOR];
-        [unroll]
-        for (uint n = 0; n < NUM_THREADS * RIGHT_VECTOR / TILE_COLUMNS; n++)
-            step = After(step);
-        offset = Reached(pixel, step, isInside);
-#endif
-    }
-}
-#endif
-
-void PutRight(uint thread, RightVector next[rightEach])
-{
-    [unroll]
-    for (uint i = 0; i < rightEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint2 place = RightPlace(number);
-        if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
-        {
-#if RIGHT_ALONG
-            [unroll]
-            for (uint e = 0; e < RIGHT_VECTOR; e++)
-                rightTile[(place.y + e) * rightPitch + place.x / 4][place.x % 4] = next[i][e];
-#elif RIGHT_VECTOR == 4
-            rightTile[place.y * rightPitch + place.x / 4] = next[i];
-#else
-            [unroll]
-            for (uint e = 0; e < RIGHT_VECTOR; e++)
-                rightTile[place.y * rightPitch + place.x / 4][place.x % 4 + e] = next[i][e];
-#endif
-        }
-    }
-}
-
-static const uint columnsAtOnce = OUTPUT_DOWN ? 1 : OUTPUT_VECTOR;  // that a thread stores
-
-// Stores adjacent elements
-void StoreVector(uint offset, OUTPUT_VALUE elements[OUTPUT_VECTOR])
-{
-    OutputBuffer some;
-    [unroll]
-    for (uint e = 0; e < OUTPUT_VECTOR; e++)
-        some[e] = (OUTPUT_STORED)elements[e];
-    outputTensor[offset / OUTPUT_VECTOR] = some;
-}
-
-// Stores a thread's elements in adjacent columns, or their partial sums
-void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_ROWS][columnsAtOnce])
-{
-    if (x >= matrixColumns)
-        return;
-    uint i;
-#if IN_PARTS
-    [unroll]
-    for (i = 0; i < THREAD_ROWS; i++)
-    {
-        const uint y = top + i / 4 * 16 + i % 4;
-        const uint place = PartOf(part, number, y, x);
-        if (y < matrixRows)
-#if ORDERED
-            scratch[place / 4][place % 4] = asuint(totals[i][0]);
-#else
-            scratch[place] = asuint(totals[i][0]);
-#endif
-    }
-#else
-    // One column at a time, to keep register pressure low
-    OUTPUT_VALUE elements[THREAD_ROWS][columnsAtOnce];
-    List at = PlaceOf(number, 0, x);
-    if (!IsThere(at))
-        return;
-    const int firstRow = at.entries[ROW_AXIS];
-    const uint offset = OffsetOf(at), step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
-    [unroll]
-    for (uint e = 0; e < columnsAtOnce; e++)
-    {
-        [unroll]
-        for (i = 0; i < THREAD_ROWS; i++)
-        {
-            at.entries[ROW_AXIS] = firstRow + (int)(top + i / 4 * 16 + i % 4);
-            elements[i][e] = Finished(at, totals[i][e]);
-        }
-        GoOn(at);
-    }
-#if OUTPUT_DOWN && OUTPUT_VECTOR == 4
-    [unroll]
-    for (i = 0; i < THREAD_ROWS; i += 4)
-    {
-        const OUTPUT_VALUE four[4] = { elements[i][0], elements[i + 1][0], elements[i + 2][0], elements[i + 3][0] };
-        const uint y = top + i / 4 * 16;
-        if (y < matrixRows)
-            StoreVector(offset + y, four);
-    }
-#else
-    [unroll]
-    for (i = 0; i < THREAD_ROWS; i++)
-    {
-        const uint y = top + i / 4 * 16 + i % 4;
-        if (y < matrixRows)
-            StoreVector(offset + y * step, elements[i]);
-    }
-#endif
-#endif
-}
-
-#if BORDERED
-groupshared uint metNonFinite;
-#endif
-
-// Computes a tile, or its partial sums over a part of k. A thread accumulates blocks of 4 x 4 elements, interleaved
-// with those of its wave so that 32 threads read few distinct words of shared memory. The factors' next tiles are
-// prefetched into registers while the current ones are used.
-void Contract(uint item, uint thread)
-{
-    if (item >= walk[0].size * matrices * parts)
-        return;
-#if PHASED
-    // Phases interleave in the output: groups that write the same region run one after another, so that its cache lines
-    // fill up while they are cached.
-    const uint above = DivideBySize(item, walk[1]), number = item - above * matrices;
-    const uint part = IN_PARTS ? DivideBySize(above, walk[0]) : 0, tile = above - part * walk[0].size;
-#else
-    const uint above = DivideBySize(item, walk[0]), tile = item - above * walk[0].size;
-    const uint part = IN_PARTS ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
-#endif
-
-    // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
-    const uint band = DivideBySize(tile, walk[2]), within = tile - band * walk[2].size, firstDown = band * walk[3].size;
-    Dimension high = walk[3];
-    if (firstDown + high.size > tilesDown)
-        high = walk[4];
-    const uint across = DivideBySize(within, high);
-    const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * TILE_COLUMNS;
-
-#if PHASED
-    EnterPhase(number);
-#endif
-    const uint leftBase = LeftFirst(number);
-
-    const Pixels rightBase = PixelsOf(number, left, thread);
-
-    const uint wave = thread / 32, lane = thread % 32;
-    const uint wavesAcross = TILE_COLUMNS / (8 * THREAD_COLUMNS);
-    const uint rowFour = wave / wavesAcross * THREAD_ROWS + lane / 16 * 2 + lane % 2;
-    const uint columnFour = wave % wavesAcross * (2 * THREAD_COLUMNS) + lane / 2 % 8;
-    float4 totals[THREAD_ROWS][THREAD_COLUMNS / 4];
-    {
-        [unroll]
-        for (uint i = 0; i < THREAD_ROWS; i++)
-            [unroll]
-            for (uint j = 0; j < THREAD_COLUMNS / 4; j++)
-                totals[i][j] = float4(0, 0, 0, 0);
-    }
-
-    const uint begin = IN_PARTS ? part * partDepth : 0, end = min(Depth(), begin + partDepth);
-    bool isNonFinite = false;  // whether this thread has loaded an infinity or NaN of the left factor
-    LeftVector nextLeft[leftEach];
-    RightVector nextRight[rightEach];
-    FetchLeft(thread, leftBase, top, begin, end, nextLeft);
-    FetchRight(thread, rightBase, begin, end, nextRight);
-    PutLeft(thread, nextLeft, isNonFinite);
-    PutRight(thread, nextRight);
-    GroupMemoryBarrierWithGroupSync();
-    [loop]
-    for (uint product = begin + TILE_DEPTH;; product += TILE_DEPTH)
-    {
-        FetchLeft(thread, leftBase, top, product, end, nextLeft);
-        FetchRight(thread, rightBase, product, end, nextRight);
-        float4 a[2][THREAD_ROWS / 4], b[2][THREAD_COLUMNS / 4];  // double-buffered: k + 1 is loaded while k is used
-        [unroll]
-        for (uint k = 0; k <= TILE_DEPTH; k++)
-        {
-            uint i, j;
-            if (k < TILE_DEPTH)
-            {
-                [unroll]
-                for (i = 0; i < THREAD_ROWS / 4; i++)
-                    a[k % 2][i] = leftTile[k * leftPitch + rowFour + i * 4];
-                [unroll]
-                for (j = 0; j < THREAD_COLUMNS / 4; j++)
-                    b[k % 2][j] = rightTile[k * rightPitch + columnFour + j * 8];
-            }
-            if (k > 0)
-            {
-                [unroll]
-                for (i = 0; i < THREAD_ROWS; i++)
-                    [unroll]
-                    for (j = 0; j < THREAD_COLUMNS / 4; j++)
-                        totals[i][j] = mad(a[(k - 1) % 2][i / 4][i % 4].xxxx, b[(k - 1) % 2][j], totals[i][j]);
-            }
-        }
-        if (product >= end)
-            break;
-        GroupMemoryBarrierWithGroupSync();
-        PutLeft(thread, nextLeft, isNonFinite);
-        PutRight(thread, nextRight);
-        GroupMemoryBarrierWithGroupSync();
-    }
-
-#if BORDERED
-    // Taps outside the right factor contribute nothing, but their zeros times infinity would be NaN: such tiles are
-    // computed again, product by product, without those taps.
-    if (thread == 0)
-        metNonFinite = 0;
-    GroupMemoryBarrierWithGroupSync();
-    if (isNonFinite)
-        InterlockedOr(metNonFinite, 1);
-    GroupMemoryBarrierWithGroupSync();
-    if (metNonFinite != 0)
-    {
-        [loop]
-        for (uint n = 0; n < THREAD_COLUMNS; n += columnsAtOnce)
-        {
-            const uint x = left + (columnFour + n / 4 * 8) * 4 + n % 4;
-            float again[THREAD_ROWS][columnsAtOnce];
-            [loop]
-            for (uint i = 0; i < THREAD_ROWS * columnsAtOnce; i++)
-            {
-                const uint nth = i / columnsAtOnce;
-                const uint y = min(top + rowFour * 4 + nth / 4 * 16 + nth % 4, matrixRows - 1);
-                again[nth][i % columnsAtOnce] = AddedUp(number, y, x + i % columnsAtOnce, begin, end);
-            }
-            StoreColumns(part, number, top + rowFour * 4, x, again);
-        }
-        return;
-    }
-#endif
-    [unroll]
-    for (uint c = 0; c < THREAD_COLUMNS; c += columnsAtOnce)
-    {
-        float some[THREAD_ROWS][columnsAtOnce];
-        [unroll]
-        for (uint i = 0; i < THREAD_ROWS; i++)
-            [unroll]
-            for (uint e = 0; e < columnsAtOnce; e++)
-                some[i][e] = totals[i][c / 4][c % 4 + e];
-        StoreColumns(part, number, top + rowFour * 4, left + (columnFour + c / 4 * 8) * 4 + c % 4, some);
-    }
+    StoreTile(part, number, top, left, waveTop, waveLeft, columnsEnd, totals);
 }
 #endif
 
@@ -3425,9 +3292,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #elif PASS == 3
     AddParts((group.y * groupColumns + group.x) * NUM_THREADS + thread);
 #elif PASS == 4
-    PutInOrder((group.y * groupColumns + group.x) * NUM_THREADS + thread);
-#elif PASS == 5
-    PutBesideOthers((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+    Pack((group.y * groupColumns + group.x) * NUM_THREADS + thread);
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)

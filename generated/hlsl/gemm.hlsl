@@ -22,24 +22,20 @@
 // RIGHT, BTensor; X stands for either.
 //   ROW_AXIS   the output dimension that the matrices' rows run along
 //   COLUMN_AXIS  the output dimension that their columns run along
-//   X_VECTOR   adjacent elements loaded at once: 1, 2 or 4
+//   X_VECTOR   adjacent elements loaded at once: 1, 2 or 4; with COOPERATIVE_MATRIX also 8
 //   X_ALONG    1 if these run along k, so that they belong to one sum; 0 if they belong to adjacent rows or columns
 //   OUTPUT_VECTOR  adjacent elements of a row, or of a column if OUTPUT_DOWN, stored at once: 1 or 4
 //   OUTPUT_DOWN  1 if adjacent elements of a column are contiguous in OutputTensor, as where the channels are
 //              innermost, else 0
 //   TILE_ROWS  rows of a group's tile of the output
 //   TILE_COLUMNS  its columns
-//   TILE_DEPTH  products per element in each iteration of the k-loop: the depth of the factors' tiles in shared memory
-//   THREAD_ROWS  rows of the tile that each thread accumulates in registers, a multiple of 4
-//   THREAD_COLUMNS  columns, likewise
+//   TILE_DEPTH  products per element in each iteration of the k-loop
+//   WAVE_ROWS  rows of the tile that 32 threads accumulate, a multiple of 16
+//   WAVE_COLUMNS  columns, likewise; without COOPERATIVE_MATRIX a multiple of 32
+//   AHEAD      tiles prefetched into registers, 1 or 2
 //   IN_PARTS   1 if k is split and partial sums go to `scratch`, else 0
 //   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: halves are multiplied by cooperative matrices, in waves of 32
-//              threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md).
-//              With COOPERATIVE_MATRIX:
-//     X_VECTOR   is 1, 2, 4 or 8
-//     WAVE_ROWS  rows of the tile that a wave accumulates, a multiple of 16
-//     WAVE_COLUMNS  columns, likewise
-//     AHEAD      tiles prefetched into registers, 1 or 2
+//              threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md)
 // In pass 4 only, where matrices have at most 4 rows:
 //   TRANSPOSED     1 if everything is transposed: LEFT is BTensor, RIGHT is ATensor, and ROW_AXIS and COLUMN_AXIS
 //              are swapped, also in pass 3; else 0
@@ -105,8 +101,8 @@
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0
 #endif
-#ifndef ORDERED
-#define ORDERED 0
+#ifndef PACKED
+#define PACKED 0
 #endif
 #ifndef LEFT_VECTOR
 #define LEFT_VECTOR 0
@@ -125,35 +121,28 @@ typedef uint4 RightBuffer;
 #endif
 typedef OUTPUT_STORED OutputBuffer;
 typedef uint ScratchBuffer;
-#else
-#if PASS == 2 && COOPERATIVE_MATRIX
-#if LEFT_VECTOR == 1
+#elif PASS >= 2
+#if !COOPERATIVE_MATRIX
+typedef vector<A_STORED, LEFT_VECTOR> LeftBuffer;
+#elif LEFT_VECTOR == 1
 typedef uint16_t LeftBuffer;
 #else
-typedef vector<uint, LEFT_VECTOR / 2> LeftBuffer;
+typedef vector<uint, LEFT_VECTOR / 2> LeftBuffer;  // raw bits, two halves to a word
 #endif
-#if RIGHT_VECTOR == 1
+#if !COOPERATIVE_MATRIX
+typedef vector<B_STORED, RIGHT_VECTOR> RightBuffer;
+#elif RIGHT_VECTOR == 1
 typedef uint16_t RightBuffer;
 #else
-typedef vector<uint, RIGHT_VECTOR / 2> RightBuffer;
+typedef vector<uint, RIGHT_VECTOR / 2> RightBuffer;  // raw bits, two halves to a word
 #endif
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 typedef uint4 ScratchBuffer;
-#elif PASS >= 2
-typedef vector<A_STORED, LEFT_VECTOR> LeftBuffer;
-typedef vector<B_STORED, RIGHT_VECTOR> RightBuffer;
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
-#if ORDERED || PASS > 2
-typedef uint4 ScratchBuffer;
-#else
-typedef uint ScratchBuffer;
-#endif
 #else
 typedef A_STORED LeftBuffer;
 typedef B_STORED RightBuffer;
 typedef OUTPUT_STORED OutputBuffer;
 typedef uint ScratchBuffer;
-#endif
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<LeftBuffer> aTensor : register(t0);
@@ -205,6 +194,11 @@ struct Dimension
     uint parts;
     uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
+    uint channels;  // products of a tap of the window
+    uint taps;
+    uint leftFirst;  // offset of the first tap
+    uint leftTapStep;  // stride from tap to tap
+    uint leftMatrixStep;
     int keptProductFirst;
     float alpha;
     int r;
@@ -1043,15 +1037,6 @@ OUTPUT_VALUE Finished(List at, float total)
     return (OUTPUT_VALUE)RoundingOnce(Activate((REAL_VALUE)alpha * total + Chosen3(at), 0), OUTPUT_BITS);
 }
 
-uint OffsetOf(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    return offset;
-}
-
 // The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
 // OUTPUT_DOWN.
 uint PartPitch()
@@ -1066,12 +1051,13 @@ uint PartOf(uint part, uint number, uint y, uint x)
     return ((part * matrices + number) * (OUTPUT_DOWN ? matrixColumns : matrixRows) + place.y) * PartPitch() + place.x;
 }
 
+#endif
+
 #if PASS == 3
-// Second pass of split-K: a thread adds up the partial sums of four adjacent elements of a line, in a fixed order.
+// A thread adds up the partial sums of four adjacent elements of a line, in a fixed order.
 void AddParts(uint item)
 {
-    const uint across = PartPitch() / 4;
-    const uint lines = OUTPUT_DOWN ? matrixColumns : matrixRows;
+    const uint across = PartPitch() / 4, lines = OUTPUT_DOWN ? matrixColumns : matrixRows;
     if (item >= matrices * lines * across)
         return;
     const uint above = item / across, first = item % across * 4;  // `above`: lines before this one
@@ -1087,27 +1073,84 @@ void AddParts(uint item)
     for (uint e = 0; e < OUTPUT_VECTOR; e++)
         elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, row + (OUTPUT_DOWN ? e : 0),
             column + (OUTPUT_DOWN ? 0 : e)), totals[e]);
-    outputTensor[OffsetOf(at) / OUTPUT_VECTOR] = elements;
+    outputTensor[OffsetInOutput(at) / OUTPUT_VECTOR] = elements;
 #else
     [unroll]
     for (uint n = 0; n < 4; n++)
     {
+        if (first + n < (OUTPUT_DOWN ? matrixRows : matrixColumns))
+            StoreOutput(OffsetInOutput(at), Finished(at, totals[n]));
 #if OUTPUT_DOWN
-        if (row + n < matrixRows)
-            StoreOutput(OffsetOf(at), Finished(at, totals[n]));
         at.entries[ROW_AXIS]++;
 #else
-        if (column + n < matrixColumns)
-            StoreOutput(OffsetOf(at), Finished(at, totals[n]));
         GoOn(at);
 #endif
     }
 #endif
 }
-#endif
-#endif
-#if PASS == 2 && COOPERATIVE_MATRIX
+#elif PASS == 2
+static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
+// A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
+// so that adjacent elements of a row belong to neighbouring threads, or, if OUTPUT_DOWN, as a vector.
+static const uint sumsDown = OUTPUT_DOWN || (OUTPUT_VECTOR == 1 && !IN_PARTS) ? 4 : 1;
+static const uint sumsAcross = 4 / sumsDown;
 
+// Where four sums go in the output, apart from their row
+struct Four
+{
+    List places[sumsAcross];
+    uint offsets[sumsAcross];
+    bool isThere;
+};
+
+Four FourAt(uint number, uint x, uint end)
+{
+    Four four;
+    four.places[0] = PlaceOf(number, 0, x);
+    [unroll]
+    for (uint e = 0; e < sumsAcross; e++)
+    {
+        if (e > 0)
+        {
+            four.places[e] = four.places[e - 1];
+            GoOn(four.places[e]);
+        }
+        four.offsets[e] = OffsetInOutput(four.places[e]);
+    }
+    four.isThere = x < end;
+    return four;
+}
+
+// Stores four elements, or their partial sums; `isWhole` if the output is known to have them
+void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, float4 totals)
+{
+    if (!isWhole && (y >= matrixRows || !four.isThere))
+        return;
+#if IN_PARTS
+    scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
+#else
+    vector<OUTPUT_VALUE, 4> elements;
+    uint e;
+    [unroll]
+    for (e = 0; e < 4; e++)
+    {
+        List place = four.places[e % sumsAcross];
+        place.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
+        elements[e] = Finished(place, totals[e]);
+    }
+    const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
+#if OUTPUT_VECTOR == 4  // if OUTPUT_DOWN, the step is 1
+    outputTensor[(four.offsets[0] + y * step) / 4] = (OutputBuffer)elements;
+#else
+    [unroll]
+    for (e = 0; e < 4; e++)
+        if (isWhole || (sumsDown == 1 ? x + e < matrixColumns : y + e < matrixRows))
+            StoreOutput(four.offsets[e % sumsAcross] + (y + e / sumsAcross) * step, elements[e]);
+#endif
+#endif
+}
+
+#if COOPERATIVE_MATRIX
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
 // rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
 typedef vk::integral_constant<uint, 16> Sixteen;
@@ -1138,15 +1181,25 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 // SubgroupId: the wave's index in its group
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 
-static const uint leftAcross = LEFT_ALONG ? TILE_DEPTH : TILE_ROWS;  // contiguous elements
+typedef LeftBuffer LeftVector;  // raw bits, two halves to a word
+static const uint leftAcross = LEFT_ALONG ? stepDepth : TILE_ROWS;  // contiguous elements
 static const uint leftPitch = leftAcross / 8 + 1;  // padded by one to avoid bank conflicts
-static const uint leftLines = LEFT_ALONG ? TILE_ROWS : TILE_DEPTH;
-static const uint leftEights = leftLines * leftAcross / 8;
-static const uint leftEach = (leftEights + NUM_THREADS - 1) / NUM_THREADS;
+static const uint leftLines = LEFT_ALONG ? TILE_ROWS : stepDepth;
+static const uint leftVectors = leftLines * leftAcross / 8;  // of eight contiguous elements
+static const uint leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
 static const uint leftPieces = 8 / LEFT_VECTOR;  // loads per eight contiguous elements
+static const uint leftLoads = leftEach * leftPieces;
+
+// The line and the k, both within the tile, at which a thread's i-th load starts
+uint2 LeftPlace(uint thread, uint i)
+{
+    const uint number = thread + i / leftPieces * NUM_THREADS;
+    const uint down = number / (leftAcross / 8), across = number % (leftAcross / 8) * 8 + i % leftPieces * LEFT_VECTOR;
+    return LEFT_ALONG ? uint2(down, across) : uint2(across, down);
+}
 
 // Eight contiguous halves, assembled from the loads
-uint4 LeftEight(LeftBuffer next[leftEach * leftPieces], uint number)
+uint4 LeftEight(LeftVector next[leftLoads], uint number)
 {
 #if LEFT_VECTOR == 8
     return next[number];
@@ -1163,15 +1216,26 @@ uint4 LeftEight(LeftBuffer next[leftEach * leftPieces], uint number)
 #endif
 }
 
+typedef RightBuffer RightVector;  // raw bits, two halves to a word
 static const uint rightAcross = RIGHT_ALONG ? TILE_DEPTH : TILE_COLUMNS;  // contiguous elements
 static const uint rightPitch = rightAcross / 8 + 1;  // padded by one to avoid bank conflicts
 static const uint rightLines = RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH;
-static const uint rightEights = rightLines * rightAcross / 8;
-static const uint rightEach = (rightEights + NUM_THREADS - 1) / NUM_THREADS;
+static const uint rightVectors = rightLines * rightAcross / 8;  // of eight contiguous elements
+static const uint rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
 static const uint rightPieces = 8 / RIGHT_VECTOR;  // loads per eight contiguous elements
+static const uint rightLoads = rightEach * rightPieces;
+
+// The line and the k, both within the tile, at which a thread's i-th load starts
+uint2 RightPlace(uint thread, uint i)
+{
+    const uint number = thread + i / rightPieces * NUM_THREADS;
+    const uint down = number / (rightAcross / 8), across = number % (rightAcross / 8) * 8
+        + i % rightPieces * RIGHT_VECTOR;
+    return RIGHT_ALONG ? uint2(down, across) : uint2(across, down);
+}
 
 // Eight contiguous halves, assembled from the loads
-uint4 RightEight(RightBuffer next[rightEach * rightPieces], uint number)
+uint4 RightEight(RightVector next[rightLoads], uint number)
 {
 #if RIGHT_VECTOR == 8
     return next[number];
@@ -1188,16 +1252,12 @@ uint4 RightEight(RightBuffer next[rightEach * rightPieces], uint number)
 #endif
 }
 
-// A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
-// so that adjacent elements of a row belong to neighbouring threads, or, if OUTPUT_DOWN, as a vector.
-static const uint sumsDown = OUTPUT_DOWN || (OUTPUT_VECTOR == 1 && !IN_PARTS) ? 4 : 1;
-static const uint sumsAcross = 4 / sumsDown;
-
 // Shared memory: a tile of each factor; after the k-loop, 16 rows of each wave's sums, 16 or 32 columns at a time.
 // Where threads store along rows, 32 columns fill more of a cache line, but take registers that only tall waves use
 // anyway. Rows, or columns where threads store these, are padded so that neither the stores of matrices nor the loads
 // of four sums have bank conflicts. With rows of 16 columns, that also requires lanes to load the rows in the order 0,
 // 2, 1, 3, 4, 6, 5, 7.
+static const uint matrixProducts = 16;  // k of one matrix multiplication
 static const uint rightStart = leftLines * leftPitch;
 static const uint tilesSize = rightStart + rightLines * rightPitch;
 static const uint sumColumns = WAVE_COLUMNS > 16 && (sumsDown == 4 || WAVE_ROWS > 32) ? 32 : 16;
@@ -1205,180 +1265,160 @@ static const uint sumPitch = sumsDown == 4 ? 5 : sumColumns == 32 ? 10 : 6;
 static const uint sumEach = (sumsDown == 4 ? sumColumns : 16) * sumPitch, sumSize = NUM_THREADS / 32 * sumEach;
 groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
 
+static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
+static uint lane;  // the thread in its wave
+#define MeetGroup() ControlBarrier(2, 2, EXCHANGED)
+#define MeetWave() ControlBarrier(3, 3, EXCHANGED)
+#if LEFT_ALONG
+#define LeftFragment(row, k) LoadLeft(tiles[(row) * leftPitch + (k) / 8], 0, leftPitch, NON_PRIVATE)
+#else
+#define LeftFragment(row, k) LoadLeft(tiles[(k) * leftPitch + (row) / 8], 1, leftPitch, NON_PRIVATE)
+#endif
+#if RIGHT_ALONG
+#define RightFragment(column, k) LoadRight(tiles[rightStart + (column) * rightPitch + (k) / 8], 1, rightPitch, NON_PRIVATE)
+#else
+#define RightFragment(column, k) LoadRight(tiles[rightStart + (k) * rightPitch + (column) / 8], 0, rightPitch, NON_PRIVATE)
+#endif
+#define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
+
+struct LeftReader
+{
+    uint base;  // the matrix's offset
+    uint first;  // the tile's first row
+};
+
+LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
+{
+    const LeftReader reader = { base, first };
+    return reader;
+}
+
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
 // place in every tile; each of the others lies further down by as many lines as the group loads at a time.
-void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftBuffer next[leftEach * leftPieces])
+void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
 {
     const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4], eights = leftAcross / 8;
     const uint lineStep = LEFT_ALONG ? step : leftDepthStep, neighbourStep = LEFT_ALONG ? leftDepthStep : step;
-    const uint begin = (base + first * step + thread / eights * lineStep + thread % eights * 8 * neighbourStep)
-        / LEFT_VECTOR;
+    const uint begin = (reader.base + reader.first * step + thread / eights * lineStep
+        + thread % eights * 8 * neighbourStep) / LEFT_VECTOR;
     [unroll]
-    for (uint i = 0; i < leftEach * leftPieces; i++)
+    for (uint i = 0; i < leftLoads; i++)
     {
         const uint linesOn = i / leftPieces * (NUM_THREADS / eights), piece = i % leftPieces;
         const uint2 place = uint2(thread / eights + linesOn, thread % eights * 8 + piece * LEFT_VECTOR);
         const uint further = product * leftDepthStep / LEFT_VECTOR + linesOn * lineStep / LEFT_VECTOR
             + piece * neighbourStep;
         const bool isThere = LEFT_ALONG
-            ? first + place.x < matrixRows && product + place.y < end
-            : first + place.y < matrixRows && product + place.x < end;
-        next[i] = (LeftBuffer)0;
-        if ((leftEights % NUM_THREADS == 0 || place.x < leftLines) && isThere)
+            ? reader.first + place.x < matrixRows && product + place.y < end
+            : reader.first + place.y < matrixRows && product + place.x < end;
+        next[i] = (LeftVector)0;
+        if ((leftVectors % NUM_THREADS == 0 || place.x < leftLines) && isThere)
             next[i] = aTensor[begin + further];
     }
 }
 
-void PutLeft(uint thread, LeftBuffer next[leftEach * leftPieces])
-{
-    [unroll]
-    for (uint i = 0; i < leftEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint4 eight = LeftEight(next, i);
-        if (leftEights % NUM_THREADS == 0 || number < leftEights)
-            StoreShared(tiles[number / (leftAcross / 8) * leftPitch + number % (leftAcross / 8)], eight, NON_PRIVATE);
-    }
-}
-
-// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
-// ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
-// place in every tile; each of the others lies further down by as many lines as the group loads at a time.
-void FetchRight(uint thread, uint base, uint first, uint product, uint end,
-    out RightBuffer next[rightEach * rightPieces])
-{
-    const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4], eights = rightAcross / 8;
-    const uint lineStep = RIGHT_ALONG ? step : rightDepthStep, neighbourStep = RIGHT_ALONG ? rightDepthStep : step;
-    const uint begin = (base + first * step + thread / eights * lineStep + thread % eights * 8 * neighbourStep)
-        / RIGHT_VECTOR;
-    [unroll]
-    for (uint i = 0; i < rightEach * rightPieces; i++)
-    {
-        const uint linesOn = i / rightPieces * (NUM_THREADS / eights), piece = i % rightPieces;
-        const uint2 place = uint2(thread / eights + linesOn, thread % eights * 8 + piece * RIGHT_VECTOR);
-        const uint further = product * rightDepthStep / RIGHT_VECTOR + linesOn * lineStep / RIGHT_VECTOR
-            + piece * neighbourStep;
-        const bool isThere = RIGHT_ALONG
-            ? first + place.x < matrixColumns && product + place.y < end
-            : first + place.y < matrixColumns && product + place.x < end;
-        next[i] = (RightBuffer)0;
-        if ((rightEights % NUM_THREADS == 0 || place.x < rightLines) && isThere)
-            next[i] = bTensor[begin + further];
-    }
-}
-
-void PutRight(uint thread, RightBuffer next[rightEach * rightPieces])
-{
-    [unroll]
-    for (uint i = 0; i < rightEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint4 eight = RightEight(next, i);
-        if (rightEights % NUM_THREADS == 0 || number < rightEights)
-            StoreShared(tiles[rightStart + number / (rightAcross / 8) * rightPitch + number % (rightAcross / 8)], eight,
-                NON_PRIVATE);
-    }
-}
-
-// Where four sums go in the output, apart from their row
-struct Four
-{
-    List places[sumsAcross];
-    uint offset;
-    bool isThere;
-};
-
-Four FourAt(uint number, uint x, uint end)
-{
-    Four four;
-    [unroll]
-    for (uint e = 0; e < sumsAcross; e++)
-        four.places[e] = PlaceOf(number, 0, x + e);
-    four.isThere = x < end;
-    four.offset = OffsetOf(four.places[0]);
-    return four;
-}
-
-// Stores four elements, or their partial sums; `isWhole` if the output is known to have them
-void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, float4 totals)
-{
-    if (!isWhole && (y >= matrixRows || !four.isThere))
-        return;
-#if IN_PARTS
-    scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
-#else
-    vector<OUTPUT_VALUE, 4> elements;
-    uint e;
-    [unroll]
-    for (e = 0; e < 4; e++)
-    {
-        List place = four.places[e % sumsAcross];
-        place.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
-        elements[e] = Finished(place, totals[e]);
-    }
-    const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
-#if OUTPUT_VECTOR == 4  // if OUTPUT_DOWN, the step is 1
-    outputTensor[(four.offset + y * step) / 4] = (OutputBuffer)elements;
-#else
-    [unroll]
-    for (e = 0; e < 4; e++)
-        if (isWhole || y + e < matrixRows)
-            outputTensor[four.offset + (y + e) * step] = (OUTPUT_STORED)elements[e];
-#endif
-#endif
-}
-
 // Accumulates a tile's products for a wave, 16 products of each sum per turn. A turn's fragments are loaded while those
 // of the turn before are multiplied.
-void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
+void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
 {
     const uint turns = TILE_DEPTH / 16;
-    LeftMatrix a[turns][WAVE_ROWS / 16];
-    RightMatrix b[turns][WAVE_COLUMNS / 16];
+    LeftMatrix a[turns][totalsDown];
+    RightMatrix b[turns][totalsAcross];
     [unroll]
     for (uint turn = 0; turn <= turns; turn++)
     {
         uint i, j;
         if (turn < turns)
         {
-            const uint k = turn * 16;
             if (turn > 0)
-                ControlBarrier(3, 3, EXCHANGED);  // else compilers load the fragments of all turns up front
+                MeetWave();  // else compilers load the fragments of all turns up front
             [unroll]
-            for (i = 0; i < WAVE_ROWS / 16; i++)
-#if LEFT_ALONG
-                a[turn][i] = LoadLeft(tiles[(waveTop + i * 16) * leftPitch + k / 8], 0, leftPitch, NON_PRIVATE);
-#else
-                a[turn][i] = LoadLeft(tiles[k * leftPitch + (waveTop + i * 16) / 8], 1, leftPitch, NON_PRIVATE);
-#endif
+            for (i = 0; i < totalsDown; i++)
+                a[turn][i] = LeftFragment(waveTop + i * 16, turn * 16);
             [unroll]
-            for (j = 0; j < WAVE_COLUMNS / 16; j++)
-#if RIGHT_ALONG
-                b[turn][j] = LoadRight(tiles[rightStart + (waveLeft + j * 16) * rightPitch + k / 8], 1, rightPitch,
-                    NON_PRIVATE);
-#else
-                b[turn][j] = LoadRight(tiles[rightStart + k * rightPitch + (waveLeft + j * 16) / 8], 0, rightPitch,
-                    NON_PRIVATE);
-#endif
+            for (j = 0; j < totalsAcross; j++)
+                b[turn][j] = RightFragment(waveLeft + j * 16, turn * 16);
         }
         if (turn > 0)
         {
             [unroll]
-            for (j = 0; j < WAVE_COLUMNS / 16; j++)
+            for (j = 0; j < totalsAcross; j++)
                 [unroll]
-                for (i = 0; i < WAVE_ROWS / 16; i++)
+                for (i = 0; i < totalsDown; i++)
                     totals[i][j] = MultiplyAdd(a[turn - 1][i], b[turn - 1][j], totals[i][j]);
         }
     }
 }
 
-// Stores a wave's sums, from row `top` and column `left` on. They pass through shared memory, from `own` on, 16 rows at
-// a time.
-void StoreTile(bool isWhole, uint own, uint lane, uint part, uint number, uint top, uint left, uint end,
-    SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
+void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 {
-    const uint fours = sumColumns / sumsAcross;  // side by side
+    [unroll]
+    for (uint i = 0; i < leftEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint4 eight = LeftEight(next, i);
+        if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
+            StoreShared(tiles[number / (leftAcross / 8) * leftPitch + number % (leftAcross / 8)], eight, NON_PRIVATE);
+    }
+}
+
+struct RightReader
+{
+    uint base;  // the matrix's offset
+    uint first;  // the tile's first column
+};
+
+RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
+{
+    const RightReader reader = { base, first };
+    return reader;
+}
+
+// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
+// ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
+// place in every tile; each of the others lies further down by as many lines as the group loads at a time.
+void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
+{
+    const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4], eights = rightAcross / 8;
+    const uint lineStep = RIGHT_ALONG ? step : rightDepthStep, neighbourStep = RIGHT_ALONG ? rightDepthStep : step;
+    const uint begin = (reader.base + reader.first * step + thread / eights * lineStep
+        + thread % eights * 8 * neighbourStep) / RIGHT_VECTOR;
+    [unroll]
+    for (uint i = 0; i < rightLoads; i++)
+    {
+        const uint linesOn = i / rightPieces * (NUM_THREADS / eights), piece = i % rightPieces;
+        const uint2 place = uint2(thread / eights + linesOn, thread % eights * 8 + piece * RIGHT_VECTOR);
+        const uint further = product * rightDepthStep / RIGHT_VECTOR + linesOn * lineStep / RIGHT_VECTOR
+            + piece * neighbourStep;
+        const bool isThere = RIGHT_ALONG
+            ? reader.first + place.x < matrixColumns && product + place.y < end
+            : reader.first + place.y < matrixColumns && product + place.x < end;
+        next[i] = (RightVector)0;
+        if ((rightVectors % NUM_THREADS == 0 || place.x < rightLines) && isThere)
+            next[i] = bTensor[begin + further];
+    }
+}
+
+void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
+{
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint4 eight = RightEight(next, i);
+        if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
+            StoreShared(tiles[rightStart + number / (rightAcross / 8) * rightPitch + number % (rightAcross / 8)], eight,
+                NON_PRIVATE);
+    }
+}
+
+// Stores a wave's sums, from row `top` and column `left` on. They pass through the wave's own part of shared memory, 16
+// rows at a time.
+void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
+    SumMatrix totals[totalsDown][totalsAcross])
+{
+    const uint own = wave * sumEach, fours = sumColumns / sumsAcross;  // side by side
     const uint lineOfLane = lane / fours, swapped = (lineOfLane & 4) | (lineOfLane & 1) << 1 | (lineOfLane & 2) >> 1;
     const uint rowOfLane = sumsDown == 1 && sumColumns == 16 ? swapped : lineOfLane;
     const uint turns = sumColumns / 8;  // of 32 lanes that store four sums each
@@ -1392,135 +1432,65 @@ void StoreTile(bool isWhole, uint own, uint lane, uint part, uint number, uint t
         Four four[turns];
         [unroll]
         for (n = 0; n < turns; n++)
-            four[n] = FourAt(number, left + j + n * 8 + lane / 4, end);
+            four[n] = FourAt(number, left + waveLeft + j + n * 8 + lane / 4, end);
 #else
-        const uint x = left + j + lane % fours * sumsAcross;
-        const Four four = FourAt(number, x, end);
+        const uint across = waveLeft + j + lane % fours * sumsAcross;
+        const Four four = FourAt(number, left + across, end);
 #endif
         [unroll]
-        for (i = 0; i < WAVE_ROWS / 16; i++)
+        for (i = 0; i < totalsDown; i++)
         {
-            ControlBarrier(3, 3, EXCHANGED);
+            MeetWave();
             [unroll]
             for (uint b = 0; b < sumColumns; b += 16)
-                StoreSums(tiles[own + (sumsDown == 4 ? b * sumPitch : b / 4)], totals[i][(j + b) / 16],
-                    sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE);
-            ControlBarrier(3, 3, EXCHANGED);
+                PutSums(own + (sumsDown == 4 ? b * sumPitch : b / 4), totals[i][(j + b) / 16]);
+            MeetWave();
             [unroll]
             for (n = 0; n < turns; n++)
             {
 #if OUTPUT_DOWN
                 const float4 sums = asfloat(LoadShared(tiles[own + (n * 8 + lane / 4) * sumPitch + lane % 4],
                     NON_PRIVATE));
-                StoreFour(isWhole, part, number, top + i * 16 + lane % 4 * 4, left + j + n * 8 + lane / 4, four[n],
-                    sums);
+                StoreFour(isWhole, part, number, top + waveTop + i * 16 + lane % 4 * 4,
+                    left + waveLeft + j + n * 8 + lane / 4, four[n], sums);
 #else
                 const uint down = n * (32 / fours) + rowOfLane;
                 const uint at = sumsDown == 4 ? lane % fours * sumPitch + down : down * sumPitch + lane % fours;
                 const float4 sums = asfloat(LoadShared(tiles[own + at], NON_PRIVATE));
-                StoreFour(isWhole, part, number, top + i * 16 + down * sumsDown, x, four, sums);
+                const uint row = waveTop + i * 16 + down * sumsDown;
+                StoreFour(isWhole, part, number, top + row, left + across, four, sums);
 #endif
             }
         }
     }
 }
 
-// Computes a tile, or its partial sums over a part of k; each wave accumulates a block of it. The factors' tiles pass
-// through registers into shared memory, and the next ones are prefetched while the current ones are used.
-void Contract(uint item, uint thread)
+// Stores a group's sums
+void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
+    SumMatrix totals[totalsDown][totalsAcross])
 {
-    const uint lane = WaveGetLaneIndex();
-    thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
-    if (item >= walk[0].size * matrices * parts)
-        return;
-    const uint above = DivideBySize(item, walk[0]), tile = item - above * walk[0].size;
-    const uint part = IN_PARTS ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
-
-    // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
-    const uint band = DivideBySize(tile, walk[2]), within = tile - band * walk[2].size, firstDown = band * walk[3].size;
-    Dimension high = walk[3];
-    if (firstDown + high.size > tilesDown)
-        high = walk[4];
-    const uint across = DivideBySize(within, high);
-    const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * TILE_COLUMNS;
-
-    const List at = PlaceOf(number, 0, 0);
-    uint leftBase = 0, rightBase = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-    {
-        leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
-        rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
-    }
-
-    const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
-    const uint waveLeft = wave % (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_COLUMNS;
-    SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16];
-    uint i, j;
-    [unroll]
-    for (i = 0; i < WAVE_ROWS / 16; i++)
-        [unroll]
-        for (j = 0; j < WAVE_COLUMNS / 16; j++)
-            totals[i][j] = Filled(0.0f);
-
-    const uint columnsEnd = min(matrixColumns, left + TILE_COLUMNS);
-    const uint begin = IN_PARTS ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
-    uint ahead;
-    LeftBuffer nextLeft[AHEAD][leftEach * leftPieces];
-    RightBuffer nextRight[AHEAD][rightEach * rightPieces];
-    [unroll]
-    for (ahead = 0; ahead < AHEAD; ahead++)
-    {
-        FetchLeft(thread, leftBase, top, begin + ahead * TILE_DEPTH, end, nextLeft[ahead]);
-        FetchRight(thread, rightBase, left, begin + ahead * TILE_DEPTH, end, nextRight[ahead]);
-    }
-    PutLeft(thread, nextLeft[0]);
-    PutRight(thread, nextRight[0]);
-    ControlBarrier(2, 2, EXCHANGED);
-    [loop]
-    for (uint product = begin + AHEAD * TILE_DEPTH;; product += AHEAD * TILE_DEPTH)
-    {
-        [unroll]
-        for (ahead = 0; ahead < AHEAD; ahead++)
-        {
-            FetchLeft(thread, leftBase, top, product + ahead * TILE_DEPTH, end, nextLeft[ahead]);
-            FetchRight(thread, rightBase, left, product + ahead * TILE_DEPTH, end, nextRight[ahead]);
-            MultiplyTile(waveTop, waveLeft, totals);
-            if (ahead + 1 < AHEAD || product < end)
-            {
-                ControlBarrier(2, 2, EXCHANGED);
-                PutLeft(thread, nextLeft[(ahead + 1) % AHEAD]);
-                PutRight(thread, nextRight[(ahead + 1) % AHEAD]);
-                ControlBarrier(2, 2, EXCHANGED);
-            }
-        }
-        if (product >= end)
-            break;
-    }
-
-    const uint own = wave * sumEach;  // each wave has its own part of shared memory
+    MeetGroup();
     // Tests keep compilers from loading the next sums while they store the last ones, so whole tiles have a copy
     // without them. It takes registers, which waves of 64 x 64 sums have to spare: they are resident in pairs in any
     // case.
     const bool hasCopy = WAVE_ROWS * WAVE_COLUMNS >= 4096;
-    ControlBarrier(2, 2, EXCHANGED);
     if (hasCopy && top + TILE_ROWS <= matrixRows && left + TILE_COLUMNS <= matrixColumns)
-        StoreTile(true, own, lane, part, number, top + waveTop, left + waveLeft, columnsEnd, totals);
+        StoreWave(true, part, number, top, left, waveTop, waveLeft, end, totals);
     else
-        StoreTile(false, own, lane, part, number, top + waveTop, left + waveLeft, columnsEnd, totals);
+        StoreWave(false, part, number, top, left, waveTop, waveLeft, end, totals);
 }
-#elif PASS == 2
-
+#else
 typedef vector<float, LEFT_VECTOR> LeftVector;
 static const uint leftLines = TILE_ROWS;
 static const uint leftPitch = leftLines / 4 + 1;  // padded by one to avoid bank conflicts
 static const uint leftVectors = leftLines * TILE_DEPTH / LEFT_VECTOR;
-static const uint leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
+static const uint leftLoads = (leftVectors + NUM_THREADS - 1) / NUM_THREADS, leftPieces = 1;
 groupshared float4 leftTile[TILE_DEPTH * leftPitch];
 
-// The line and the k, both within the tile, at which a vector starts
-uint2 LeftPlace(uint number)
+// The line and the k, both within the tile, at which a thread's i-th vector starts
+uint2 LeftPlace(uint thread, uint i)
 {
+    const uint number = thread + i * NUM_THREADS;
 #if LEFT_ALONG
     return uint2(number / (TILE_DEPTH / LEFT_VECTOR), number % (TILE_DEPTH / LEFT_VECTOR) * LEFT_VECTOR);
 #else
@@ -1528,30 +1498,41 @@ uint2 LeftPlace(uint number)
 #endif
 }
 
+struct LeftReader
+{
+    uint base;  // the matrix's offset
+    uint first;  // the tile's first row
+};
+
+LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
+{
+    const LeftReader reader = { base, first };
+    return reader;
+}
+
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more.
-void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftVector next[leftEach])
+void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
 {
     const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
     [unroll]
-    for (uint i = 0; i < leftEach; i++)
+    for (uint i = 0; i < leftLoads; i++)
     {
-        const uint number = thread + i * NUM_THREADS;
-        const uint2 place = LeftPlace(number) + uint2(first, product);
+        const uint2 place = LeftPlace(thread, i) + uint2(reader.first, product);
         next[i] = (LeftVector)0;
-        if ((leftVectors % NUM_THREADS == 0 || number < leftVectors) && place.x < matrixRows && place.y < end)
-            next[i] = (LeftVector)aTensor[(base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
+        if ((leftVectors % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftVectors)
+            && place.x < matrixRows && place.y < end)
+            next[i] = (LeftVector)aTensor[(reader.base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
     }
 }
 
-void PutLeft(uint thread, LeftVector next[leftEach])
+void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 {
     [unroll]
-    for (uint i = 0; i < leftEach; i++)
+    for (uint i = 0; i < leftLoads; i++)
     {
-        const uint number = thread + i * NUM_THREADS;
-        const uint2 place = LeftPlace(number);
-        if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
+        const uint2 place = LeftPlace(thread, i);
+        if (leftVectors % NUM_THREADS == 0 || thread + i * NUM_THREADS < leftVectors)
         {
 #if LEFT_ALONG
             [unroll]
@@ -1572,12 +1553,13 @@ typedef vector<float, RIGHT_VECTOR> RightVector;
 static const uint rightLines = TILE_COLUMNS;
 static const uint rightPitch = rightLines / 4 + 1;  // padded by one to avoid bank conflicts
 static const uint rightVectors = rightLines * TILE_DEPTH / RIGHT_VECTOR;
-static const uint rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
+static const uint rightLoads = (rightVectors + NUM_THREADS - 1) / NUM_THREADS, rightPieces = 1;
 groupshared float4 rightTile[TILE_DEPTH * rightPitch];
 
-// The line and the k, both within the tile, at which a vector starts
-uint2 RightPlace(uint number)
+// The line and the k, both within the tile, at which a thread's i-th vector starts
+uint2 RightPlace(uint thread, uint i)
 {
+    const uint number = thread + i * NUM_THREADS;
 #if RIGHT_ALONG
     return uint2(number / (TILE_DEPTH / RIGHT_VECTOR), number % (TILE_DEPTH / RIGHT_VECTOR) * RIGHT_VECTOR);
 #else
@@ -1585,30 +1567,41 @@ uint2 RightPlace(uint number)
 #endif
 }
 
+struct RightReader
+{
+    uint base;  // the matrix's offset
+    uint first;  // the tile's first column
+};
+
+RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
+{
+    const RightReader reader = { base, first };
+    return reader;
+}
+
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more.
-void FetchRight(uint thread, uint base, uint first, uint product, uint end, out RightVector next[rightEach])
+void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
     const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
     [unroll]
-    for (uint i = 0; i < rightEach; i++)
+    for (uint i = 0; i < rightLoads; i++)
     {
-        const uint number = thread + i * NUM_THREADS;
-        const uint2 place = RightPlace(number) + uint2(first, product);
+        const uint2 place = RightPlace(thread, i) + uint2(reader.first, product);
         next[i] = (RightVector)0;
-        if ((rightVectors % NUM_THREADS == 0 || number < rightVectors) && place.x < matrixColumns && place.y < end)
-            next[i] = (RightVector)bTensor[(base + place.x * step + place.y * rightDepthStep) / RIGHT_VECTOR];
+        if ((rightVectors % NUM_THREADS == 0 || thread + i / rightPieces * NUM_THREADS < rightVectors)
+            && place.x < matrixColumns && place.y < end)
+            next[i] = (RightVector)bTensor[(reader.base + place.x * step + place.y * rightDepthStep) / RIGHT_VECTOR];
     }
 }
 
-void PutRight(uint thread, RightVector next[rightEach])
+void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
 {
     [unroll]
-    for (uint i = 0; i < rightEach; i++)
+    for (uint i = 0; i < rightLoads; i++)
     {
-        const uint number = thread + i * NUM_THREADS;
-        const uint2 place = RightPlace(number);
-        if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
+        const uint2 place = RightPlace(thread, i);
+        if (rightVectors % NUM_THREADS == 0 || thread + i * NUM_THREADS < rightVectors)
         {
 #if RIGHT_ALONG
             [unroll]
@@ -1625,80 +1618,90 @@ void PutRight(uint thread, RightVector next[rightEach])
     }
 }
 
-static const uint columnsAtOnce = OUTPUT_DOWN ? 1 : OUTPUT_VECTOR;  // that a thread stores
+// A thread accumulates blocks of 4 x 4 elements, interleaved with those of its wave so that 32 threads read few
+// distinct words of shared memory.
+static const uint threadRows = WAVE_ROWS / 4, threadColumns = WAVE_COLUMNS / 8;
+static const uint totalsDown = threadRows, totalsAcross = threadColumns / 4;
+typedef float4 SumMatrix;
+static uint wave, lane;  // the thread's wave of 32 in its group, and the thread in its wave
+#define MeetGroup() GroupMemoryBarrierWithGroupSync()
 
-// Stores adjacent elements
-void StoreVector(uint offset, OUTPUT_VALUE elements[OUTPUT_VECTOR])
+SumMatrix Filled(float entry)
 {
-    OutputBuffer some;
-    [unroll]
-    for (uint e = 0; e < OUTPUT_VECTOR; e++)
-        some[e] = (OUTPUT_STORED)elements[e];
-    outputTensor[offset / OUTPUT_VECTOR] = some;
+    return float4(entry, entry, entry, entry);
 }
 
-// Stores a thread's elements in adjacent columns, or their partial sums
-void StoreColumns(uint part, uint number, uint top, uint x, float totals[THREAD_ROWS][columnsAtOnce])
+// The first of a thread's rows and of its columns in the tile, by fours
+uint2 OwnFours(uint waveTop, uint waveLeft)
 {
-    if (x >= matrixColumns)
-        return;
-    uint i;
-#if IN_PARTS
+    return uint2(waveTop / 4 + lane / 16 * 2 + lane % 2, waveLeft / 4 + lane / 2 % 8);
+}
+
+// Accumulates a tile's products
+void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
+{
+    const uint2 own = OwnFours(waveTop, waveLeft);
+    float4 a[2][threadRows / 4], b[2][threadColumns / 4];  // double-buffered: k + 1 is loaded while k is used
     [unroll]
-    for (i = 0; i < THREAD_ROWS; i++)
+    for (uint k = 0; k <= TILE_DEPTH; k++)
     {
-        const uint y = top + i / 4 * 16 + i % 4;
-        const uint place = PartOf(part, number, y, x);
-        if (y < matrixRows)
-#if ORDERED
-            scratch[place / 4][place % 4] = asuint(totals[i][0]);
-#else
-            scratch[place] = asuint(totals[i][0]);
-#endif
-    }
-#else
-    // One column at a time, to keep register pressure low
-    OUTPUT_VALUE elements[THREAD_ROWS][columnsAtOnce];
-    List at = PlaceOf(number, 0, x);
-    const int firstRow = at.entries[ROW_AXIS];
-    const uint offset = OffsetOf(at), step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
-    [unroll]
-    for (uint e = 0; e < columnsAtOnce; e++)
-    {
-        [unroll]
-        for (i = 0; i < THREAD_ROWS; i++)
+        uint i, j;
+        if (k < TILE_DEPTH)
         {
-            at.entries[ROW_AXIS] = firstRow + (int)(top + i / 4 * 16 + i % 4);
-            elements[i][e] = Finished(at, totals[i][e]);
+            [unroll]
+            for (i = 0; i < threadRows / 4; i++)
+                a[k % 2][i] = leftTile[k * leftPitch + own.x + i * 4];
+            [unroll]
+            for (j = 0; j < threadColumns / 4; j++)
+                b[k % 2][j] = rightTile[k * rightPitch + own.y + j * 8];
         }
-        GoOn(at);
+        if (k > 0)
+        {
+            [unroll]
+            for (i = 0; i < threadRows; i++)
+                [unroll]
+                for (j = 0; j < threadColumns / 4; j++)
+                    totals[i][j] = mad(a[(k - 1) % 2][i / 4][i % 4].xxxx, b[(k - 1) % 2][j], totals[i][j]);
+        }
     }
-#if OUTPUT_DOWN && OUTPUT_VECTOR == 4
-    [unroll]
-    for (i = 0; i < THREAD_ROWS; i += 4)
-    {
-        const OUTPUT_VALUE four[4] = { elements[i][0], elements[i + 1][0], elements[i + 2][0], elements[i + 3][0] };
-        const uint y = top + i / 4 * 16;
-        if (y < matrixRows)
-            StoreVector(offset + y, four);
-    }
-#else
-    [unroll]
-    for (i = 0; i < THREAD_ROWS; i++)
-    {
-        const uint y = top + i / 4 * 16 + i % 4;
-        if (y < matrixRows)
-            StoreVector(offset + y * step, elements[i]);
-    }
-#endif
-#endif
 }
 
-// Computes a tile, or its partial sums over a part of k. A thread accumulates blocks of 4 x 4 elements, interleaved
-// with those of its wave so that 32 threads read few distinct words of shared memory. The factors' next tiles are
-// prefetched into registers while the current ones are used.
+// Stores a thread's sums of the tile at `top` and `left`
+void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
+    SumMatrix totals[totalsDown][totalsAcross])
+{
+    const uint2 own = OwnFours(waveTop, waveLeft);
+    uint i;
+    [unroll]
+    for (uint c = 0; c < threadColumns; c += sumsAcross)
+    {
+        const uint x = left + (own.y + c / 4 * 8) * 4 + c % 4;
+        const Four four = FourAt(number, x, end);
+        [unroll]
+        for (i = 0; i < threadRows; i += sumsDown)
+        {
+            const uint y = top + own.x * 4 + i / 4 * 16 + i % 4;
+            float4 some = totals[i][c / 4];
+            [unroll]
+            for (uint e = 0; e < sumsDown && sumsDown > 1; e++)
+                some[e] = totals[i + e][c / 4][c % 4];
+            StoreFour(false, part, number, y, x, four, some);
+        }
+    }
+}
+#endif
+
+// Computes a tile, or its partial sums over a part of k; each wave accumulates a block of it. The factors' tiles pass
+// through registers into shared memory, and the next ones are prefetched while the current ones are used.
 void Contract(uint item, uint thread)
 {
+#if COOPERATIVE_MATRIX
+    lane = WaveGetLaneIndex();
+    thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
+#else
+    wave = thread / 32;
+    lane = thread % 32;
+#endif
     if (item >= walk[0].size * matrices * parts)
         return;
     const uint above = DivideBySize(item, walk[0]), tile = item - above * walk[0].size;
@@ -1710,7 +1713,7 @@ void Contract(uint item, uint thread)
     if (firstDown + high.size > tilesDown)
         high = walk[4];
     const uint across = DivideBySize(within, high);
-    const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * TILE_COLUMNS;
+    const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * columnsApart;
 
     const List at = PlaceOf(number, 0, 0);
     uint leftBase = 0, rightBase = 0;
@@ -1721,78 +1724,55 @@ void Contract(uint item, uint thread)
         rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
     }
 
-    const uint wave = thread / 32, lane = thread % 32;
-    const uint wavesAcross = TILE_COLUMNS / (8 * THREAD_COLUMNS);
-    const uint rowFour = wave / wavesAcross * THREAD_ROWS + lane / 16 * 2 + lane % 2;
-    const uint columnFour = wave % wavesAcross * (2 * THREAD_COLUMNS) + lane / 2 % 8;
-    float4 totals[THREAD_ROWS][THREAD_COLUMNS / 4];
-    {
+    const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
+    const uint waveLeft = wave % (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_COLUMNS;
+    SumMatrix totals[totalsDown][totalsAcross];
+    uint i, j;
+    [unroll]
+    for (i = 0; i < totalsDown; i++)
         [unroll]
-        for (uint i = 0; i < THREAD_ROWS; i++)
-            [unroll]
-            for (uint j = 0; j < THREAD_COLUMNS / 4; j++)
-                totals[i][j] = float4(0, 0, 0, 0);
-    }
+        for (j = 0; j < totalsAcross; j++)
+            totals[i][j] = Filled(0.0f);
 
+    const uint columnsEnd = min(matrixColumns, left + columnsApart);
     const uint begin = IN_PARTS ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
-    LeftVector nextLeft[leftEach];
-    RightVector nextRight[rightEach];
-    FetchLeft(thread, leftBase, top, begin, end, nextLeft);
-    FetchRight(thread, rightBase, left, begin, end, nextRight);
-    PutLeft(thread, nextLeft);
-    PutRight(thread, nextRight);
-    GroupMemoryBarrierWithGroupSync();
-    [loop]
-    for (uint product = begin + TILE_DEPTH;; product += TILE_DEPTH)
+    LeftReader leftReader = OpenLeft(leftBase, number, top, thread, begin);
+    RightReader rightReader = OpenRight(rightBase, number, left, thread, begin);
+    LeftVector nextLeft[AHEAD][leftLoads];
+    RightVector nextRight[AHEAD][rightLoads];
+    uint ahead;
+    [unroll]
+    for (ahead = 0; ahead < AHEAD; ahead++)
     {
-        FetchLeft(thread, leftBase, top, product, end, nextLeft);
-        FetchRight(thread, rightBase, left, product, end, nextRight);
-        float4 a[2][THREAD_ROWS / 4], b[2][THREAD_COLUMNS / 4];  // double-buffered: k + 1 is loaded while k is used
+        FetchLeft(thread, leftReader, begin + ahead * stepDepth, end, nextLeft[ahead]);
+        FetchRight(thread, rightReader, begin + ahead * stepDepth, end, nextRight[ahead]);
+    }
+    PutLeft(thread, nextLeft[0], leftReader);
+    PutRight(thread, nextRight[0], rightReader);
+    MeetGroup();
+    [loop]
+    for (uint product = begin + AHEAD * stepDepth;; product += AHEAD * stepDepth)
+    {
         [unroll]
-        for (uint k = 0; k <= TILE_DEPTH; k++)
+        for (ahead = 0; ahead < AHEAD; ahead++)
         {
-            uint i, j;
-            if (k < TILE_DEPTH)
+            FetchLeft(thread, leftReader, product + ahead * stepDepth, end, nextLeft[ahead]);
+            FetchRight(thread, rightReader, product + ahead * stepDepth, end, nextRight[ahead]);
+            MultiplyTile(waveTop, waveLeft, totals);
+            if (ahead + 1 < AHEAD || product < end)
             {
-                [unroll]
-                for (i = 0; i < THREAD_ROWS / 4; i++)
-                    a[k % 2][i] = leftTile[k * leftPitch + rowFour + i * 4];
-                [unroll]
-                for (j = 0; j < THREAD_COLUMNS / 4; j++)
-                    b[k % 2][j] = rightTile[k * rightPitch + columnFour + j * 8];
-            }
-            if (k > 0)
-            {
-                [unroll]
-                for (i = 0; i < THREAD_ROWS; i++)
-                    [unroll]
-                    for (j = 0; j < THREAD_COLUMNS / 4; j++)
-                        totals[i][j] = mad(a[(k - 1) % 2][i / 4][i % 4].xxxx, b[(k - 1) % 2][j], totals[i][j]);
+                MeetGroup();
+                PutLeft(thread, nextLeft[(ahead + 1) % AHEAD], leftReader);
+                PutRight(thread, nextRight[(ahead + 1) % AHEAD], rightReader);
+                MeetGroup();
             }
         }
         if (product >= end)
             break;
-        GroupMemoryBarrierWithGroupSync();
-        PutLeft(thread, nextLeft);
-        PutRight(thread, nextRight);
-        GroupMemoryBarrierWithGroupSync();
     }
-
-    [unroll]
-    for (uint c = 0; c < THREAD_COLUMNS; c += columnsAtOnce)
-    {
-        float some[THREAD_ROWS][columnsAtOnce];
-        [unroll]
-        for (uint i = 0; i < THREAD_ROWS; i++)
-            [unroll]
-            for (uint e = 0; e < columnsAtOnce; e++)
-                some[i][e] = totals[i][c / 4][c % 4 + e];
-        StoreColumns(part, number, top + rowFour * 4, left + (columnFour + c / 4 * 8) * 4 + c % 4, some);
-    }
+    StoreTile(part, number, top, left, waveTop, waveLeft, columnsEnd, totals);
 }
-#endif
-#if PASS == 4
-
+#elif PASS == 4
 #if TRANSPOSED
 typedef RightBuffer LeftVector;
 #else
@@ -1986,7 +1966,7 @@ void ContractRows(uint item, uint thread)
         scratch[PartOf(part, number, y, x)] = asuint(total);
 #else
         const List at = PlaceOf(number, y, x);
-        outputTensor[OffsetOf(at)] = (OUTPUT_STORED)Finished(at, total);
+        outputTensor[OffsetInOutput(at)] = (OUTPUT_STORED)Finished(at, total);
 #endif
     }
 }

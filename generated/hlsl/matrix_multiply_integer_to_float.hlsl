@@ -24,14 +24,16 @@
 //   X_SUMS     1 if the sums of its rows or columns are needed, because the other factor has a zero point; else 0
 //   X_VECTOR   adjacent elements loaded at once: 1, 4, or 16 where they run along k
 //   X_ALONG    1 if these run along k, so that they belong to one sum; 0 if they belong to adjacent rows or columns
-//   OUTPUT_VECTOR  adjacent elements of a row stored at once: 1 or 4
+//   OUTPUT_VECTOR  adjacent elements of a row, or of a column if OUTPUT_DOWN, stored at once: 1 or 4
+//   OUTPUT_DOWN  1 if adjacent elements of a column are contiguous in OutputTensor, as where the channels are
+//              innermost, else 0
 //   TILE_ROWS  rows of a group's tile of the output
 //   TILE_COLUMNS  its columns
 //   TILE_DEPTH  products per element in each iteration of the k-loop, a multiple of 64
 //   WAVE_ROWS  rows of the tile that 32 threads accumulate, a multiple of 16
-//   WAVE_COLUMNS  columns, likewise
+//   WAVE_COLUMNS  columns, likewise; without COOPERATIVE_MATRIX a multiple of 32, or 16
 //   AHEAD      tiles prefetched into registers, 1 or 2
-//   IN_PARTS   1 if sums go to `scratch`, because k is split or cooperative matrices cannot store the output's bytes;
+//   IN_PARTS   1 if sums go to `scratch`, because k is split or cooperative matrices cannot store the output's bytes,
 //              else 0
 //   COOPERATIVE_MATRIX  1, in pass 1 and for Vulkan only: bytes are multiplied by cooperative matrices, in waves of 32
 //              threads; compile with -Vd, and set the module's memory model to VulkanKHR and the width of its 16-bit
@@ -99,8 +101,8 @@
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0
 #endif
-#ifndef ORDERED
-#define ORDERED 0
+#ifndef PACKED
+#define PACKED 0
 #endif
 #ifndef LEFT_VECTOR
 #define LEFT_VECTOR 0
@@ -109,24 +111,23 @@
 #define RIGHT_VECTOR 0
 #endif
 
-#if PASS == 1 && LEFT_VECTOR == 16
+#if PASS >= 1
+#if LEFT_VECTOR == 16
 typedef uint4 LeftBuffer;
 #else
 typedef A_STORED LeftBuffer;
 #endif
-#if PASS == 1 && RIGHT_VECTOR == 16
+#if RIGHT_VECTOR == 16
 typedef uint4 RightBuffer;
 #else
 typedef B_STORED RightBuffer;
 #endif
-#if PASS >= 1
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
-#else
-typedef OUTPUT_STORED OutputBuffer;
-#endif
-#if PASS >= 1
 typedef uint4 ScratchBuffer;
 #else
+typedef A_STORED LeftBuffer;
+typedef B_STORED RightBuffer;
+typedef OUTPUT_STORED OutputBuffer;
 typedef uint ScratchBuffer;
 #endif
 
@@ -180,6 +181,11 @@ struct Dimension
     uint parts;
     uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
+    uint channels;  // products of a tap of the window
+    uint taps;
+    uint leftFirst;  // offset of the first tap
+    uint leftTapStep;  // stride from tap to tap
+    uint leftMatrixStep;
     int r;
     int rowAxis;
     int r2;
@@ -289,15 +295,6 @@ List Join(List left, List right)
     for (int d = 0; d < 8; d++)
         if (d < result.length)
             result.entries[d] = d < left.length ? left.entries[d] : Entry(right, d - left.length);
-    return result;
-}
-
-int Multiplied(List list)
-{
-    int result = 1;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result *= d < list.length ? list.entries[d] : 1;
     return result;
 }
 
@@ -811,57 +808,121 @@ OUTPUT_VALUE Finished(List at, int total)
         * ((REAL_VALUE)ReadAScale(Entries5(at)) * (REAL_VALUE)ReadBScale(Entries6(at))) + Chosen(at), OUTPUT_BITS);
 }
 
-uint OffsetOf(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    return offset;
-}
-
-// The words that a row's partial sums take up: whole vectors
+// The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
+// OUTPUT_DOWN.
 uint PartPitch()
 {
-    return (matrixColumns + 3) / 4 * 4;
+    return ((OUTPUT_DOWN ? matrixRows : matrixColumns) + 3) / 4 * 4;
 }
 
 // The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)
 {
-    return ((part * matrices + number) * matrixRows + y) * PartPitch() + x;
+    const uint2 place = OUTPUT_DOWN ? uint2(y, x) : uint2(x, y);  // in a line, and the line
+    return ((part * matrices + number) * (OUTPUT_DOWN ? matrixColumns : matrixRows) + place.y) * PartPitch() + place.x;
 }
 
+#endif
+
 #if PASS == 2
-// Second pass of split-K: a thread adds up the partial sums of four adjacent elements of a row, in a fixed order.
+// A thread adds up the partial sums of four adjacent elements of a line, in a fixed order.
 void AddParts(uint item)
 {
-    const uint across = PartPitch() / 4;
-    if (item >= matrices * matrixRows * across)
+    const uint across = PartPitch() / 4, lines = OUTPUT_DOWN ? matrixColumns : matrixRows;
+    if (item >= matrices * lines * across)
         return;
-    const uint above = item / across, first = item % across * 4;  // `above`: rows before this one
-    const uint number = above / matrixRows, row = above - number * matrixRows;
-    const uint column = first;
+    const uint above = item / across, first = item % across * 4;  // `above`: lines before this one
+    const uint number = above / lines, lineNumber = above - number * lines;
+    const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
     List at = PlaceOf(number, row, column);
     int4 totals = 0;
     for (uint part = 0; part < parts; part++)
         totals += asint(scratch[PartOf(part, number, row, column) / 4]);
+#if OUTPUT_VECTOR > 1
+    OutputBuffer elements;
+    [unroll]
+    for (uint e = 0; e < OUTPUT_VECTOR; e++)
+        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, row + (OUTPUT_DOWN ? e : 0),
+            column + (OUTPUT_DOWN ? 0 : e)), totals[e]);
+    outputTensor[OffsetInOutput(at) / OUTPUT_VECTOR] = elements;
+#else
     [unroll]
     for (uint n = 0; n < 4; n++)
     {
-        if (column + n < matrixColumns)
-            StoreOutput(OffsetOf(at), Finished(at, totals[n]));
+        if (first + n < (OUTPUT_DOWN ? matrixRows : matrixColumns))
+            StoreOutput(OffsetInOutput(at), Finished(at, totals[n]));
+#if OUTPUT_DOWN
+        at.entries[ROW_AXIS]++;
+#else
         GoOn(at);
+#endif
     }
+#endif
 }
-#endif
-#endif
+#elif PASS == 1
+static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
+// A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
+// so that adjacent elements of a row belong to neighbouring threads, or, if OUTPUT_DOWN, as a vector.
+static const uint sumsDown = 1;
+static const uint sumsAcross = 4 / sumsDown;
 
-#if PASS == 1
+// Where four sums go in the output, apart from their row
+struct Four
+{
+    List places[sumsAcross];
+    uint offsets[sumsAcross];
+    bool isThere;
+};
+
+Four FourAt(uint number, uint x, uint end)
+{
+    Four four;
+    four.places[0] = PlaceOf(number, 0, x);
+    [unroll]
+    for (uint e = 0; e < sumsAcross; e++)
+    {
+        if (e > 0)
+        {
+            four.places[e] = four.places[e - 1];
+            GoOn(four.places[e]);
+        }
+        four.offsets[e] = OffsetInOutput(four.places[e]);
+    }
+    four.isThere = x < end;
+    return four;
+}
+
+// Stores four elements, or their partial sums; `isWhole` if the output is known to have them
+void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, int4 totals)
+{
+    if (!isWhole && (y >= matrixRows || !four.isThere))
+        return;
+#if IN_PARTS
+    scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
+#else
+    vector<OUTPUT_VALUE, 4> elements;
+    uint e;
+    [unroll]
+    for (e = 0; e < 4; e++)
+    {
+        List place = four.places[e % sumsAcross];
+        place.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
+        elements[e] = Finished(place, totals[e]);
+    }
+    const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
+#if OUTPUT_VECTOR == 4  // if OUTPUT_DOWN, the step is 1
+    outputTensor[(four.offsets[0] + y * step) / 4] = (OutputBuffer)elements;
+#else
+    [unroll]
+    for (e = 0; e < 4; e++)
+        if (isWhole || (sumsDown == 1 ? x + e < matrixColumns : y + e < matrixRows))
+            StoreOutput(four.offsets[e % sumsAcross] + (y + e / sumsAcross) * step, elements[e]);
+#endif
+#endif
+}
+
 static const uint depthVectors = TILE_DEPTH / 16;  // 16-byte vectors of a line
-static const uint linePitch = depthVectors + 1;  // of a line in shared memory, padded by one to avoid bank conflicts
 static const uint lineSums = depthVectors / 4;  // vectors that hold a line's sums, one sum for each 16 bytes
-static const uint sumPitch = 6;  // of a row of 16 sums, in vectors; padded by two to avoid bank conflicts
 static const uint NOWHERE = 0xffffffff;  // the offset of a line outside the matrix
 
 // Dot product of four signed bytes, added to a sum
@@ -878,7 +939,7 @@ int Dot4(uint left, uint right, int sum)
 }
 
 // Transposes 4 x 4 bytes
-uint4 Turned(uint4 rows)
+uint4 Transposed(uint4 rows)
 {
     const uint even = (rows[0] & 0x00ff00ff) | (rows[1] & 0x00ff00ff) << 8;
     const uint odd = (rows[0] >> 8 & 0x00ff00ff) | (rows[1] & 0xff00ff00);
@@ -888,12 +949,14 @@ uint4 Turned(uint4 rows)
         even >> 16 | (evenBelow & 0xffff0000), odd >> 16 | (oddBelow & 0xffff0000));
 }
 
+typedef uint4 LeftVector;
+static const uint leftPitch = depthVectors + 1;  // padded by one to avoid bank conflicts
 static const uint leftLines = TILE_ROWS;
 static const uint leftSigns = LEFT_UNSIGNED ? 0x80808080 : 0;  // biases UINT8 by -128 to INT8
 #if LEFT_VECTOR == 4 && !LEFT_ALONG
-static const uint leftEach = (leftLines * depthVectors / 4 + NUM_THREADS - 1) / NUM_THREADS * 4;
+static const uint leftLoads = (leftLines * depthVectors / 4 + NUM_THREADS - 1) / NUM_THREADS * 4;
 #else
-static const uint leftEach = (leftLines * depthVectors + NUM_THREADS - 1) / NUM_THREADS;
+static const uint leftLoads = (leftLines * depthVectors + NUM_THREADS - 1) / NUM_THREADS;
 #endif
 
 // The line and the k, both within the tile, of a thread's i-th 16 bytes; they may lie beyond it. Neighbouring threads
@@ -912,12 +975,14 @@ uint2 LeftPlace(uint thread, uint i)
 #endif
 }
 
+typedef uint4 RightVector;
+static const uint rightPitch = depthVectors + 1;  // padded by one to avoid bank conflicts
 static const uint rightLines = TILE_COLUMNS;
 static const uint rightSigns = RIGHT_UNSIGNED ? 0x80808080 : 0;  // biases UINT8 by -128 to INT8
 #if RIGHT_VECTOR == 4 && !RIGHT_ALONG
-static const uint rightEach = (rightLines * depthVectors / 4 + NUM_THREADS - 1) / NUM_THREADS * 4;
+static const uint rightLoads = (rightLines * depthVectors / 4 + NUM_THREADS - 1) / NUM_THREADS * 4;
 #else
-static const uint rightEach = (rightLines * depthVectors + NUM_THREADS - 1) / NUM_THREADS;
+static const uint rightLoads = (rightLines * depthVectors + NUM_THREADS - 1) / NUM_THREADS;
 #endif
 
 // The line and the k, both within the tile, of a thread's i-th 16 bytes; they may lie beyond it. Neighbouring threads
@@ -937,12 +1002,15 @@ uint2 RightPlace(uint thread, uint i)
 }
 
 // Shared memory: one tile of each factor, line by line; after the k-loop, a 16 x 16 block of sums per wave, and the
-// line sums
-static const uint rightStart = leftLines * linePitch;
-static const uint tilesSize = rightStart + rightLines * linePitch;
-static const uint leftSumsStart = NUM_THREADS / 32 * 16 * sumPitch;
+// line sums. Its rows are padded by two vectors to avoid bank conflicts, for which lanes also load the rows in the
+// order 0, 2, 1, 3, 4, 6, 5, 7.
+static const uint rightStart = leftLines * leftPitch;
+static const uint tilesSize = rightStart + rightLines * rightPitch;
+static const uint sumColumns = 16, sumPitch = 6, sumEach = 16 * sumPitch;
+static const uint leftSumsStart = NUM_THREADS / 32 * sumEach;
 static const uint rightSumsStart = leftSumsStart + (LEFT_SUMS ? leftLines * lineSums : 0);
 static const uint sumsSize = rightSumsStart + (RIGHT_SUMS ? rightLines * lineSums : 0);
+groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
 
 #if COOPERATIVE_MATRIX
 static const uint matrixProducts = 32;  // k of one matrix multiplication
@@ -955,7 +1023,7 @@ typedef vk::SpirvOpaqueType<4456, int16_t, OfWave, Sixteen, Deep, vk::integral_c
 typedef vk::SpirvOpaqueType<4456, int16_t, OfWave, Deep, Sixteen, vk::integral_constant<uint, 1> > RightMatrix;
 typedef vk::SpirvOpaqueType<4456, int, OfWave, Sixteen, Sixteen, vk::integral_constant<uint, 2> > SumMatrix;
 [[vk::ext_instruction(80)]] SumMatrix Filled(int entry);  // OpCompositeConstruct
-[[vk::ext_instruction(4459)]] SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum,
+[[vk::ext_instruction(4459)]] SumMatrix MultiplyAddSigned(LeftMatrix left, RightMatrix right, SumMatrix sum,
     [[vk::ext_literal]] uint signs);
 
 // Accesses that exchange data between threads are marked NonPrivate: the Vulkan memory model's barriers order no
@@ -977,16 +1045,17 @@ typedef vk::SpirvOpaqueType<4456, int, OfWave, Sixteen, Sixteen, vk::integral_co
 // SubgroupId: the wave's index in its group
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 [[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
-groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
 
-#define ALL_SIGNED 15
-#define LeftAt(at) LoadLeft(tiles[at], 0, linePitch, NON_PRIVATE)
-#define RightAt(at) LoadRight(tiles[at], 1, linePitch, NON_PRIVATE)
-#define PutSums(at, sum) StoreSums(tiles[at], sum, 0, sumPitch, NON_PRIVATE)
+static uint lane;  // the thread in its wave
+#define MeetGroup() ControlBarrier(2, 2, EXCHANGED)
+#define MeetWave() ControlBarrier(3, 3, EXCHANGED)
+#define LeftFragment(row, k) LoadLeft(tiles[(row) * leftPitch + (k) / 16], 0, leftPitch, NON_PRIVATE)
+#define RightFragment(column, k) LoadRight(tiles[rightStart + (column) * rightPitch + (k) / 16], 1, rightPitch, NON_PRIVATE)
+#define MultiplyAdd(left, right, sum) MultiplyAddSigned(left, right, sum, 15)  // all signed
+#define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
 #else
-static const uint matrixProducts = 16;  // k of one matrix multiplication
-groupshared uint4 tiles[tilesSize > sumsSize ? tilesSize : sumsSize];
-static uint lane;  // index in a wave of 32 consecutive threads
+static const uint matrixProducts = 16;
+static uint wave, lane;  // the thread's wave of 32 in its group, and the thread in its wave
 
 // The matrices that cooperative matrices would hold: a thread has every fourth of 16 rows, and every eighth of 16
 // columns.
@@ -1014,25 +1083,25 @@ SumMatrix Filled(int entry)
     return sum;
 }
 
-LeftMatrix LeftAt(uint at)
+LeftMatrix LeftFragment(uint row, uint k)
 {
     LeftMatrix left;
     [unroll]
     for (uint i = 0; i < 4; i++)
-        left.rows[i] = tiles[at + (i * 4 + lane / 8) * linePitch];
+        left.rows[i] = tiles[(row + i * 4 + lane / 8) * leftPitch + k / 16];
     return left;
 }
 
-RightMatrix RightAt(uint at)
+RightMatrix RightFragment(uint column, uint k)
 {
     RightMatrix right;
     [unroll]
     for (uint j = 0; j < 2; j++)
-        right.columns[j] = tiles[at + (j * 8 + lane % 8) * linePitch];
+        right.columns[j] = tiles[rightStart + (column + j * 8 + lane % 8) * rightPitch + k / 16];
     return right;
 }
 
-SumMatrix Multiplied(LeftMatrix left, RightMatrix right, SumMatrix sum)
+SumMatrix MultiplyAdd(LeftMatrix left, RightMatrix right, SumMatrix sum)
 {
     [unroll]
     for (uint i = 0; i < 4; i++)
@@ -1053,43 +1122,64 @@ void PutSums(uint at, SumMatrix sum)
             tiles[at + (i * 4 + lane / 8) * sumPitch + j * 2 + lane % 8 / 4][lane % 4] = (uint)sum.sums[i][j];
 }
 
+#define MeetGroup() GroupMemoryBarrierWithGroupSync()
+#define MeetWave() GroupMemoryBarrierWithGroupSync()
 // Here the operands of SPIR-V's memory model mean nothing.
-#define MultiplyAdd(left, right, sum, signs) Multiplied(left, right, sum)
 #define LoadShared(from, operands) (from)
 #define StoreShared(to, value, operands) to = value
 #define StoreWord(to, value, operands) to = value
-#define ControlBarrier(waiting, exchanging, semantics) GroupMemoryBarrierWithGroupSync()
 #endif
+static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
+
+struct LeftReader
+{
+    uint from[leftLoads];  // where lines start, or NOWHERE
+    int sums[leftLoads];  // of the bytes loaded so far
+};
+
+LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
+{
+    LeftReader reader;
+    [unroll]
+    for (uint i = 0; i < leftLoads; i++)
+    {
+        const uint index = LeftPlace(thread, LEFT_VECTOR == 4 && !LEFT_ALONG ? i / 4 * 4 : i).x;
+        const bool isThere = index < leftLines && first + index < matrixRows;
+        reader.from[i] = isThere ? base + (first + index) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] : NOWHERE;
+        reader.sums[i] = 0;
+    }
+    return reader;
+}
 
 // A thread's share of the factor's next tile, zero beyond the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows.
-void FetchLeft(uint thread, uint from[leftEach], uint product, uint end, out uint4 next[leftEach])
+void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
 {
     [unroll]
-    for (uint i = 0; i < leftEach; i++)
+    for (uint i = 0; i < leftLoads; i++)
     {
-        const uint first = product + LeftPlace(thread, i).y;
-        const bool isThere = from[i] != NOWHERE;
+        const uint first = product + LeftPlace(thread, i).y, from = reader.from[i];
+        const bool isThere = from != NOWHERE;
         next[i] = leftSigns;
 #if LEFT_VECTOR == 16
         if (isThere && first < end)
-            next[i] = aTensor[(from[i] + first) / 16];
+            next[i] = aTensor[(from + first) / 16];
 #else
         [unroll]
         for (uint word = 0; word < 4; word++)
         {
 #if LEFT_VECTOR == 4 && LEFT_ALONG
             if (isThere && first + word * 4 < end)
-                next[i][word] = aTensor[(from[i] + first) / 4 + word];
+                next[i][word] = aTensor[(from + first) / 4 + word];
 #elif LEFT_VECTOR == 4
             const uint k = first + i % 4 * 4 + word;  // bytes of four lines, transposed later
             if (isThere && k < end)
-                next[i][word] = aTensor[(from[i] + k * leftDepthStep) / 4];
+                next[i][word] = aTensor[(from + k * leftDepthStep) / 4];
 #else
             [unroll]
             for (uint b = 0; b < 4; b++)
             {
-                const uint k = first + word * 4 + b, at = from[i] + k * leftDepthStep;
+                const uint k = first + word * 4 + b, at = from + k * leftDepthStep;
                 if (isThere && k < end)
                     next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (aTensor[at / 4] >> (at % 4 * 8) & 0xff)
                         << (b * 8);
@@ -1100,35 +1190,56 @@ void FetchLeft(uint thread, uint from[leftEach], uint product, uint end, out uin
     }
 }
 
+struct RightReader
+{
+    uint from[rightLoads];  // where lines start, or NOWHERE
+    int sums[rightLoads];  // of the bytes loaded so far
+};
+
+RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
+{
+    RightReader reader;
+    [unroll]
+    for (uint i = 0; i < rightLoads; i++)
+    {
+        const uint index = RightPlace(thread, RIGHT_VECTOR == 4 && !RIGHT_ALONG ? i / 4 * 4 : i).x;
+        const bool isThere = index < rightLines && first + index < matrixColumns;
+        reader.from[i] = isThere ? base + (first + index) * (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4]
+            : NOWHERE;
+        reader.sums[i] = 0;
+    }
+    return reader;
+}
+
 // A thread's share of the factor's next tile, zero beyond the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows.
-void FetchRight(uint thread, uint from[rightEach], uint product, uint end, out uint4 next[rightEach])
+void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
     [unroll]
-    for (uint i = 0; i < rightEach; i++)
+    for (uint i = 0; i < rightLoads; i++)
     {
-        const uint first = product + RightPlace(thread, i).y;
-        const bool isThere = from[i] != NOWHERE;
+        const uint first = product + RightPlace(thread, i).y, from = reader.from[i];
+        const bool isThere = from != NOWHERE;
         next[i] = rightSigns;
 #if RIGHT_VECTOR == 16
         if (isThere && first < end)
-            next[i] = bTensor[(from[i] + first) / 16];
+            next[i] = bTensor[(from + first) / 16];
 #else
         [unroll]
         for (uint word = 0; word < 4; word++)
         {
 #if RIGHT_VECTOR == 4 && RIGHT_ALONG
             if (isThere && first + word * 4 < end)
-                next[i][word] = bTensor[(from[i] + first) / 4 + word];
+                next[i][word] = bTensor[(from + first) / 4 + word];
 #elif RIGHT_VECTOR == 4
             const uint k = first + i % 4 * 4 + word;  // bytes of four lines, transposed later
             if (isThere && k < end)
-                next[i][word] = bTensor[(from[i] + k * rightDepthStep) / 4];
+                next[i][word] = bTensor[(from + k * rightDepthStep) / 4];
 #else
             [unroll]
             for (uint b = 0; b < 4; b++)
             {
-                const uint k = first + word * 4 + b, at = from[i] + k * rightDepthStep;
+                const uint k = first + word * 4 + b, at = from + k * rightDepthStep;
                 if (isThere && k < end)
                     next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (bTensor[at / 4] >> (at % 4 * 8) & 0xff)
                         << (b * 8);
@@ -1140,48 +1251,48 @@ void FetchRight(uint thread, uint from[rightEach], uint product, uint end, out u
 }
 
 // Stores the loaded bytes to shared memory, and adds them to the sums of their lines
-void PutLeft(uint thread, uint4 next[leftEach], inout int sums[leftEach])
+void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 {
     uint i;
 #if LEFT_VECTOR == 4 && !LEFT_ALONG
     [unroll]
-    for (i = 0; i < leftEach; i += 4)
+    for (i = 0; i < leftLoads; i += 4)
     {
-        uint4 turned[4];
+        uint4 rows[4];
         uint n;
         [unroll]
         for (n = 0; n < 4; n++)
-            turned[n] = Turned(next[i + n]);
+            rows[n] = Transposed(next[i + n]);
         [unroll]
         for (n = 0; n < 4; n++)
-            next[i + n] = uint4(turned[0][n], turned[1][n], turned[2][n], turned[3][n]);
+            next[i + n] = uint4(rows[0][n], rows[1][n], rows[2][n], rows[3][n]);
     }
 #endif
     [unroll]
-    for (i = 0; i < leftEach; i++)
+    for (i = 0; i < leftLoads; i++)
     {
         const uint2 place = LeftPlace(thread, i);
         const uint4 bytes = next[i] ^ leftSigns;
 #if LEFT_SUMS
         [unroll]
         for (uint word = 0; word < 4; word++)
-            sums[i] = Dot4(bytes[word], 0x01010101, sums[i]);
+            reader.sums[i] = Dot4(bytes[word], 0x01010101, reader.sums[i]);
 #endif
         if (place.x < leftLines && place.y < TILE_DEPTH)
-            StoreShared(tiles[place.x * linePitch + place.y / 16], bytes, NON_PRIVATE);
+            StoreShared(tiles[place.x * leftPitch + place.y / 16], bytes, NON_PRIVATE);
     }
 }
 
 #if LEFT_SUMS
 // Stores these sums to shared memory, one per 16 bytes of a line
-void PutLeftSums(uint thread, int sums[leftEach])
+void PutLeftSums(uint thread, LeftReader reader)
 {
     [unroll]
-    for (uint i = 0; i < leftEach; i++)
+    for (uint i = 0; i < leftLoads; i++)
     {
         const uint2 place = LeftPlace(thread, i);
         if (place.x < leftLines && place.y < TILE_DEPTH)
-            StoreWord(tiles[leftSumsStart + place.x * lineSums + place.y / 64][place.y / 16 % 4], (uint)sums[i],
+            StoreWord(tiles[leftSumsStart + place.x * lineSums + place.y / 64][place.y / 16 % 4], (uint)reader.sums[i],
                 NON_PRIVATE);
     }
 }
@@ -1197,48 +1308,48 @@ int LeftSum(uint index)
 #endif
 
 // Stores the loaded bytes to shared memory, and adds them to the sums of their lines
-void PutRight(uint thread, uint4 next[rightEach], inout int sums[rightEach])
+void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
 {
     uint i;
 #if RIGHT_VECTOR == 4 && !RIGHT_ALONG
     [unroll]
-    for (i = 0; i < rightEach; i += 4)
+    for (i = 0; i < rightLoads; i += 4)
     {
-        uint4 turned[4];
+        uint4 rows[4];
         uint n;
         [unroll]
         for (n = 0; n < 4; n++)
-            turned[n] = Turned(next[i + n]);
+            rows[n] = Transposed(next[i + n]);
         [unroll]
         for (n = 0; n < 4; n++)
-            next[i + n] = uint4(turned[0][n], turned[1][n], turned[2][n], turned[3][n]);
+            next[i + n] = uint4(rows[0][n], rows[1][n], rows[2][n], rows[3][n]);
     }
 #endif
     [unroll]
-    for (i = 0; i < rightEach; i++)
+    for (i = 0; i < rightLoads; i++)
     {
         const uint2 place = RightPlace(thread, i);
         const uint4 bytes = next[i] ^ rightSigns;
 #if RIGHT_SUMS
         [unroll]
         for (uint word = 0; word < 4; word++)
-            sums[i] = Dot4(bytes[word], 0x01010101, sums[i]);
+            reader.sums[i] = Dot4(bytes[word], 0x01010101, reader.sums[i]);
 #endif
         if (place.x < rightLines && place.y < TILE_DEPTH)
-            StoreShared(tiles[rightStart + place.x * linePitch + place.y / 16], bytes, NON_PRIVATE);
+            StoreShared(tiles[rightStart + place.x * rightPitch + place.y / 16], bytes, NON_PRIVATE);
     }
 }
 
 #if RIGHT_SUMS
 // Stores these sums to shared memory, one per 16 bytes of a line
-void PutRightSums(uint thread, int sums[rightEach])
+void PutRightSums(uint thread, RightReader reader)
 {
     [unroll]
-    for (uint i = 0; i < rightEach; i++)
+    for (uint i = 0; i < rightLoads; i++)
     {
         const uint2 place = RightPlace(thread, i);
         if (place.x < rightLines && place.y < TILE_DEPTH)
-            StoreWord(tiles[rightSumsStart + place.x * lineSums + place.y / 64][place.y / 16 % 4], (uint)sums[i],
+            StoreWord(tiles[rightSumsStart + place.x * lineSums + place.y / 64][place.y / 16 % 4], (uint)reader.sums[i],
                 NON_PRIVATE);
     }
 }
@@ -1253,95 +1364,116 @@ int RightSum(uint index)
 }
 #endif
 
-// Four adjacent columns in the first row of a matrix: their output coordinates and offsets, the zero points of the
-// right factor's columns, and the sums of these columns
-struct Four
+// Accumulates a tile's products for a wave
+void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
 {
-    List places[4];
-    uint offsets[4];
+    [unroll]
+    for (uint k = 0; k < stepDepth; k += matrixProducts)
+    {
+        const uint column = waveLeft, inTap = k;
+        LeftMatrix a[totalsDown];
+        uint i;
+        [unroll]
+        for (i = 0; i < totalsDown; i++)
+            a[i] = LeftFragment(waveTop + i * 16, k);
+        [unroll]
+        for (uint j = 0; j < totalsAcross; j++)
+        {
+            const RightMatrix b = RightFragment(column + j * 16, inTap);
+            [unroll]
+            for (i = 0; i < totalsDown; i++)
+                totals[i][j] = MultiplyAdd(a[i], b, totals[i][j]);
+        }
+    }
+}
+
+// The zero points of the right factor's columns, for four sums, and the sums of these columns
+struct FourPoints
+{
     int4 less;
     int4 sums;
 };
 
-Four FourAt(uint number, uint left, uint column)
+// `across`: the first of the columns in the tile
+FourPoints PointsAt(Four four, uint across)
 {
-    Four four;
-    four.places[0] = PlaceOf(number, 0, left + column);
+    FourPoints points;
     [unroll]
     for (uint e = 0; e < 4; e++)
     {
-        if (e > 0)
-        {
-            four.places[e] = four.places[e - 1];
-            GoOn(four.places[e]);
-        }
-        four.offsets[e] = OffsetOf(four.places[e]);
-        four.less[e] = RightLess(four.places[e]) - (RIGHT_UNSIGNED ? 128 : 0);
+        points.less[e] = RightLess(four.places[e]) - (RIGHT_UNSIGNED ? 128 : 0);
 #if RIGHT_SUMS
-        four.sums[e] = RightSum(column + e);
+        points.sums[e] = RightSum(across + e);
 #else
-        four.sums[e] = 0;
+        points.sums[e] = 0;
 #endif
     }
-    return four;
+    return points;
 }
 
-// Stores four adjacent elements of a row, or their partial sums. `totals` sum `count` products of the raw bytes; the
-// zero points x and y are accounted for here: sum((a - x) (b - y)) = sum(a b) - x sum(b - y) - y sum(a).
-void StoreFour(uint part, uint number, uint count, uint top, uint row, uint x, Four four, int4 totals)
+// Accounts for the zero points x and y, given sums of the raw bytes' products: sum((a - x) (b - y)) = sum(a b) -
+// x sum(b - y) - y sum(a). `row` is in the tile that starts at `top`.
+int4 WithPoints(Four four, FourPoints points, uint part, uint top, uint row, int4 totals)
 {
-    const uint y = top + row;
-    if (y >= matrixRows || x >= matrixColumns)
-        return;
-    uint e;
-    [unroll]
-    for (e = 0; e < 4; e++)
-        four.places[e].entries[ROW_AXIS] += (int)y;
 #if RIGHT_SUMS
-    totals -= (LeftLess(four.places[0]) - (LEFT_UNSIGNED ? 128 : 0)) * (four.sums - four.less * (int)count);
+    const int count = (int)(min(matrixDepth, (part + 1) * partDepth) - part * partDepth);  // products
+    List place = four.places[0];
+    place.entries[ROW_AXIS] += (int)(top + row);
+    totals -= (LeftLess(place) - (LEFT_UNSIGNED ? 128 : 0)) * (points.sums - points.less * count);
 #endif
 #if LEFT_SUMS
-    totals -= four.less * LeftSum(row);
+    totals -= points.less * LeftSum(row);
 #endif
-#if IN_PARTS
-    scratch[PartOf(part, number, y, x) / 4] = (uint4)totals;
-#else
-    const uint down = y * (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
-    vector<OUTPUT_VALUE, 4> elements;
-    [unroll]
-    for (e = 0; e < 4; e++)
-        elements[e] = Finished(four.places[e], totals[e]);
-#if OUTPUT_VECTOR == 4
-    outputTensor[(four.offsets[0] + down) / 4] = (OutputBuffer)elements;
-#else
-    [unroll]
-    for (e = 0; e < 4; e++)
-        if (x + e < matrixColumns)
-            StoreOutput(four.offsets[e] + down, elements[e]);
-#endif
-#endif
+    return totals;
 }
 
-// Multiplies one tile in shared memory, for the accumulators of a wave
-void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
+// Stores a wave's sums, from row `top` and column `left` on. They pass through the wave's own part of shared memory, 16
+// rows at a time. The epilogue is long: unrolled, its instructions would not fit a multiprocessor's cache.
+void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
+    SumMatrix totals[totalsDown][totalsAcross])
 {
-    [unroll]
-    for (uint k = 0; k < TILE_DEPTH; k += matrixProducts)
+    const uint own = wave * sumEach, fours = sumColumns / sumsAcross;  // side by side
+    const uint lineOfLane = lane / fours, swapped = (lineOfLane & 4) | (lineOfLane & 1) << 1 | (lineOfLane & 2) >> 1;
+    const uint rowOfLane = sumsDown == 1 && sumColumns == 16 ? swapped : lineOfLane;
+    const uint turns = sumColumns / 8;  // of 32 lanes that store four sums each
+    uint i, j;
+    [loop]
+    for (j = 0; j < WAVE_COLUMNS; j += sumColumns)
     {
-        LeftMatrix a[WAVE_ROWS / 16];
-        uint i;
-        [unroll]
-        for (i = 0; i < WAVE_ROWS / 16; i++)
-            a[i] = LeftAt((waveTop + i * 16) * linePitch + k / 16);
-        [unroll]
-        for (uint j = 0; j < WAVE_COLUMNS / 16; j++)
+        uint n;
+        const uint across = waveLeft + j + lane % fours * sumsAcross;
+        const Four four = FourAt(number, left + across, end);
+        const FourPoints points = PointsAt(four, across);
+        [loop]
+        for (i = 0; i < totalsDown; i++)
         {
-            const RightMatrix b = RightAt(rightStart + (waveLeft + j * 16) * linePitch + k / 16);
+            MeetWave();
+            // Matrices in registers cannot be indexed by a variable.
             [unroll]
-            for (i = 0; i < WAVE_ROWS / 16; i++)
-                totals[i][j] = MultiplyAdd(a[i], b, totals[i][j], ALL_SIGNED);
+            for (uint m = 0; m < totalsDown * totalsAcross; m++)
+                if (i == m / totalsAcross && j == m % totalsAcross * 16)
+                    PutSums(own, totals[m / totalsAcross][m % totalsAcross]);
+            MeetWave();
+            [loop]
+            for (n = 0; n < turns; n++)
+            {
+                const uint down = n * (32 / fours) + rowOfLane;
+                const uint at = sumsDown == 4 ? lane % fours * sumPitch + down : down * sumPitch + lane % fours;
+                const int4 sums = asint(LoadShared(tiles[own + at], NON_PRIVATE));
+                const uint row = waveTop + i * 16 + down * sumsDown;
+                StoreFour(isWhole, part, number, top + row, left + across, four,
+                    WithPoints(four, points, part, top, row, sums));
+            }
         }
     }
+}
+
+// Stores a group's sums
+void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
+    SumMatrix totals[totalsDown][totalsAcross])
+{
+    MeetGroup();
+    StoreWave(false, part, number, top, left, waveTop, waveLeft, end, totals);
 }
 
 // Computes a tile, or its partial sums over a part of k; each wave accumulates a block of it. The factors' tiles pass
@@ -1349,10 +1481,10 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[WAVE_ROWS 
 void Contract(uint item, uint thread)
 {
 #if COOPERATIVE_MATRIX
-    const uint lane = WaveGetLaneIndex();
+    lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
 #else
-    const uint wave = thread / 32;
+    wave = thread / 32;
     lane = thread % 32;
 #endif
     if (item >= walk[0].size * matrices * parts)
@@ -1366,7 +1498,7 @@ void Contract(uint item, uint thread)
     if (firstDown + high.size > tilesDown)
         high = walk[4];
     const uint across = DivideBySize(within, high);
-    const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * TILE_COLUMNS;
+    const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * columnsApart;
 
     const List at = PlaceOf(number, 0, 0);
     uint leftBase = 0, rightBase = 0;
@@ -1379,103 +1511,59 @@ void Contract(uint item, uint thread)
 
     const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
     const uint waveLeft = wave % (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_COLUMNS;
-    SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16];
+    SumMatrix totals[totalsDown][totalsAcross];
     uint i, j;
     [unroll]
-    for (i = 0; i < WAVE_ROWS / 16; i++)
+    for (i = 0; i < totalsDown; i++)
         [unroll]
-        for (j = 0; j < WAVE_COLUMNS / 16; j++)
+        for (j = 0; j < totalsAcross; j++)
             totals[i][j] = Filled(0);
 
+    const uint columnsEnd = min(matrixColumns, left + columnsApart);
     const uint begin = IN_PARTS ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
-    uint leftFrom[leftEach];
-    uint4 nextLeft[AHEAD][leftEach], nextRight[AHEAD][rightEach];
-    int leftSums[leftEach], rightSums[rightEach];
-    [unroll]
-    for (i = 0; i < leftEach; i++)
-    {
-        const uint index = LeftPlace(thread, LEFT_VECTOR == 4 && !LEFT_ALONG ? i / 4 * 4 : i).x;
-        leftFrom[i] = index < leftLines && top + index < matrixRows
-            ? leftBase + (top + index) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] : NOWHERE;
-        leftSums[i] = 0;
-    }
-    uint rightFrom[rightEach];
-    [unroll]
-    for (j = 0; j < rightEach; j++)
-    {
-        const uint index = RightPlace(thread, RIGHT_VECTOR == 4 && !RIGHT_ALONG ? j / 4 * 4 : j).x;
-        rightFrom[j] = index < rightLines && left + index < matrixColumns
-            ? rightBase + (left + index) * (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4] : NOWHERE;
-        rightSums[j] = 0;
-    }
+    LeftReader leftReader = OpenLeft(leftBase, number, top, thread, begin);
+    RightReader rightReader = OpenRight(rightBase, number, left, thread, begin);
+    LeftVector nextLeft[AHEAD][leftLoads];
+    RightVector nextRight[AHEAD][rightLoads];
     uint ahead;
     [unroll]
     for (ahead = 0; ahead < AHEAD; ahead++)
     {
-        FetchLeft(thread, leftFrom, begin + ahead * TILE_DEPTH, end, nextLeft[ahead]);
-        FetchRight(thread, rightFrom, begin + ahead * TILE_DEPTH, end, nextRight[ahead]);
+        FetchLeft(thread, leftReader, begin + ahead * stepDepth, end, nextLeft[ahead]);
+        FetchRight(thread, rightReader, begin + ahead * stepDepth, end, nextRight[ahead]);
     }
-    PutLeft(thread, nextLeft[0], leftSums);
-    PutRight(thread, nextRight[0], rightSums);
-    ControlBarrier(2, 2, EXCHANGED);
+    PutLeft(thread, nextLeft[0], leftReader);
+    PutRight(thread, nextRight[0], rightReader);
+    MeetGroup();
     [loop]
-    for (uint product = begin + AHEAD * TILE_DEPTH;; product += AHEAD * TILE_DEPTH)
+    for (uint product = begin + AHEAD * stepDepth;; product += AHEAD * stepDepth)
     {
         [unroll]
         for (ahead = 0; ahead < AHEAD; ahead++)
         {
-            FetchLeft(thread, leftFrom, product + ahead * TILE_DEPTH, end, nextLeft[ahead]);
-            FetchRight(thread, rightFrom, product + ahead * TILE_DEPTH, end, nextRight[ahead]);
+            FetchLeft(thread, leftReader, product + ahead * stepDepth, end, nextLeft[ahead]);
+            FetchRight(thread, rightReader, product + ahead * stepDepth, end, nextRight[ahead]);
             MultiplyTile(waveTop, waveLeft, totals);
-            ControlBarrier(2, 2, EXCHANGED);
             if (ahead + 1 < AHEAD || product < end)
             {
-                PutLeft(thread, nextLeft[(ahead + 1) % AHEAD], leftSums);
-                PutRight(thread, nextRight[(ahead + 1) % AHEAD], rightSums);
-                ControlBarrier(2, 2, EXCHANGED);
+                MeetGroup();
+                PutLeft(thread, nextLeft[(ahead + 1) % AHEAD], leftReader);
+                PutRight(thread, nextRight[(ahead + 1) % AHEAD], rightReader);
+                MeetGroup();
             }
         }
         if (product >= end)
             break;
     }
 
-    // Each wave's sums go through its own part of shared memory, 16 x 16 at a time. The epilogue is long: unrolled, its
-    // instructions would not fit a multiprocessor's cache.
+    MeetGroup();
 #if LEFT_SUMS
-    PutLeftSums(thread, leftSums);
+    PutLeftSums(thread, leftReader);
 #endif
 #if RIGHT_SUMS
-    PutRightSums(thread, rightSums);
+    PutRightSums(thread, rightReader);
 #endif
-    ControlBarrier(2, 2, EXCHANGED);
-    const uint own = wave * 16 * sumPitch;
-    [loop]
-    for (j = 0; j < WAVE_COLUMNS / 16; j++)
-    {
-        const uint column = waveLeft + j * 16 + lane % 4 * 4;
-        const Four four = FourAt(number, left, column);
-        [loop]
-        for (i = 0; i < WAVE_ROWS / 16; i++)
-        {
-            // Matrices in registers cannot be indexed by a variable.
-            [unroll]
-            for (uint m = 0; m < WAVE_ROWS / 16; m++)
-                [unroll]
-                for (uint n = 0; n < WAVE_COLUMNS / 16; n++)
-                    if (i == m && j == n)
-                        PutSums(own, totals[m][n]);
-            ControlBarrier(3, 3, EXCHANGED);
-            [loop]
-            for (uint half = 0; half < 2; half++)
-            {
-                // an order without bank conflicts
-                const uint eighth = lane / 4, y = half * 8 + (eighth & 4) + (eighth & 1) * 2 + (eighth & 2) / 2;
-                const int4 sums = (int4)LoadShared(tiles[own + y * sumPitch + lane % 4], NON_PRIVATE);
-                StoreFour(part, number, end - begin, top, waveTop + i * 16 + y, left + column, four, sums);
-            }
-            ControlBarrier(3, 3, EXCHANGED);
-        }
-    }
+    StoreTile(part, number, top, left, waveTop, waveLeft, columnsEnd, totals);
 }
 #endif
 

@@ -25974,12 +25974,53 @@ typedef struct dmlops_plan_Matrices {
     dmlops_plan_TapStep tap;
 } dmlops_plan_Matrices;
 
+typedef struct dmlops_plan_Space {
+    dmlops_plan_int_64 firsts;
+    int64_t words;
+} dmlops_plan_Space;
+
+typedef struct dmlops_plan_Tile {
+    int64_t rows;
+    int64_t columns;
+    int64_t depth;
+    int64_t wave_rows;
+    int64_t wave_columns;
+    int64_t ahead;
+    int64_t resident;
+    int64_t efficiency;
+} dmlops_plan_Tile;
+
 typedef struct dmlops_plan_Split {
     int64_t down;
     int64_t across;
     int64_t parts;
     int64_t products;
 } dmlops_plan_Split;
+
+typedef struct dmlops_plan_Row {
+    int64_t taps;
+    int64_t reach;
+    int64_t pitch;
+} dmlops_plan_Row;
+
+typedef struct dmlops_plan_Packing {
+    int64_t items;
+    int64_t vector;
+    int64_t in_word;
+} dmlops_plan_Packing;
+
+typedef struct dmlops_plan_Product {
+    dmlops_plan_Tile tile;
+    dmlops_plan_Split split;
+    int in_parts;
+    dmlops_plan_Matrices matrices;
+    dmlops_plan_Matrices factors;
+    int64_t channels;
+    dmlops_plan_int_8 strides;
+    dmlops_plan_Packing packing;
+    dmlops_plan_Row row;
+    int is_cooperative;
+} dmlops_plan_Product;
 
 typedef struct dmlops_plan_Dimension_16 {
     int64_t count;
@@ -26009,6 +26050,14 @@ DMLOPS_CALLED void dmlops_plan_Dimension_16_copy(dmlops_plan_Dimension_16* to, c
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
+
+typedef struct dmlops_plan_Common {
+    dmlops_plan_Split split;
+    dmlops_plan_Dimension_16 sizes;
+    dmlops_plan_Dimension_16 walk;
+    int64_t words;
+    dmlops_plan_Known known;
+} dmlops_plan_Common;
 
 typedef struct dmlops_plan_int_96 {
     int64_t count;
@@ -26078,14 +26127,6 @@ DMLOPS_CALLED int dmlops_plan_int_96_equal(const dmlops_plan_int_96* a, const dm
     return same;
 }
 
-typedef struct dmlops_plan_CommonConstants {
-    dmlops_plan_Split split;
-    dmlops_plan_Dimension_16 sizes;
-    dmlops_plan_Dimension_16 walk;
-    dmlops_plan_int_96 window;
-    dmlops_plan_Known known;
-} dmlops_plan_CommonConstants;
-
 typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_Dimension_16 sizes;
     dmlops_plan_Dimension_16 walk;
@@ -26104,34 +26145,22 @@ typedef struct dmlops_plan_ContractionParams {
     int64_t parts;
     int64_t tilesDown;
     int64_t groupColumns;
+    int64_t channels;
+    int64_t taps;
+    int64_t leftFirst;
+    int64_t leftTapStep;
+    int64_t leftMatrixStep;
     dmlops_plan_int_64 elements;
     dmlops_plan_int_64 scalars;
-    dmlops_plan_int_64 tap;
 } dmlops_plan_ContractionParams;
 
-typedef struct dmlops_plan_Space {
-    dmlops_plan_int_64 firsts;
-    int64_t words;
-} dmlops_plan_Space;
-
-typedef struct dmlops_plan_CooperativeTile {
-    int64_t rows;
-    int64_t columns;
-    int64_t depth;
-    int64_t wave_rows;
-    int64_t wave_columns;
-    int64_t ahead;
-    int64_t resident;
-    int64_t efficiency;
-} dmlops_plan_CooperativeTile;
-
-typedef struct dmlops_plan_InOrder {
+typedef struct dmlops_plan_Order {
     int64_t vector;
     int64_t padded;
     int64_t pitch;
     int64_t left_items;
     int64_t right_items;
-} dmlops_plan_InOrder;
+} dmlops_plan_Order;
 
 typedef struct dmlops_plan_Shape {
     int64_t rows;
@@ -26153,31 +26182,11 @@ typedef struct dmlops_plan_SplitK {
     int64_t time;
 } dmlops_plan_SplitK;
 
-typedef struct dmlops_plan_Tile {
-    int64_t rows;
-    int64_t columns;
-    int64_t depth;
-    int64_t thread_rows;
-    int64_t thread_columns;
-    int64_t resident;
-    int64_t efficiency;
-} dmlops_plan_Tile;
-
-typedef struct dmlops_plan_Row {
-    int64_t taps;
-    int64_t reach;
-    int64_t pitch;
-} dmlops_plan_Row;
-
 typedef struct dmlops_plan_CooperativeChoice {
-    dmlops_plan_CooperativeTile tile;
+    dmlops_plan_Tile tile;
     dmlops_plan_SplitK split;
+    dmlops_plan_Row row;
 } dmlops_plan_CooperativeChoice;
-
-typedef struct dmlops_plan_Halves {
-    int is_along;
-    int64_t vector;
-} dmlops_plan_Halves;
 
 typedef struct dmlops_plan_Selection {
     int64_t rows;
@@ -26848,12 +26857,12 @@ DMLOPS_CALLED void dmlops_plan_Tile_8_copy(dmlops_plan_Tile_8* to, const dmlops_
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
 
-typedef struct dmlops_plan_CooperativeTile_12 {
+typedef struct dmlops_plan_Tile_12 {
     int64_t count;
-    dmlops_plan_CooperativeTile items[12];
-} dmlops_plan_CooperativeTile_12;
+    dmlops_plan_Tile items[12];
+} dmlops_plan_Tile_12;
 
-static inline void dmlops_plan_CooperativeTile_12_append(dmlops_planning* planning, dmlops_plan_CooperativeTile_12* list, const dmlops_plan_CooperativeTile* item) {
+static inline void dmlops_plan_Tile_12_append(dmlops_planning* planning, dmlops_plan_Tile_12* list, const dmlops_plan_Tile* item) {
     if (list->count < 12) {
         list->items[list->count++] = *item;
     } else {
@@ -26861,7 +26870,7 @@ static inline void dmlops_plan_CooperativeTile_12_append(dmlops_planning* planni
     }
 }
 
-DMLOPS_CALLED void dmlops_plan_CooperativeTile_12_insert(dmlops_planning* planning, dmlops_plan_CooperativeTile_12* list, int64_t place, const dmlops_plan_CooperativeTile* item) {
+DMLOPS_CALLED void dmlops_plan_Tile_12_insert(dmlops_planning* planning, dmlops_plan_Tile_12* list, int64_t place, const dmlops_plan_Tile* item) {
     if (list->count >= 12 || place < 0 || place > list->count) {
         dmlops_out_full(planning, list->count);
         return;
@@ -26872,7 +26881,7 @@ DMLOPS_CALLED void dmlops_plan_CooperativeTile_12_insert(dmlops_planning* planni
     list->items[place] = *item;
 }
 
-DMLOPS_CALLED void dmlops_plan_CooperativeTile_12_copy(dmlops_plan_CooperativeTile_12* to, const dmlops_plan_CooperativeTile_12* from) {
+DMLOPS_CALLED void dmlops_plan_Tile_12_copy(dmlops_plan_Tile_12* to, const dmlops_plan_Tile_12* from) {
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
@@ -27506,9 +27515,13 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     dmlops_put_word(planning, record->parts);
     dmlops_put_word(planning, record->tilesDown);
     dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_word(planning, record->channels);
+    dmlops_put_word(planning, record->taps);
+    dmlops_put_word(planning, record->leftFirst);
+    dmlops_put_word(planning, record->leftTapStep);
+    dmlops_put_word(planning, record->leftMatrixStep);
     dmlops_put_words(planning, record->elements.items, record->elements.count);
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
-    dmlops_put_words(planning, record->tap.items, record->tap.count);
 }
 
 DMLOPS_CALLED void dmlops_put_DefinitionParams(
@@ -27952,24 +27965,6 @@ DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlo
     int64_t columns);
 DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output);
-DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
-    int64_t down, int64_t across, dmlops_plan_Split* result);
-DMLOPS_CALLED int64_t dmlops_plan_partial_words(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Split* split);
-DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_96* result);
-DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides, dmlops_plan_int_96* result);
-DMLOPS_CALLED void dmlops_plan_common_constants(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known,
-    dmlops_plan_CommonConstants* result);
-DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups*
-    groups, dmlops_plan_ContractionParams* result);
-DMLOPS_CALLED void dmlops_plan_tapped_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups, const
-    dmlops_plan_int_64* tap, dmlops_plan_ContractionParams* result);
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, dmlops_plan_Space* result);
 DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -27979,46 +27974,57 @@ DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops
     dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_Known* result);
-DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_CooperativeTile* tile);
+DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile);
+DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
+    int64_t down, int64_t across, dmlops_plan_Split* result);
+DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_single_tap(dmlops_planning* planning, dmlops_plan_Row* result);
+DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides, dmlops_plan_int_96* result);
+DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, int
+    in_parts, const dmlops_plan_Packing* packing, int64_t taps_at_once, dmlops_plan_Common* result);
+DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product);
+DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_define_k_loop(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product);
+DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common);
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common, int64_t
+    number, int64_t items);
+DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Matrices* found, int64_t channels, int64_t first, const dmlops_plan_int_96* window, const
+    dmlops_plan_Common* common, const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result);
+DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
+    int64_t lines, int64_t depth, dmlops_plan_Side* result);
 DMLOPS_CALLED int64_t dmlops_plan_unit_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_CooperativeTile* tile);
+    dmlops_plan_Tile* tile);
 DMLOPS_CALLED int dmlops_plan_occupies_most(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_CooperativeTile* tile);
+    dmlops_plan_Tile* tile);
 DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_CooperativeTile* tile);
-DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
-    int64_t lines, int64_t depth);
+    dmlops_plan_Tile* tile);
 DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    has_units, dmlops_plan_CooperativeTile* result);
+    has_units, dmlops_plan_Tile* result);
 DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    has_units, dmlops_plan_CooperativeTile* result);
+    has_units, dmlops_plan_Tile* result);
 DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_CooperativeTile* tile, int has_units, dmlops_plan_Split* result);
+    dmlops_plan_Tile* tile, int has_units, dmlops_plan_Split* result);
 DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_InOrder* result);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Order* result);
 DMLOPS_CALLED void dmlops_plan_ordered_factors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_InOrder* order,
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Order* order,
     dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_InOrder* order, dmlops_plan_int_8* result);
-DMLOPS_CALLED int dmlops_plan_sums_count(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int lessens);
-DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_define_lines(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Matrices* made, int64_t gathered);
-DMLOPS_CALLED void dmlops_plan_ordered_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* made, const dmlops_plan_InOrder* order, int64_t
-    sums_words, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups,
-    dmlops_plan_ContractionParams* result);
-DMLOPS_CALLED void dmlops_plan_unordered_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
-    const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result);
-DMLOPS_CALLED void dmlops_plan_dispatch_byte_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
-    int64_t number, int64_t vector, int64_t items);
-DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Matrices* found);
-DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Order* order, dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_product_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result);
+DMLOPS_CALLED void dmlops_plan_shape_of(dmlops_planning* planning, const dmlops_plan_Tile* tile, const dmlops_plan_Row*
+    row, dmlops_plan_Shape* result);
 DMLOPS_CALLED int64_t dmlops_plan_tile_count(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Shape* shape);
 DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
@@ -28029,56 +28035,35 @@ DMLOPS_CALLED void dmlops_plan_tiles_for(dmlops_planning* planning, const dmlops
     channels, dmlops_plan_Tile_8* result);
 DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t channels,
     dmlops_plan_Tile* result);
-DMLOPS_CALLED void dmlops_plan_shape_of(dmlops_planning* planning, const dmlops_plan_Tile* tile, dmlops_plan_Shape*
-    result);
 DMLOPS_CALLED void dmlops_plan_rates_of(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Rates* result);
-DMLOPS_CALLED void dmlops_plan_tile_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile, dmlops_plan_Split* result);
-DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t tile_depth, int64_t taps_at_once);
-DMLOPS_CALLED void dmlops_plan_dispatch_tiles(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_CommonConstants* common, const dmlops_plan_Tile* tile, int is_ordered);
-DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads);
+DMLOPS_CALLED int dmlops_plan_packs_left(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_product_of_floats(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result);
 DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis, int64_t
-    lines, int64_t depth, dmlops_plan_Halves* result);
-DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Halves* result);
+DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Side* side, dmlops_plan_Side* result);
 DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Halves* result);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Side* result);
 DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result);
 DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result);
-DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_CooperativeTile* tile, const
-    dmlops_plan_Row* row);
+DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_Tile* tile, const dmlops_plan_Row*
+    row);
 DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    channels, int is_gathered, dmlops_plan_CooperativeTile_12* result);
+    channels, int is_gathered, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t channels, const dmlops_plan_Row* row,
-    dmlops_plan_CooperativeTile_12* result);
+    dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_unit_rates(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Row* row, int is_gathered, dmlops_plan_Rates* result);
 DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_CooperativeTile_12* tiles, const dmlops_plan_Row* row, int is_gathered, dmlops_plan_CooperativeChoice*
-    result);
-DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+    dmlops_plan_Tile_12* tiles, const dmlops_plan_Row* row, int is_gathered, dmlops_plan_CooperativeChoice* result);
 DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given);
-DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tensor* output, dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_CooperativeTile* tile, const
-    dmlops_plan_Halves* left, const dmlops_plan_Halves* right);
-DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads);
+DMLOPS_CALLED void dmlops_plan_product_of_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given, dmlops_plan_Product* result);
 DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Pass* one, dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
@@ -30627,204 +30612,6 @@ DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const
     return (vector == 4) ? 4 : 1;
 }
 
-/* Splits k, of `depth` products, into at most so many parts, all but the last of which are multiples of `step`. */
-DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
-    int64_t down, int64_t across, dmlops_plan_Split* result) {
-    int64_t products = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, depth, parts),
-        step), step);
-    result->down = down;
-    result->across = across;
-    result->parts = dmlops_plan_ceil_div(planning, depth, products);
-    result->products = products;
-    return;
-}
-
-/* The words of all partial sums; rows, or columns if these are stored, are padded to whole vectors. */
-DMLOPS_CALLED int64_t dmlops_plan_partial_words(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Split* split) {
-    return (split->parts > 1) ? dmlops_plan_times(planning, dmlops_multiply(4, dmlops_plan_partial_vectors(planning,
-        found)), split->parts) : 0;
-}
-
-/* The vectors of four partial sums in one part. */
-DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    int64_t across = dmlops_plan_times(planning, found->rows, dmlops_plan_ceil_div(planning, found->columns, 4));
-    return dmlops_plan_times(planning, found->is_down ? dmlops_plan_times(planning, found->columns,
-        dmlops_plan_ceil_div(planning, found->rows, 4)) : across, found->count);
-}
-
-/* The constants of a window on the right factor as it is in memory; none if there is no window. */
-DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_96* result) {
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    result->count = 0;
-    if (window->sizes.count > 0) {
-        int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
-        dmlops_plan_int_8 strides;
-        strides.count = 0;
-        for (int64_t d = 0; d < right->strides.count; ++d) {
-            const int64_t stride = right->strides.items[d];
-            if (d >= behind) {
-                dmlops_plan_int_8_append(planning, &strides, stride);
-            }
-        }
-        dmlops_plan_int_96 made_1;
-        dmlops_plan_strided_words(planning, told, shader, &strides, &made_1);
-        dmlops_plan_int_96_extend(planning, result, made_1.count, made_1.items);
-    }
-    return;
-}
-
-/* The constants of a window on the right factor: sizes, first coordinates, steps, taps, limits, strides, divisors and
-   periods; then its strides on the left one. Taps are the distances between those that one phase meets. */
-DMLOPS_CALLED void dmlops_plan_strided_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides, dmlops_plan_int_96* result) {
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, contracted->left,
-        told->tensors.count)];
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, contracted->right,
-        told->tensors.count)];
-    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    dmlops_plan_int_8 taps;
-    taps.count = 0;
-    dmlops_plan_int_8 periods;
-    periods.count = 0;
-    dmlops_plan_int_8 left_steps;
-    left_steps.count = 0;
-    for (int64_t d = 0; d < window->right_first.count; ++d) {
-        const int64_t first = window->right_first.items[d];
-        dmlops_plan_int_8_append(planning, &steps, dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
-            window->right_steps.count)], first));
-        dmlops_plan_int_8_append(planning, &periods, dmlops_plan_period(planning, window, d));
-        dmlops_plan_int_8_append(planning, &taps,
-            dmlops_divide(dmlops_multiply(dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
-            window->right_taps.count)], first), periods.items[dmlops_item(planning, d, periods.count)]),
-            window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
-        dmlops_plan_int_8_append(planning, &left_steps,
-            dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)],
-            window->left_first.items[dmlops_item(planning, d, window->left_first.count)]),
-            left->strides.items[dmlops_item(planning, dmlops_add(behind, d), left->strides.count)]));
-    }
-    dmlops_plan_int_8 limits;
-    limits.count = 0;
-    for (int64_t d = 0; d < right->sizes.count; ++d) {
-        const int64_t size = right->sizes.items[d];
-        if (d >= behind) {
-            dmlops_plan_int_8_append(planning, &limits, size);
-        }
-    }
-    result->count = 0;
-    dmlops_plan_int_8_16 lists;
-    lists.count = 0;
-    dmlops_plan_int_8_16_append(planning, &lists, &window->sizes);
-    dmlops_plan_int_8_16_append(planning, &lists, &window->right_first);
-    dmlops_plan_int_8_16_append(planning, &lists, &steps);
-    dmlops_plan_int_8_16_append(planning, &lists, &taps);
-    dmlops_plan_int_8_16_append(planning, &lists, &limits);
-    dmlops_plan_int_8_16_append(planning, &lists, strides);
-    dmlops_plan_int_8_16_append(planning, &lists, &window->right_divisors);
-    dmlops_plan_int_8_16_append(planning, &lists, &periods);
-    dmlops_plan_int_8_16_append(planning, &lists, &left_steps);
-    for (int64_t each_1 = 0; each_1 < lists.count; ++each_1) {
-        const dmlops_plan_int_8* entries = &lists.items[each_1];
-        dmlops_plan_int_8 made_2;
-        dmlops_plan_eight(planning, entries, &made_2);
-        dmlops_plan_int_96_extend(planning, result, made_2.count, made_2.items);
-    }
-    return;
-}
-
-/* What is the same in all passes. Groups walk the tiles of a matrix in bands. */
-DMLOPS_CALLED void dmlops_plan_common_constants(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Split* split, const dmlops_plan_int_96* window, const dmlops_plan_Known* known,
-    dmlops_plan_CommonConstants* result) {
-    int64_t height = dmlops_min(8, split->down);
-    int64_t last = dmlops_subtract(split->down, dmlops_multiply(dmlops_divide(dmlops_subtract(split->down, 1), height),
-        height));
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    dmlops_plan_int_8_append(planning, &made_1, dmlops_multiply(split->down, split->across));
-    dmlops_plan_int_8_append(planning, &made_1, found->count);
-    dmlops_plan_int_8_append(planning, &made_1, dmlops_multiply(height, split->across));
-    dmlops_plan_int_8_append(planning, &made_1, height);
-    dmlops_plan_int_8_append(planning, &made_1, last);
-    dmlops_plan_extents(planning, &made_1, &result->walk);
-    dmlops_plan_Dimension_16 made_2;
-    dmlops_plan_extents(planning, &found->sizes, &made_2);
-    result->split = *split;
-    dmlops_plan_Dimension_16_copy(&result->sizes, &made_2);
-    dmlops_plan_int_96_copy(&result->window, window);
-    result->known = *known;
-    return;
-}
-
-/* The constants of a pass; `first` is the left factor's offset at the first tap. */
-DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Matrices* found, int64_t first, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups*
-    groups, dmlops_plan_ContractionParams* result) {
-    const dmlops_plan_Factors * factors = &told->factors;
-    dmlops_plan_int_64 tap;
-    tap.count = 0;
-    if (factors->window.sizes.count > 0) {
-        dmlops_plan_int_64 made_1;
-        made_1.count = 0;
-        dmlops_plan_int_64_append(planning, &made_1, factors->depth);
-        dmlops_plan_int_64_append(planning, &made_1, dmlops_plan_element_count(planning, &factors->window.sizes));
-        dmlops_plan_int_64_append(planning, &made_1, dmlops_modulo(first, INT64_C(4294967296)));
-        dmlops_plan_int_64_copy(&tap, &made_1);
-        dmlops_plan_int_64_append(planning, &tap, dmlops_modulo(found->tap.step, INT64_C(4294967296)));
-        dmlops_plan_int_64_append(planning, &tap, dmlops_modulo(found->left.matrix, INT64_C(4294967296)));
-    }
-    dmlops_plan_tapped_params(planning, told, found, common, groups, &tap, result);
-    return;
-}
-
-/* The same, given the constants of a tap. */
-DMLOPS_CALLED void dmlops_plan_tapped_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups, const
-    dmlops_plan_int_64* tap, dmlops_plan_ContractionParams* result) {
-    const dmlops_plan_Split * split = &common->split;
-    const dmlops_plan_Known * known = &common->known;
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < found->left.steps.count; ++each_2) {
-        const int64_t step = found->left.steps.items[each_2];
-        dmlops_plan_int_8_append(planning, &made_1, dmlops_modulo(step, INT64_C(4294967296)));
-    }
-    dmlops_plan_int_8 made_3;
-    made_3.count = 0;
-    for (int64_t each_4 = 0; each_4 < found->right.steps.count; ++each_4) {
-        const int64_t step = found->right.steps.items[each_4];
-        dmlops_plan_int_8_append(planning, &made_3, dmlops_modulo(step, INT64_C(4294967296)));
-    }
-    dmlops_plan_Dimension_16_copy(&result->sizes, &common->sizes);
-    dmlops_plan_Dimension_16_copy(&result->walk, &common->walk);
-    result->leftSteps = made_1;
-    result->rightSteps = made_3;
-    dmlops_plan_int_96_copy(&result->window, &common->window);
-    dmlops_plan_int_512_copy(&result->lists, &known->lists);
-    dmlops_plan_int_32_copy(&result->activations, &known->activations);
-    result->matrices = found->count;
-    result->matrixRows = found->rows;
-    result->matrixColumns = found->columns;
-    result->matrixDepth = found->depth;
-    result->leftDepthStep = dmlops_modulo(found->left.depth, INT64_C(4294967296));
-    result->rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
-    result->partDepth = split->products;
-    result->parts = split->parts;
-    result->tilesDown = split->down;
-    result->groupColumns = groups->columns;
-    dmlops_plan_int_64_copy(&result->elements, &told->elements);
-    dmlops_plan_int_64_copy(&result->scalars, &known->scalars);
-    dmlops_plan_int_64_copy(&result->tap, tap);
-    return;
-}
-
 /* The place of each intermediate tensor. Those that no output needs have none; their sizes may be meaningless. */
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, dmlops_plan_Space* result) {
@@ -30899,16 +30686,380 @@ DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* Threads in a group, given its tile. */
-DMLOPS_CALLED int64_t dmlops_plan_unit_threads(dmlops_planning* planning, const dmlops_plan_CooperativeTile* tile) {
+/* Threads in a group. */
+DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile) {
     (void)planning;
     return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows), dmlops_divide(tile->columns,
         tile->wave_columns)), 32);
 }
 
+/* Splits k, of `depth` products, into at most so many parts, all but the last of which are multiples of `step`. */
+DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
+    int64_t down, int64_t across, dmlops_plan_Split* result) {
+    int64_t products = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, depth, parts),
+        step), step);
+    result->down = down;
+    result->across = across;
+    result->parts = dmlops_plan_ceil_div(planning, depth, products);
+    result->products = products;
+    return;
+}
+
+/* The vectors of four partial sums in one part; rows, or columns if these are stored, are padded. */
+DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    int64_t across = dmlops_plan_times(planning, found->rows, dmlops_plan_ceil_div(planning, found->columns, 4));
+    return dmlops_plan_times(planning, found->is_down ? dmlops_plan_times(planning, found->columns,
+        dmlops_plan_ceil_div(planning, found->rows, 4)) : across, found->count);
+}
+
+DMLOPS_CALLED void dmlops_plan_single_tap(dmlops_planning* planning, dmlops_plan_Row* result) {
+    (void)planning;
+    result->taps = 1;
+    result->reach = 0;
+    result->pitch = 0;
+    return;
+}
+
+/* The right factor's strides along the window, as it is in memory. */
+DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_8* result) {
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
+        told->tensors.count)];
+    int64_t behind = dmlops_subtract(right->sizes.count, told->factors.window.sizes.count);
+    result->count = 0;
+    for (int64_t d = 0; d < right->strides.count; ++d) {
+        const int64_t stride = right->strides.items[d];
+        if (d >= behind) {
+            dmlops_plan_int_8_append(planning, result, stride);
+        }
+    }
+    return;
+}
+
+/* The constants of a window on the right factor, which has these strides: sizes, first coordinates, steps, taps,
+   limits, strides, divisors and periods; then its strides on the left one. Taps are the distances between those that
+   one phase meets. None if there is no window. */
+DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides, dmlops_plan_int_96* result) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, contracted->left,
+        told->tensors.count)];
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, contracted->right,
+        told->tensors.count)];
+    dmlops_plan_int_96 words;
+    words.count = 0;
+    if (window->sizes.count == 0) {
+        dmlops_plan_int_96_copy(result, &words);
+        return;
+    }
+    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    dmlops_plan_int_8 taps;
+    taps.count = 0;
+    dmlops_plan_int_8 periods;
+    periods.count = 0;
+    dmlops_plan_int_8 left_steps;
+    left_steps.count = 0;
+    for (int64_t d = 0; d < window->right_first.count; ++d) {
+        const int64_t first = window->right_first.items[d];
+        dmlops_plan_int_8_append(planning, &steps, dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
+            window->right_steps.count)], first));
+        dmlops_plan_int_8_append(planning, &periods, dmlops_plan_period(planning, window, d));
+        dmlops_plan_int_8_append(planning, &taps,
+            dmlops_divide(dmlops_multiply(dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
+            window->right_taps.count)], first), periods.items[dmlops_item(planning, d, periods.count)]),
+            window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
+        dmlops_plan_int_8_append(planning, &left_steps,
+            dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)],
+            window->left_first.items[dmlops_item(planning, d, window->left_first.count)]),
+            left->strides.items[dmlops_item(planning, dmlops_add(behind, d), left->strides.count)]));
+    }
+    dmlops_plan_int_8 limits;
+    limits.count = 0;
+    for (int64_t d = 0; d < right->sizes.count; ++d) {
+        const int64_t size = right->sizes.items[d];
+        if (d >= behind) {
+            dmlops_plan_int_8_append(planning, &limits, size);
+        }
+    }
+    dmlops_plan_int_8_16 lists;
+    lists.count = 0;
+    dmlops_plan_int_8_16_append(planning, &lists, &window->sizes);
+    dmlops_plan_int_8_16_append(planning, &lists, &window->right_first);
+    dmlops_plan_int_8_16_append(planning, &lists, &steps);
+    dmlops_plan_int_8_16_append(planning, &lists, &taps);
+    dmlops_plan_int_8_16_append(planning, &lists, &limits);
+    dmlops_plan_int_8_16_append(planning, &lists, strides);
+    dmlops_plan_int_8_16_append(planning, &lists, &window->right_divisors);
+    dmlops_plan_int_8_16_append(planning, &lists, &periods);
+    dmlops_plan_int_8_16_append(planning, &lists, &left_steps);
+    for (int64_t each_1 = 0; each_1 < lists.count; ++each_1) {
+        const dmlops_plan_int_8* entries = &lists.items[each_1];
+        dmlops_plan_int_8 made_2;
+        dmlops_plan_eight(planning, entries, &made_2);
+        dmlops_plan_int_96_extend(planning, &words, made_2.count, made_2.items);
+    }
+    dmlops_plan_int_96_copy(result, &words);
+    return;
+}
+
+/* The macros and resources of all passes. Groups walk the tiles of a matrix in bands. */
+DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, int
+    in_parts, const dmlops_plan_Packing* packing, int64_t taps_at_once, dmlops_plan_Common* result) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)];
+    int64_t sums_words = in_parts ? dmlops_plan_times(planning, dmlops_multiply(4,
+        dmlops_plan_partial_vectors(planning, found)), split->parts) : 0;
+    int64_t words = dmlops_add(sums_words, dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning,
+        packing->items, 4), 4), dmlops_divide(packing->vector, packing->in_word)));
+    if (words >= dmlops_divide(INT64_C(2147483648), packing->in_word)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
+        memset(result, 0, sizeof *result);
+        return;
+    }
+    dmlops_plan_begin_form(planning, told, shader, output, &result->known);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), output->sizes.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), found->row_axis);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), (int64_t)found->is_down);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)in_parts);
+    if (found->column_axis != -1) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), found->column_axis);
+    } else {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_RANK"), window->sizes.count);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_AXIS"), window->axes.items[dmlops_item(planning, 0,
+            window->axes.count)]);
+        if (!dmlops_plan_is_of_bytes(planning, told, shader)) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, window));
+            dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), taps_at_once);
+        }
+    }
+    dmlops_plan_Buffer made_1;
+    made_1 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_1);
+    dmlops_out_share(planning);
+    int64_t height = dmlops_min(8, split->down);
+    int64_t last = dmlops_subtract(split->down, dmlops_multiply(dmlops_divide(dmlops_subtract(split->down, 1), height),
+        height));
+    dmlops_plan_int_8 made_2;
+    made_2.count = 0;
+    dmlops_plan_int_8_append(planning, &made_2, dmlops_multiply(split->down, split->across));
+    dmlops_plan_int_8_append(planning, &made_2, found->count);
+    dmlops_plan_int_8_append(planning, &made_2, dmlops_multiply(height, split->across));
+    dmlops_plan_int_8_append(planning, &made_2, height);
+    dmlops_plan_int_8_append(planning, &made_2, last);
+    dmlops_plan_extents(planning, &made_2, &result->walk);
+    dmlops_plan_Dimension_16 made_3;
+    dmlops_plan_extents(planning, &found->sizes, &made_3);
+    result->split = *split;
+    dmlops_plan_Dimension_16_copy(&result->sizes, &made_3);
+    result->words = sums_words;
+    return;
+}
+
+/* One dispatch, preceded by one if factors are packed, and followed by one if there are partial sums. */
+DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product) {
+    const dmlops_plan_Matrices * found = &product->matrices;
+    const dmlops_plan_Packing * packing = &product->packing;
+    const dmlops_plan_Row * row = &product->row;
+    dmlops_plan_Common common;
+    dmlops_plan_begin_product(planning, told, shader, found, &product->split, product->in_parts, packing, row->taps,
+        &common);
+    int64_t first = dmlops_plan_first_of(planning, &told->factors.window, &told->tensors.items[dmlops_item(planning,
+        shader->contracted.left, told->tensors.count)]);
+    if (packing->items > 0) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("PACK_VECTOR"), packing->vector);
+        if (dmlops_plan_is_of_bytes(planning, told, shader)) {
+            dmlops_plan_define_signs(planning, told, shader);
+        } else {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
+            dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(told->factors.depth,
+                product->tile.depth) == 0));
+        }
+        dmlops_plan_dispatch_single(planning, told, shader, found, &common, 2, packing->items);
+        first = dmlops_multiply(common.words, packing->in_word);
+    }
+    dmlops_plan_define_k_loop(planning, told, shader, product);
+    int64_t threads = dmlops_plan_tile_threads(planning, &product->tile);
+    int64_t tiles = dmlops_multiply(dmlops_multiply(product->split.down, product->split.across), found->count);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(tiles, product->split.parts), threads), threads, 1,
+        &groups);
+    dmlops_plan_int_96 words;
+    dmlops_plan_window_words(planning, told, shader, &product->strides, &words);
+    dmlops_plan_ContractionParams params;
+    dmlops_plan_contraction_params(planning, told, &product->factors, product->channels, first, &words, &common,
+        &groups, &params);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, packing->items > 0);
+    if (product->in_parts) {
+        dmlops_plan_add_parts(planning, told, shader, found, &common);
+    }
+}
+
+/* The macros of the types of bytes. */
+DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_UNSIGNED"), (int64_t)!told->tensors.items[dmlops_item(planning,
+        shader->contracted.left, told->tensors.count)].is_signed);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_UNSIGNED"), (int64_t)!told->tensors.items[dmlops_item(planning,
+        shader->contracted.right, told->tensors.count)].is_signed);
+}
+
+/* The macros of the pass that multiplies. */
+DMLOPS_CALLED void dmlops_plan_define_k_loop(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, contracted->right,
+        told->tensors.count)];
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
+        told->tensors.count)];
+    const dmlops_plan_Matrices * found = &product->matrices;
+    const dmlops_plan_Matrices * factors = &product->factors;
+    const dmlops_plan_Tile * tile = &product->tile;
+    int is_windowed = found->column_axis == -1;
+    int of_bytes = dmlops_plan_is_of_bytes(planning, told, shader);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), contracted->number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_plan_tile_threads(planning, tile));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), factors->left.vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)factors->left.is_along);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), factors->right.vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)factors->right.is_along);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), product->in_parts ? 1 :
+        dmlops_plan_output_vector(planning, found, output));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile->rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile->depth);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile->wave_rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile->wave_columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile->ahead);
+    if (product->is_cooperative) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
+    }
+    if (is_windowed) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("PACKED"), (int64_t)(product->packing.items > 0));
+    }
+    if (is_windowed && !of_bytes) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(told->factors.depth,
+            tile->depth) == 0));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("BORDERED"), (int64_t)dmlops_plan_is_bordered(planning, window,
+            right, output));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), product->row.reach);
+        if (product->is_cooperative) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_MERGED"), dmlops_plan_merged_last(planning, output,
+                found->row_axis));
+        }
+    }
+    if (of_bytes) {
+        dmlops_plan_define_signs(planning, told, shader);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_SUMS"), (int64_t)(told->factors.lessens_right ||
+            !right->is_signed));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_SUMS"), (int64_t)(told->factors.lessens_left ||
+            !told->tensors.items[dmlops_item(planning, contracted->left, told->tensors.count)].is_signed));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"), (int64_t)dmlops_out_has(planning,
+            DMLOPS_CAPABILITY_DOT_PRODUCTS));
+    }
+}
+
+/* The pass in which each thread adds up four adjacent partial sums. */
+DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common) {
+    dmlops_plan_dispatch_single(planning, told, shader, found, common, 1, dmlops_plan_partial_vectors(planning, found));
+}
+
+/* A pass beside the one that multiplies, in which each thread takes one item. Partial sums are waited for. */
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common, int64_t
+    number, int64_t items) {
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
+        told->tensors.count)];
+    int is_last = number == 1;
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, items, 256, 1, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(contracted->number, number));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), 1);
+    if (output->bits >= 16) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), is_last ? dmlops_plan_output_vector(planning,
+            found, output) : 1);
+    }
+    int64_t first = dmlops_plan_first_of(planning, &told->factors.window, &told->tensors.items[dmlops_item(planning,
+        contracted->left, told->tensors.count)]);
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_window_strides(planning, told, shader, &made_1);
+    dmlops_plan_int_96 words;
+    dmlops_plan_window_words(planning, told, shader, &made_1, &words);
+    dmlops_plan_ContractionParams params;
+    dmlops_plan_contraction_params(planning, told, found, told->factors.depth, first, &words, common, &groups, &params);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, is_last);
+}
+
+/* The constants of a pass; `first` is the left factor's offset at the first tap. */
+DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Matrices* found, int64_t channels, int64_t first, const dmlops_plan_int_96* window, const
+    dmlops_plan_Common* common, const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
+    const dmlops_plan_Split * split = &common->split;
+    const dmlops_plan_Known * known = &common->known;
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < found->left.steps.count; ++each_2) {
+        const int64_t step = found->left.steps.items[each_2];
+        dmlops_plan_int_8_append(planning, &made_1, dmlops_modulo(step, INT64_C(4294967296)));
+    }
+    dmlops_plan_int_8 made_3;
+    made_3.count = 0;
+    for (int64_t each_4 = 0; each_4 < found->right.steps.count; ++each_4) {
+        const int64_t step = found->right.steps.items[each_4];
+        dmlops_plan_int_8_append(planning, &made_3, dmlops_modulo(step, INT64_C(4294967296)));
+    }
+    dmlops_plan_Dimension_16_copy(&result->sizes, &common->sizes);
+    dmlops_plan_Dimension_16_copy(&result->walk, &common->walk);
+    result->leftSteps = made_1;
+    result->rightSteps = made_3;
+    dmlops_plan_int_96_copy(&result->window, window);
+    dmlops_plan_int_512_copy(&result->lists, &known->lists);
+    dmlops_plan_int_32_copy(&result->activations, &known->activations);
+    result->matrices = found->count;
+    result->matrixRows = found->rows;
+    result->matrixColumns = found->columns;
+    result->matrixDepth = found->depth;
+    result->leftDepthStep = dmlops_modulo(found->left.depth, INT64_C(4294967296));
+    result->rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
+    result->partDepth = split->products;
+    result->parts = split->parts;
+    result->tilesDown = split->down;
+    result->groupColumns = groups->columns;
+    result->channels = channels;
+    result->taps = dmlops_plan_element_count(planning, &told->factors.window.sizes);
+    result->leftFirst = dmlops_modulo(first, INT64_C(4294967296));
+    result->leftTapStep = dmlops_modulo(found->tap.step, INT64_C(4294967296));
+    result->leftMatrixStep = dmlops_modulo(found->left.matrix, INT64_C(4294967296));
+    dmlops_plan_int_64_copy(&result->elements, &told->elements);
+    dmlops_plan_int_64_copy(&result->scalars, &known->scalars);
+    return;
+}
+
+/* A plain matrix, with the adjacent elements that are loaded at once; `axis` has that many lines. */
+DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
+    int64_t lines, int64_t depth, dmlops_plan_Side* result) {
+    int64_t vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 16);
+    int64_t whole = ((vector == 16) && side->is_along) ? 16 : 4;
+    *result = *side;
+    result->vector = (vector >= 4) ? whole : 1;
+    return;
+}
+
 /* The parts of k: as many as fill the multiprocessors, if it is deep enough for four. */
 DMLOPS_CALLED int64_t dmlops_plan_unit_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_CooperativeTile* tile) {
+    dmlops_plan_Tile* tile) {
     int is_windowed = found->column_axis == -1;
     int64_t least = is_windowed ? 256 : 512;
     if (found->depth < dmlops_multiply(4, least)) {
@@ -30922,7 +31073,7 @@ DMLOPS_CALLED int64_t dmlops_plan_unit_parts(dmlops_planning* planning, const dm
 
 /* Whether groups with this tile, each with a part of k, occupy at least three fifths of the multiprocessors. */
 DMLOPS_CALLED int dmlops_plan_occupies_most(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_CooperativeTile* tile) {
+    dmlops_plan_Tile* tile) {
     return dmlops_multiply(5, dmlops_plan_times(planning, dmlops_plan_tiles_of(planning, found, tile->rows,
         tile->columns), dmlops_plan_unit_parts(planning, found, tile))) >= 396;
 }
@@ -30930,7 +31081,7 @@ DMLOPS_CALLED int dmlops_plan_occupies_most(dmlops_planning* planning, const dml
 /* Whether large tiles are best taken by groups of which two are resident. A round of pairs takes five thirds of the
    time of a round of single groups, and is worth three parts of k, but not two. */
 DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_CooperativeTile* tile) {
+    dmlops_plan_Tile* tile) {
     int64_t tiles = dmlops_plan_tiles_of(planning, found, tile->rows, tile->columns);
     if (tiles > 132) {
         return dmlops_multiply(5, dmlops_plan_ceil_div(planning, tiles, 264)) < dmlops_multiply(3,
@@ -30939,18 +31090,11 @@ DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlo
     return (dmlops_multiply(2, tiles) > 132) && (dmlops_plan_unit_parts(planning, found, tile) == 3);
 }
 
-/* How many adjacent elements of a plain matrix are loaded at once; `axis` has that many lines. */
-DMLOPS_CALLED int64_t dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
-    int64_t lines, int64_t depth) {
-    int64_t vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 16);
-    return ((vector == 16) && side->is_along) ? vector : ((vector >= 4) ? 4 : 1);
-}
-
 /* The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. Deep tiles need
    fewer barriers, but where lines are transposed, large ones run out of registers. With few rows, groups mostly wait
    for loads, so more of them are resident. */
 DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    has_units, dmlops_plan_CooperativeTile* result) {
+    has_units, dmlops_plan_Tile* result) {
     if ((found->column_axis == -1) || !has_units) {
         dmlops_plan_byte_window_tile_for(planning, found, has_units, result);
         return;
@@ -30973,7 +31117,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
     int64_t large_depth = is_along ? depth : 64;
     int64_t large_ahead = is_along ? 1 : ahead;
     int64_t share = is_along ? 32 : 64;
-    dmlops_plan_CooperativeTile large;
+    dmlops_plan_Tile large;
     large.rows = 128;
     large.columns = 128;
     large.depth = large_depth;
@@ -30983,7 +31127,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
     large.resident = 1;
     large.efficiency = 100;
     if ((dmlops_min(found->rows, found->columns) > 64) && dmlops_plan_occupies_most(planning, found, &large)) {
-        dmlops_plan_CooperativeTile pair;
+        dmlops_plan_Tile pair;
         pair.rows = 128;
         pair.columns = 128;
         pair.depth = depth;
@@ -30999,7 +31143,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
         *result = large;
         return;
     }
-    dmlops_plan_CooperativeTile half;
+    dmlops_plan_Tile half;
     half.rows = 64;
     half.columns = 128;
     half.depth = large_depth;
@@ -31012,7 +31156,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
         *result = half;
         return;
     }
-    dmlops_plan_CooperativeTile square;
+    dmlops_plan_Tile square;
     square.rows = 64;
     square.columns = 64;
     square.depth = depth;
@@ -31025,7 +31169,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
         *result = square;
         return;
     }
-    dmlops_plan_CooperativeTile small;
+    dmlops_plan_Tile small;
     small.rows = 32;
     small.columns = 64;
     small.depth = depth;
@@ -31052,7 +31196,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
 /* The same for windows, which need more groups, and enough arithmetic to hide the latency of their loads. Devices
    without units take these tiles for plain matrices, too. */
 DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    has_units, dmlops_plan_CooperativeTile* result) {
+    has_units, dmlops_plan_Tile* result) {
     int is_windowed = found->column_axis == -1;
     int64_t enough = is_windowed ? 256 : 128;
     if (found->rows <= 16) {
@@ -31123,7 +31267,7 @@ DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, c
 
 /* How groups share the work. k is split where there are few tiles. */
 DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_CooperativeTile* tile, int has_units, dmlops_plan_Split* result) {
+    dmlops_plan_Tile* tile, int has_units, dmlops_plan_Split* result) {
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
     int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
     int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
@@ -31142,7 +31286,7 @@ DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlop
 
 /* How the factors of a convolution are packed. Few channels are not worth padding to whole vectors. */
 DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_InOrder* result) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Order* result) {
     const dmlops_plan_Window * window = &told->factors.window;
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
@@ -31166,7 +31310,7 @@ DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_
 
 /* The same matrices with packed factors. */
 DMLOPS_CALLED void dmlops_plan_ordered_factors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_InOrder* order,
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Order* order,
     dmlops_plan_Matrices* result) {
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
@@ -31205,7 +31349,7 @@ DMLOPS_CALLED void dmlops_plan_ordered_factors(dmlops_planning* planning, const 
 
 /* Strides in bytes along each dimension of the window, in the packed right factor. */
 DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_InOrder* order, dmlops_plan_int_8* result) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Order* order, dmlops_plan_int_8* result) {
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
     result->count = 0;
@@ -31221,225 +31365,87 @@ DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dm
     return;
 }
 
-/* Whether a factor's bytes have a zero point, as tiles hold them: UINT8 always does. */
-DMLOPS_CALLED int dmlops_plan_sums_count(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int lessens) {
-    (void)planning;
-    return lessens || !tensor->is_signed;
-}
-
-/* One dispatch, preceded by one if factors are packed, and followed by one if k is split or cooperative matrices cannot
-   store the output. */
-DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Factors * factors = &told->factors;
-    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, contracted->left,
+/* The tile, k split into parts, and both factors packed. There are partial sums also where cooperative matrices cannot
+   store the output: storing bytes one by one takes atomics, which do not mix with them. */
+DMLOPS_CALLED void dmlops_plan_product_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result) {
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, contracted->right,
-        told->tensors.count)];
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
-        told->tensors.count)];
-    int64_t number = contracted->number;
     int is_windowed = found->column_axis == -1;
-    int is_ordered = is_windowed && (found->right.vector < 4);
-    dmlops_plan_InOrder order;
-    order.vector = 16;
-    order.padded = 0;
-    order.pitch = 0;
-    order.left_items = 0;
-    order.right_items = 0;
-    dmlops_plan_Matrices made;
-    made = *found;
-    if (is_ordered) {
-        dmlops_plan_InOrder made_1;
-        dmlops_plan_order_of(planning, told, shader, found, &made_1);
-        order = made_1;
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_window_strides(planning, told, shader, &made_1);
+    dmlops_plan_int_8 strides;
+    strides = made_1;
+    int64_t channels = told->factors.depth;
+    dmlops_plan_Matrices factors;
+    factors = *found;
+    dmlops_plan_Packing packing;
+    packing.items = 0;
+    packing.vector = 16;
+    packing.in_word = 4;
+    if (is_windowed && (found->right.vector < 4)) {
+        dmlops_plan_Order order;
+        dmlops_plan_order_of(planning, told, shader, found, &order);
         dmlops_plan_Matrices made_2;
         dmlops_plan_ordered_factors(planning, told, shader, found, &order, &made_2);
-        made = made_2;
+        factors = made_2;
+        dmlops_plan_int_8 made_3;
+        dmlops_plan_pixel_strides(planning, told, shader, &order, &made_3);
+        strides = made_3;
+        channels = order.padded;
+        dmlops_plan_Packing made_4;
+        made_4.items = dmlops_add(order.left_items, order.right_items);
+        made_4.vector = order.vector;
+        made_4.in_word = 4;
+        packing = made_4;
+    } else {
+        dmlops_plan_Side left;
+        dmlops_plan_line_vector(planning, &found->left, found->row_axis, found->rows, channels, &left);
+        dmlops_plan_Side right;
+        right = found->right;
+        right.vector = 4;
+        if (!is_windowed) {
+            dmlops_plan_Side made_5;
+            dmlops_plan_line_vector(planning, &found->right, found->column_axis, found->columns, channels, &made_5);
+            right = made_5;
+        }
+        dmlops_plan_Matrices made_6;
+        made_6 = *found;
+        made_6.left = left;
+        made_6.right = right;
+        factors = made_6;
     }
-    int64_t stored = dmlops_plan_output_vector(planning, found, output);
-    int is_whole = (output->bits >= 16) || (stored == 4);
+    int is_whole = (output->bits >= 16) || (dmlops_plan_output_vector(planning, found, output) == 4);
     int64_t sums = dmlops_plan_times(planning, 4, dmlops_plan_partial_vectors(planning, found));
     int has_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (is_whole || (sums <
         dmlops_divide(INT64_C(2147483648), 16)));
-    dmlops_plan_CooperativeTile tile;
-    dmlops_plan_byte_tile_for(planning, &made, has_units, &tile);
+    dmlops_plan_byte_tile_for(planning, &factors, has_units, &result->tile);
     dmlops_plan_Split split;
-    dmlops_plan_byte_split(planning, &made, &tile, has_units, &split);
-    int in_parts = (split.parts > 1) || (has_units && !is_whole);
-    int64_t sums_words = in_parts ? dmlops_plan_times(planning, sums, split.parts) : 0;
-    int64_t items = dmlops_add(order.left_items, order.right_items);
-    int64_t words = dmlops_add(sums_words, dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning,
-        items, 4), 4), dmlops_divide(order.vector, 4)));
-    if (words >= dmlops_divide(INT64_C(2147483648), 4)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
-        return;
-    }
-    dmlops_plan_Known known;
-    dmlops_plan_begin_form(planning, told, shader, output, &known);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), output->sizes.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), found->row_axis);
-    if (is_windowed) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_RANK"), window->sizes.count);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_AXIS"), window->axes.items[dmlops_item(planning, 0,
-            window->axes.count)]);
-    } else {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), found->column_axis);
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_UNSIGNED"), (int64_t)!left->is_signed);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_UNSIGNED"), (int64_t)!right->is_signed);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)in_parts);
-    dmlops_plan_Buffer made_3;
-    made_3 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_3);
-    dmlops_out_share(planning);
-    dmlops_plan_int_96 made_4;
-    dmlops_plan_window_words(planning, told, shader, &made_4);
-    dmlops_plan_CommonConstants common;
-    dmlops_plan_common_constants(planning, found, &split, &made_4, &known, &common);
-    if (is_ordered) {
-        dmlops_plan_dispatch_byte_items(planning, told, shader, found, &common, dmlops_add(number, 2), order.vector,
-            items);
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_plan_unit_threads(planning, &tile));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_SUMS"), (int64_t)dmlops_plan_sums_count(planning, right,
-        factors->lessens_right));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_SUMS"), (int64_t)dmlops_plan_sums_count(planning, left,
-        factors->lessens_left));
-    dmlops_plan_define_lines(planning, told, &made, is_ordered ? order.vector : 0);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), in_parts ? 1 : stored);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile.columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile.depth);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile.wave_rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile.wave_columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile.ahead);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), (int64_t)has_units);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"), (int64_t)dmlops_out_has(planning,
-        DMLOPS_CAPABILITY_DOT_PRODUCTS));
-    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
-        found->count), split.parts), dmlops_plan_unit_threads(planning, &tile));
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, &tile), 1, &groups);
-    if (is_ordered) {
-        dmlops_plan_ContractionParams params;
-        dmlops_plan_ordered_params(planning, told, shader, &made, &order, sums_words, &common, &groups, &params);
-        dmlops_put_ContractionParams(planning, &params);
-        dmlops_out_dispatch(planning, &groups, 1);
-    } else {
-        dmlops_plan_ContractionParams made_5;
-        dmlops_plan_unordered_params(planning, told, shader, found, &common, &groups, &made_5);
-        dmlops_put_ContractionParams(planning, &made_5);
-        dmlops_out_dispatch(planning, &groups, 0);
-    }
-    if (in_parts) {
-        dmlops_plan_dispatch_byte_items(planning, told, shader, found, &common, dmlops_add(number, 1), 1,
-            dmlops_plan_partial_vectors(planning, found));
-    }
-}
-
-/* The macros of how factors are loaded: from scratch, `gathered` bytes at once, or from the tensors if that is 0. */
-DMLOPS_CALLED void dmlops_plan_define_lines(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Matrices* made, int64_t gathered) {
-    const dmlops_plan_Side * left = &made->left;
-    const dmlops_plan_Side * right = &made->right;
-    int64_t columns = made->columns;
-    int64_t depth = told->factors.depth;
-    int64_t left_vector = 16;
-    int64_t right_vector = gathered;
-    if (made->column_axis == -1) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), (int64_t)(gathered > 0));
-    }
-    if (gathered == 0) {
-        left_vector = dmlops_plan_line_vector(planning, left, made->row_axis, made->rows, depth);
-        right_vector = 4;
-        if (made->column_axis != -1) {
-            right_vector = dmlops_plan_line_vector(planning, right, made->column_axis, columns, depth);
-        }
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left_vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)left->is_along);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), right_vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right->is_along);
-}
-
-/* The constants of the pass that multiplies packed factors, which follow the partial sums in scratch. */
-DMLOPS_CALLED void dmlops_plan_ordered_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* made, const dmlops_plan_InOrder* order, int64_t
-    sums_words, const dmlops_plan_CommonConstants* common, const dmlops_plan_Groups* groups,
-    dmlops_plan_ContractionParams* result) {
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_pixel_strides(planning, told, shader, order, &made_1);
-    dmlops_plan_int_96 made_2;
-    dmlops_plan_strided_words(planning, told, shader, &made_1, &made_2);
-    dmlops_plan_CommonConstants pixels;
-    pixels = *common;
-    dmlops_plan_int_96_copy(&pixels.window, &made_2);
-    int64_t places = dmlops_plan_element_count(planning, &told->factors.window.sizes);
-    dmlops_plan_int_64 tap;
-    tap.count = 0;
-    dmlops_plan_int_64_append(planning, &tap, order->padded);
-    dmlops_plan_int_64_append(planning, &tap, places);
-    dmlops_plan_int_64_append(planning, &tap, dmlops_multiply(4, sums_words));
-    dmlops_plan_int_64_append(planning, &tap, 0);
-    dmlops_plan_int_64_append(planning, &tap, made->left.matrix);
-    dmlops_plan_tapped_params(planning, told, made, &pixels, groups, &tap, result);
+    dmlops_plan_byte_split(planning, &factors, &result->tile, has_units, &split);
+    dmlops_plan_Row made_7;
+    dmlops_plan_single_tap(planning, &made_7);
+    result->split = split;
+    result->in_parts = (split.parts > 1) || (has_units && !is_whole);
+    result->matrices = *found;
+    result->factors = factors;
+    result->channels = channels;
+    result->strides = strides;
+    result->packing = packing;
+    result->row = made_7;
+    result->is_cooperative = has_units;
     return;
 }
 
-/* The constants of a pass that reads the factors from their tensors. */
-DMLOPS_CALLED void dmlops_plan_unordered_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
-    const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, shader->contracted.left,
-        told->tensors.count)];
-    int64_t first = (found->column_axis == -1) ? dmlops_plan_first_of(planning, window, left) : 0;
-    dmlops_plan_contraction_params(planning, told, found, first, common, groups, result);
+/* That of a tile, which may hold several taps of a window. */
+DMLOPS_CALLED void dmlops_plan_shape_of(dmlops_planning* planning, const dmlops_plan_Tile* tile, const dmlops_plan_Row*
+    row, dmlops_plan_Shape* result) {
+    (void)planning;
+    result->rows = tile->rows;
+    result->columns = dmlops_subtract(tile->columns, row->reach);
+    result->step = dmlops_multiply(tile->depth, row->taps);
+    result->resident = tile->resident;
+    result->efficiency = tile->efficiency;
     return;
-}
-
-/* Pass `number`, in which each thread packs `vector` bytes of a factor, or adds up four adjacent partial sums. The
-   latter waits for these. */
-DMLOPS_CALLED void dmlops_plan_dispatch_byte_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_CommonConstants* common,
-    int64_t number, int64_t vector, int64_t items) {
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, items, 256, 1, &groups);
-    int is_last = number == dmlops_add(shader->contracted.number, 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), vector);
-    if (told->tensors.items[dmlops_item(planning, shader->contracted.output, told->tensors.count)].bits >= 16) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), 1);
-    }
-    dmlops_plan_ContractionParams made_1;
-    dmlops_plan_unordered_params(planning, told, shader, found, common, &groups, &made_1);
-    dmlops_put_ContractionParams(planning, &made_1);
-    dmlops_out_dispatch(planning, &groups, is_last);
-}
-
-/* Whether the left factor is packed first: where its strides require that, or where there are enough products. */
-DMLOPS_CALLED int dmlops_plan_is_put_in_order(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_Matrices* found) {
-    const dmlops_plan_Window * window = &told->factors.window;
-    if (found->column_axis != -1) {
-        return 0;
-    }
-    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
-        dmlops_plan_times(planning, found->depth, found->count));
-    int is_scattered = (dmlops_plan_element_count(planning, &window->sizes) > 1) || (found->left.depth != 1);
-    int is_direct = found->tap.is_even && !dmlops_plan_is_divided(planning, window);
-    return !is_direct || (is_scattered && (products >= 67108864));
-}
-
-/* Words per product in a packed left factor: all its rows, padded to vectors. */
-DMLOPS_CALLED int64_t dmlops_plan_row_pitch(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    return dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 4), 4);
 }
 
 /* The tiles of all matrices. */
@@ -31502,7 +31508,7 @@ DMLOPS_CALLED void dmlops_plan_split_k(dmlops_planning* planning, const dmlops_p
 }
 
 /* The candidates. With a window, their depth divides the `channels` of a tap if possible, so that a step reads a single
-   tap. */
+   tap. A thread accumulates a quarter of its wave's rows and an eighth of its columns. */
 DMLOPS_CALLED void dmlops_plan_tiles_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
     channels, dmlops_plan_Tile_8* result) {
     dmlops_plan_Tile_8 tiles;
@@ -31513,8 +31519,9 @@ DMLOPS_CALLED void dmlops_plan_tiles_for(dmlops_planning* planning, const dmlops
         made_1.rows = 128;
         made_1.columns = 128;
         made_1.depth = 16;
-        made_1.thread_rows = 8;
-        made_1.thread_columns = 8;
+        made_1.wave_rows = 32;
+        made_1.wave_columns = 64;
+        made_1.ahead = 1;
         made_1.resident = 2;
         made_1.efficiency = 100;
         dmlops_plan_Tile_8_append(planning, &tiles, &made_1);
@@ -31522,8 +31529,9 @@ DMLOPS_CALLED void dmlops_plan_tiles_for(dmlops_planning* planning, const dmlops
         made_2.rows = 64;
         made_2.columns = 128;
         made_2.depth = 16;
-        made_2.thread_rows = 8;
-        made_2.thread_columns = 8;
+        made_2.wave_rows = 32;
+        made_2.wave_columns = 64;
+        made_2.ahead = 1;
         made_2.resident = 4;
         made_2.efficiency = 85;
         dmlops_plan_Tile_8_append(planning, &tiles, &made_2);
@@ -31531,8 +31539,9 @@ DMLOPS_CALLED void dmlops_plan_tiles_for(dmlops_planning* planning, const dmlops
         made_3.rows = 64;
         made_3.columns = 64;
         made_3.depth = 16;
-        made_3.thread_rows = 8;
-        made_3.thread_columns = 4;
+        made_3.wave_rows = 32;
+        made_3.wave_columns = 32;
+        made_3.ahead = 1;
         made_3.resident = 4;
         made_3.efficiency = 70;
         dmlops_plan_Tile_8_append(planning, &tiles, &made_3);
@@ -31540,8 +31549,9 @@ DMLOPS_CALLED void dmlops_plan_tiles_for(dmlops_planning* planning, const dmlops
         made_4.rows = 32;
         made_4.columns = 128;
         made_4.depth = 16;
-        made_4.thread_rows = 4;
-        made_4.thread_columns = 8;
+        made_4.wave_rows = 16;
+        made_4.wave_columns = 64;
+        made_4.ahead = 1;
         made_4.resident = 5;
         made_4.efficiency = 100;
         dmlops_plan_Tile_8_append(planning, &tiles, &made_4);
@@ -31549,8 +31559,9 @@ DMLOPS_CALLED void dmlops_plan_tiles_for(dmlops_planning* planning, const dmlops
         made_5.rows = 32;
         made_5.columns = 64;
         made_5.depth = 32;
-        made_5.thread_rows = 4;
-        made_5.thread_columns = 4;
+        made_5.wave_rows = 16;
+        made_5.wave_columns = 32;
+        made_5.ahead = 1;
         made_5.resident = 7;
         made_5.efficiency = 55;
         dmlops_plan_Tile_8_append(planning, &tiles, &made_5);
@@ -31558,8 +31569,9 @@ DMLOPS_CALLED void dmlops_plan_tiles_for(dmlops_planning* planning, const dmlops
         made_6.rows = 32;
         made_6.columns = 32;
         made_6.depth = shallow;
-        made_6.thread_rows = 4;
-        made_6.thread_columns = 4;
+        made_6.wave_rows = 16;
+        made_6.wave_columns = 32;
+        made_6.ahead = 1;
         made_6.resident = 7;
         made_6.efficiency = 80;
         dmlops_plan_Tile_8_append(planning, &tiles, &made_6);
@@ -31567,8 +31579,9 @@ DMLOPS_CALLED void dmlops_plan_tiles_for(dmlops_planning* planning, const dmlops
         made_7.rows = 16;
         made_7.columns = 32;
         made_7.depth = shallow;
-        made_7.thread_rows = 4;
-        made_7.thread_columns = 4;
+        made_7.wave_rows = 16;
+        made_7.wave_columns = 32;
+        made_7.ahead = 1;
         made_7.resident = 8;
         made_7.efficiency = 100;
         dmlops_plan_Tile_8_append(planning, &tiles, &made_7);
@@ -31580,8 +31593,9 @@ DMLOPS_CALLED void dmlops_plan_tiles_for(dmlops_planning* planning, const dmlops
     made_8.rows = 64;
     made_8.columns = 128;
     made_8.depth = depth;
-    made_8.thread_rows = 8;
-    made_8.thread_columns = 8;
+    made_8.wave_rows = 32;
+    made_8.wave_columns = 64;
+    made_8.ahead = 1;
     made_8.resident = 3;
     made_8.efficiency = 76;
     dmlops_plan_Tile_8_append(planning, &tiles, &made_8);
@@ -31589,8 +31603,9 @@ DMLOPS_CALLED void dmlops_plan_tiles_for(dmlops_planning* planning, const dmlops
     made_9.rows = 32;
     made_9.columns = 128;
     made_9.depth = depth;
-    made_9.thread_rows = 4;
-    made_9.thread_columns = 8;
+    made_9.wave_rows = 16;
+    made_9.wave_columns = 64;
+    made_9.ahead = 1;
     made_9.resident = 6;
     made_9.efficiency = 66;
     dmlops_plan_Tile_8_append(planning, &tiles, &made_9);
@@ -31598,8 +31613,9 @@ DMLOPS_CALLED void dmlops_plan_tiles_for(dmlops_planning* planning, const dmlops
     made_10.rows = 32;
     made_10.columns = 64;
     made_10.depth = (dmlops_modulo(channels, 32) == 0) ? 32 : depth;
-    made_10.thread_rows = 4;
-    made_10.thread_columns = 4;
+    made_10.wave_rows = 16;
+    made_10.wave_columns = 32;
+    made_10.ahead = 1;
     made_10.resident = 3;
     made_10.efficiency = 100;
     dmlops_plan_Tile_8_append(planning, &tiles, &made_10);
@@ -31607,8 +31623,9 @@ DMLOPS_CALLED void dmlops_plan_tiles_for(dmlops_planning* planning, const dmlops
     made_11.rows = 16;
     made_11.columns = 128;
     made_11.depth = depth;
-    made_11.thread_rows = 4;
-    made_11.thread_columns = 4;
+    made_11.wave_rows = 16;
+    made_11.wave_columns = 32;
+    made_11.ahead = 1;
     made_11.resident = 6;
     made_11.efficiency = 100;
     dmlops_plan_Tile_8_append(planning, &tiles, &made_11);
@@ -31625,30 +31642,21 @@ DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_
     int64_t least = -1;
     for (int64_t place = 0; place < tiles.count; ++place) {
         const dmlops_plan_Tile* tile = &tiles.items[place];
-        dmlops_plan_Shape made_1;
-        dmlops_plan_shape_of(planning, tile, &made_1);
-        dmlops_plan_Rates made_2;
-        dmlops_plan_rates_of(planning, found, &made_2);
-        dmlops_plan_SplitK made_3;
-        dmlops_plan_split_k(planning, found, &made_1, &made_2, 1, &made_3);
-        int64_t time = made_3.time;
+        dmlops_plan_Row made_1;
+        dmlops_plan_single_tap(planning, &made_1);
+        dmlops_plan_Shape made_2;
+        dmlops_plan_shape_of(planning, tile, &made_1, &made_2);
+        dmlops_plan_Rates made_3;
+        dmlops_plan_rates_of(planning, found, &made_3);
+        dmlops_plan_SplitK made_4;
+        dmlops_plan_split_k(planning, found, &made_2, &made_3, 1, &made_4);
+        int64_t time = made_4.time;
         if ((least < 0) || (time < least)) {
             best = place;
             least = time;
         }
     }
     *result = tiles.items[dmlops_item(planning, best, tiles.count)];
-    return;
-}
-
-DMLOPS_CALLED void dmlops_plan_shape_of(dmlops_planning* planning, const dmlops_plan_Tile* tile, dmlops_plan_Shape*
-    result) {
-    (void)planning;
-    result->rows = tile->rows;
-    result->columns = tile->columns;
-    result->step = tile->depth;
-    result->resident = tile->resident;
-    result->efficiency = tile->efficiency;
     return;
 }
 
@@ -31670,164 +31678,78 @@ DMLOPS_CALLED void dmlops_plan_rates_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* How groups share the work. */
-DMLOPS_CALLED void dmlops_plan_tile_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile, dmlops_plan_Split* result) {
-    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
-    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
-    dmlops_plan_Shape made_1;
-    dmlops_plan_shape_of(planning, tile, &made_1);
-    dmlops_plan_Rates made_2;
-    dmlops_plan_rates_of(planning, found, &made_2);
-    dmlops_plan_SplitK made_3;
-    dmlops_plan_split_k(planning, found, &made_1, &made_2, 1, &made_3);
-    int64_t parts = made_3.parts;
-    dmlops_plan_split_into(planning, parts, found->depth, tile->depth, down, across, result);
-    return;
+/* Whether the left factor is packed first: where its strides require that, or where there are enough products. */
+DMLOPS_CALLED int dmlops_plan_packs_left(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Matrices* found) {
+    const dmlops_plan_Window * window = &told->factors.window;
+    if (found->column_axis != -1) {
+        return 0;
+    }
+    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
+        dmlops_plan_times(planning, found->depth, found->count));
+    int is_scattered = (dmlops_plan_element_count(planning, &window->sizes) > 1) || (found->left.depth != 1);
+    int is_direct = found->tap.is_even && !dmlops_plan_is_divided(planning, window);
+    return !is_direct || (is_scattered && (products >= 67108864));
 }
 
-/* One dispatch, preceded by one if the left factor is packed, and followed by one if k is split. */
-DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, contracted->left,
-        told->tensors.count)];
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
-        told->tensors.count)];
-    dmlops_plan_Tile tile;
-    dmlops_plan_tile_for(planning, found, told->factors.depth, &tile);
+/* The tile, k split into parts, and the left factor packed by vectors of rows. */
+DMLOPS_CALLED void dmlops_plan_product_of_floats(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result) {
+    int64_t channels = told->factors.depth;
+    dmlops_plan_tile_for(planning, found, channels, &result->tile);
+    dmlops_plan_Row made_1;
+    dmlops_plan_single_tap(planning, &made_1);
+    dmlops_plan_Shape made_2;
+    dmlops_plan_shape_of(planning, &result->tile, &made_1, &made_2);
+    dmlops_plan_Rates made_3;
+    dmlops_plan_rates_of(planning, found, &made_3);
+    dmlops_plan_SplitK made_4;
+    dmlops_plan_split_k(planning, found, &made_2, &made_3, 1, &made_4);
+    int64_t parts = made_4.parts;
+    int64_t down = dmlops_plan_ceil_div(planning, found->rows, result->tile.rows);
+    int64_t across = dmlops_plan_ceil_div(planning, found->columns, result->tile.columns);
     dmlops_plan_Split split;
-    dmlops_plan_tile_split(planning, found, &tile, &split);
-    int64_t sums_words = dmlops_plan_partial_words(planning, found, &split);
-    int is_windowed = found->column_axis == -1;
-    int is_ordered = dmlops_plan_is_put_in_order(planning, told, found);
+    dmlops_plan_split_into(planning, parts, found->depth, result->tile.depth, down, across, &split);
     dmlops_plan_Matrices factors;
     factors = *found;
-    int64_t ordered_words = is_ordered ? dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth,
-        dmlops_plan_row_pitch(planning, found)), found->count) : 0;
-    int64_t words = dmlops_add(sums_words, ordered_words);
-    if (words >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
-        return;
-    }
-    dmlops_plan_Known known;
-    dmlops_plan_begin_form(planning, told, shader, output, &known);
-    dmlops_plan_define_matrices(planning, told, shader, found, tile.depth, 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile.depth);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_1;
-    made_1 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_1);
-    dmlops_out_share(planning);
-    int64_t number = contracted->number;
-    int64_t first = is_windowed ? dmlops_plan_first_of(planning, window, left) : 0;
-    dmlops_plan_int_96 made_2;
-    dmlops_plan_window_words(planning, told, shader, &made_2);
-    dmlops_plan_CommonConstants common;
-    dmlops_plan_common_constants(planning, found, &split, &made_2, &known, &common);
-    if (is_ordered) {
-        dmlops_plan_dispatch_items(planning, told, shader, found, first, &common, dmlops_add(number, 3),
-            dmlops_divide(ordered_words, 4));
-        int64_t pitch = dmlops_plan_row_pitch(planning, found);
+    int64_t items = 0;
+    if (dmlops_plan_packs_left(planning, told, found)) {
+        int64_t vectors = dmlops_plan_ceil_div(planning, found->rows, 4);
         dmlops_plan_int_8 steps;
-        dmlops_plan_axis_steps(planning, output, found->row_axis, 1, &steps);
-        dmlops_plan_Side made_3;
-        made_3.steps = steps;
-        made_3.depth = pitch;
-        made_3.matrix = dmlops_plan_times(planning, found->depth, pitch);
-        made_3.is_along = 0;
-        made_3.vector = 4;
-        dmlops_plan_Matrices made_4;
-        made_4 = *found;
-        made_4.left = made_3;
-        factors = made_4;
-        first = sums_words;
+        dmlops_plan_axis_steps(planning, &told->tensors.items[dmlops_item(planning, shader->contracted.output,
+            told->tensors.count)], found->row_axis, 1, &steps);
+        int64_t pitch = dmlops_multiply(4, vectors);
+        int64_t whole = dmlops_plan_times(planning, found->depth, dmlops_multiply(4, vectors));
+        dmlops_plan_Side made_5;
+        made_5.steps = steps;
+        made_5.depth = pitch;
+        made_5.matrix = whole;
+        made_5.is_along = 0;
+        made_5.vector = 4;
+        dmlops_plan_Matrices made_6;
+        made_6 = *found;
+        made_6.left = made_5;
+        factors = made_6;
+        items = dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth, vectors), found->count);
     }
-    dmlops_plan_dispatch_tiles(planning, told, shader, &factors, first, &common, &tile, is_ordered);
-    if (split.parts > 1) {
-        dmlops_plan_dispatch_items(planning, told, shader, &factors, first, &common, dmlops_add(number, 1),
-            dmlops_plan_partial_vectors(planning, found));
-    }
-}
-
-/* The macros of the matrices' axes, of the output, and of the window; `taps_at_once` are the taps that tiles hold at
-   once. */
-DMLOPS_CALLED void dmlops_plan_define_matrices(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t tile_depth, int64_t taps_at_once) {
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
-        told->tensors.count)];
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), output->sizes.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), found->row_axis);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), (int64_t)found->is_down);
-    if (found->column_axis != -1) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), found->column_axis);
-        return;
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_RANK"), window->sizes.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_AXIS"), window->axes.items[dmlops_item(planning, 0,
-        window->axes.count)]);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(told->factors.depth, tile_depth)
-        == 0));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("BORDERED"), (int64_t)dmlops_plan_is_bordered(planning, window,
-        &told->tensors.items[dmlops_item(planning, shader->contracted.right, told->tensors.count)], output));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, window));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), taps_at_once);
-}
-
-/* The pass in which each group computes a tile or its partial sums. It waits for packed factors. */
-DMLOPS_CALLED void dmlops_plan_dispatch_tiles(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_CommonConstants* common, const dmlops_plan_Tile* tile, int is_ordered) {
-    const dmlops_plan_Split * split = &common->split;
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
-        told->tensors.count)];
-    int64_t in_group = dmlops_divide(dmlops_multiply(tile->rows, tile->columns), dmlops_multiply(tile->thread_rows,
-        tile->thread_columns));
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split->down,
-        split->across), found->count), split->parts), in_group), in_group, 1, &groups);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), shader->contracted.number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), found->left.vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)found->left.is_along);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), found->right.vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)found->right.is_along);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile->rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_ROWS"), tile->thread_rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_COLUMNS"), tile->thread_columns);
-    if (found->column_axis == -1) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), (int64_t)is_ordered);
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split->parts == 1) ?
-        dmlops_plan_output_vector(planning, found, output) : 1);
-    dmlops_plan_ContractionParams made_1;
-    dmlops_plan_contraction_params(planning, told, found, first, common, &groups, &made_1);
-    dmlops_put_ContractionParams(planning, &made_1);
-    dmlops_out_dispatch(planning, &groups, is_ordered);
-}
-
-/* Pass `number`, in which each thread packs four elements of a factor, or adds up four adjacent partial sums. The
-   latter waits for these. */
-DMLOPS_CALLED void dmlops_plan_dispatch_items(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads) {
-    int is_last = number == dmlops_add(shader->contracted.number, 1);
-    int64_t vector = is_last ? dmlops_plan_output_vector(planning, found, &told->tensors.items[dmlops_item(planning,
-        shader->contracted.output, told->tensors.count)]) : 1;
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, threads, 256, 1, &groups);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), is_last ? found->right.vector : 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), vector);
-    dmlops_plan_ContractionParams made_1;
-    dmlops_plan_contraction_params(planning, told, found, first, common, &groups, &made_1);
-    dmlops_put_ContractionParams(planning, &made_1);
-    dmlops_out_dispatch(planning, &groups, is_last);
+    dmlops_plan_int_8 made_7;
+    dmlops_plan_window_strides(planning, told, shader, &made_7);
+    dmlops_plan_Packing made_8;
+    made_8.items = items;
+    made_8.vector = 4;
+    made_8.in_word = 1;
+    dmlops_plan_Row made_9;
+    dmlops_plan_single_tap(planning, &made_9);
+    result->split = split;
+    result->in_parts = split.parts > 1;
+    result->matrices = *found;
+    result->factors = factors;
+    result->channels = channels;
+    result->strides = made_7;
+    result->packing = made_8;
+    result->row = made_9;
+    result->is_cooperative = 0;
+    return;
 }
 
 DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
@@ -31835,22 +31757,15 @@ DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_pl
     return (tensor->bits == 16) && tensor->is_float;
 }
 
-/* How a factor that is a plain matrix is loaded; `axis` has its `lines`, rows or columns. */
-DMLOPS_CALLED void dmlops_plan_halves_of(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis, int64_t
-    lines, int64_t depth, dmlops_plan_Halves* result) {
-    result->is_along = side->is_along;
-    result->vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 8);
-    return;
-}
-
 /* How a convolution's right factor is loaded: eight adjacent channels at once, or eight adjacent pixels if each output
    element meets one tap, which is never outside; else element by element. */
-DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Halves* result) {
+DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Side* side, dmlops_plan_Side* result) {
     const dmlops_plan_Window * window = &told->factors.window;
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
     if (dmlops_plan_channels_vector(planning, &told->factors, right, 8) == 8) {
+        *result = *side;
         result->is_along = 1;
         result->vector = 8;
         return;
@@ -31892,10 +31807,12 @@ DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops
         vector = dmlops_gcd(vector, right->strides.items[dmlops_item(planning, 0, right->strides.count)]);
     }
     if (is_plain && (run == whole) && (vector == 8)) {
+        *result = *side;
         result->is_along = 0;
         result->vector = 8;
         return;
     }
+    *result = *side;
     result->is_along = 1;
     result->vector = 1;
     return;
@@ -31903,12 +31820,14 @@ DMLOPS_CALLED void dmlops_plan_pixels_of(dmlops_planning* planning, const dmlops
 
 /* How the right factor is loaded. */
 DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Halves* result) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Side* result) {
     if (found->column_axis == -1) {
-        dmlops_plan_pixels_of(planning, told, shader, result);
+        dmlops_plan_gathered(planning, told, shader, &found->right, result);
         return;
     }
-    dmlops_plan_halves_of(planning, &found->right, found->column_axis, found->columns, found->depth, result);
+    *result = found->right;
+    result->vector = dmlops_plan_side_vector(planning, &found->right, found->column_axis, found->columns, found->depth,
+        8);
     return;
 }
 
@@ -31920,9 +31839,7 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
     if ((found->column_axis != -1) || dmlops_plan_is_divided(planning, window)) {
-        result->taps = 1;
-        result->reach = 0;
-        result->pitch = 0;
+        dmlops_plan_single_tap(planning, result);
         return;
     }
     int64_t last = dmlops_subtract(window->sizes.count, 1);
@@ -31944,9 +31861,7 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
     suits = suits && (dmlops_modulo(told->factors.depth, 16) == 0) && (dmlops_multiply(4, pitch) <= dmlops_multiply(5,
         width));
     if (!suits) {
-        result->taps = 1;
-        result->reach = 0;
-        result->pitch = 0;
+        dmlops_plan_single_tap(planning, result);
         return;
     }
     result->taps = taps;
@@ -31981,8 +31896,8 @@ DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_p
 }
 
 /* Whether tiles of both factors leave shared memory for other groups. Lines are padded by one vector. */
-DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_CooperativeTile* tile, const
-    dmlops_plan_Row* row) {
+DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_Tile* tile, const dmlops_plan_Row*
+    row) {
     (void)planning;
     int64_t left = dmlops_multiply(tile->rows, dmlops_add(dmlops_divide(dmlops_multiply(row->taps, tile->depth), 8),
         1));
@@ -31994,12 +31909,12 @@ DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_p
 /* The tiles to choose from. With a window, their depth divides the `channels` of a tap if possible, so that a step
    reads a single tap; gathering elements one by one takes registers, and so smaller shares. */
 DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    channels, int is_gathered, dmlops_plan_CooperativeTile_12* result) {
-    dmlops_plan_CooperativeTile_12 tiles;
+    channels, int is_gathered, dmlops_plan_Tile_12* result) {
+    dmlops_plan_Tile_12 tiles;
     tiles.count = 0;
     if (found->column_axis != -1) {
         int64_t ahead = (found->depth <= 64) ? 1 : 2;
-        dmlops_plan_CooperativeTile made_1;
+        dmlops_plan_Tile made_1;
         made_1.rows = 128;
         made_1.columns = 128;
         made_1.depth = 64;
@@ -32008,8 +31923,8 @@ DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlop
         made_1.ahead = 1;
         made_1.resident = 2;
         made_1.efficiency = 80;
-        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_1);
-        dmlops_plan_CooperativeTile made_2;
+        dmlops_plan_Tile_12_append(planning, &tiles, &made_1);
+        dmlops_plan_Tile made_2;
         made_2.rows = 64;
         made_2.columns = 128;
         made_2.depth = 64;
@@ -32018,8 +31933,8 @@ DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlop
         made_2.ahead = ahead;
         made_2.resident = 1;
         made_2.efficiency = 89;
-        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_2);
-        dmlops_plan_CooperativeTile made_3;
+        dmlops_plan_Tile_12_append(planning, &tiles, &made_2);
+        dmlops_plan_Tile made_3;
         made_3.rows = 64;
         made_3.columns = 64;
         made_3.depth = 64;
@@ -32028,8 +31943,8 @@ DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlop
         made_3.ahead = ahead;
         made_3.resident = 6;
         made_3.efficiency = 100;
-        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_3);
-        dmlops_plan_CooperativeTile made_4;
+        dmlops_plan_Tile_12_append(planning, &tiles, &made_3);
+        dmlops_plan_Tile made_4;
         made_4.rows = 32;
         made_4.columns = 64;
         made_4.depth = 64;
@@ -32038,8 +31953,8 @@ DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlop
         made_4.ahead = ahead;
         made_4.resident = 7;
         made_4.efficiency = 100;
-        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_4);
-        dmlops_plan_CooperativeTile made_5;
+        dmlops_plan_Tile_12_append(planning, &tiles, &made_4);
+        dmlops_plan_Tile made_5;
         made_5.rows = 32;
         made_5.columns = 32;
         made_5.depth = 64;
@@ -32048,8 +31963,8 @@ DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlop
         made_5.ahead = ahead;
         made_5.resident = 6;
         made_5.efficiency = 100;
-        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_5);
-        dmlops_plan_CooperativeTile made_6;
+        dmlops_plan_Tile_12_append(planning, &tiles, &made_5);
+        dmlops_plan_Tile made_6;
         made_6.rows = 64;
         made_6.columns = 16;
         made_6.depth = 64;
@@ -32058,8 +31973,8 @@ DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlop
         made_6.ahead = ahead;
         made_6.resident = 6;
         made_6.efficiency = 100;
-        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_6);
-        dmlops_plan_CooperativeTile made_7;
+        dmlops_plan_Tile_12_append(planning, &tiles, &made_6);
+        dmlops_plan_Tile made_7;
         made_7.rows = 16;
         made_7.columns = 64;
         made_7.depth = 64;
@@ -32068,13 +31983,13 @@ DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlop
         made_7.ahead = ahead;
         made_7.resident = 6;
         made_7.efficiency = 100;
-        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_7);
-        dmlops_plan_CooperativeTile_12_copy(result, &tiles);
+        dmlops_plan_Tile_12_append(planning, &tiles, &made_7);
+        dmlops_plan_Tile_12_copy(result, &tiles);
         return;
     }
     int64_t depth = (dmlops_modulo(channels, 64) > 0) ? 32 : 64;
     if (is_gathered) {
-        dmlops_plan_CooperativeTile made_8;
+        dmlops_plan_Tile made_8;
         made_8.rows = 128;
         made_8.columns = 128;
         made_8.depth = 32;
@@ -32083,9 +31998,9 @@ DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlop
         made_8.ahead = 1;
         made_8.resident = 2;
         made_8.efficiency = 26;
-        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_8);
+        dmlops_plan_Tile_12_append(planning, &tiles, &made_8);
     } else {
-        dmlops_plan_CooperativeTile made_9;
+        dmlops_plan_Tile made_9;
         made_9.rows = 128;
         made_9.columns = 128;
         made_9.depth = depth;
@@ -32094,8 +32009,8 @@ DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlop
         made_9.ahead = 1;
         made_9.resident = 2;
         made_9.efficiency = 100;
-        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_9);
-        dmlops_plan_CooperativeTile made_10;
+        dmlops_plan_Tile_12_append(planning, &tiles, &made_9);
+        dmlops_plan_Tile made_10;
         made_10.rows = 128;
         made_10.columns = 128;
         made_10.depth = depth;
@@ -32104,9 +32019,9 @@ DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlop
         made_10.ahead = 1;
         made_10.resident = 2;
         made_10.efficiency = 26;
-        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_10);
+        dmlops_plan_Tile_12_append(planning, &tiles, &made_10);
     }
-    dmlops_plan_CooperativeTile made_11;
+    dmlops_plan_Tile made_11;
     made_11.rows = 64;
     made_11.columns = 128;
     made_11.depth = depth;
@@ -32115,8 +32030,8 @@ DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlop
     made_11.ahead = 1;
     made_11.resident = 3;
     made_11.efficiency = 72;
-    dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_11);
-    dmlops_plan_CooperativeTile made_12;
+    dmlops_plan_Tile_12_append(planning, &tiles, &made_11);
+    dmlops_plan_Tile made_12;
     made_12.rows = 64;
     made_12.columns = 128;
     made_12.depth = depth;
@@ -32125,8 +32040,8 @@ DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlop
     made_12.ahead = 1;
     made_12.resident = 4;
     made_12.efficiency = 14;
-    dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_12);
-    dmlops_plan_CooperativeTile made_13;
+    dmlops_plan_Tile_12_append(planning, &tiles, &made_12);
+    dmlops_plan_Tile made_13;
     made_13.rows = 64;
     made_13.columns = 64;
     made_13.depth = depth;
@@ -32135,8 +32050,8 @@ DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlop
     made_13.ahead = 1;
     made_13.resident = 1;
     made_13.efficiency = 56;
-    dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_13);
-    dmlops_plan_CooperativeTile made_14;
+    dmlops_plan_Tile_12_append(planning, &tiles, &made_13);
+    dmlops_plan_Tile made_14;
     made_14.rows = 32;
     made_14.columns = 64;
     made_14.depth = depth;
@@ -32145,8 +32060,8 @@ DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlop
     made_14.ahead = 1;
     made_14.resident = 5;
     made_14.efficiency = 100;
-    dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_14);
-    dmlops_plan_CooperativeTile made_15;
+    dmlops_plan_Tile_12_append(planning, &tiles, &made_14);
+    dmlops_plan_Tile made_15;
     made_15.rows = 32;
     made_15.columns = 32;
     made_15.depth = depth;
@@ -32155,8 +32070,8 @@ DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlop
     made_15.ahead = 1;
     made_15.resident = 5;
     made_15.efficiency = 61;
-    dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_15);
-    dmlops_plan_CooperativeTile made_16;
+    dmlops_plan_Tile_12_append(planning, &tiles, &made_15);
+    dmlops_plan_Tile made_16;
     made_16.rows = 16;
     made_16.columns = 64;
     made_16.depth = depth;
@@ -32165,21 +32080,21 @@ DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlop
     made_16.ahead = 1;
     made_16.resident = 4;
     made_16.efficiency = 98;
-    dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_16);
-    dmlops_plan_CooperativeTile_12_copy(result, &tiles);
+    dmlops_plan_Tile_12_append(planning, &tiles, &made_16);
+    dmlops_plan_Tile_12_copy(result, &tiles);
     return;
 }
 
 /* The same for tiles that hold several taps, each with `depth` channels: those that shared memory has room for. */
 DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t channels, const dmlops_plan_Row* row,
-    dmlops_plan_CooperativeTile_12* result) {
-    dmlops_plan_CooperativeTile_12 tiles;
+    dmlops_plan_Tile_12* result) {
+    dmlops_plan_Tile_12 tiles;
     tiles.count = 0;
     if (row->taps == 1) {
-        dmlops_plan_CooperativeTile_12_copy(result, &tiles);
+        dmlops_plan_Tile_12_copy(result, &tiles);
         return;
     }
-    dmlops_plan_CooperativeTile deep;
+    dmlops_plan_Tile deep;
     deep.rows = 64;
     deep.columns = 128;
     deep.depth = dmlops_gcd(32, channels);
@@ -32189,9 +32104,9 @@ DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t
     deep.resident = 3;
     deep.efficiency = 100;
     if (dmlops_plan_has_room(planning, &deep, row)) {
-        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &deep);
+        dmlops_plan_Tile_12_append(planning, &tiles, &deep);
     }
-    dmlops_plan_CooperativeTile wide;
+    dmlops_plan_Tile wide;
     wide.rows = 64;
     wide.columns = 256;
     wide.depth = 16;
@@ -32201,9 +32116,9 @@ DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t
     wide.resident = 1;
     wide.efficiency = 100;
     if (dmlops_plan_has_room(planning, &wide, row)) {
-        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &wide);
+        dmlops_plan_Tile_12_append(planning, &tiles, &wide);
     }
-    dmlops_plan_CooperativeTile tall;
+    dmlops_plan_Tile tall;
     tall.rows = 128;
     tall.columns = 256;
     tall.depth = 16;
@@ -32213,9 +32128,9 @@ DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t
     tall.resident = 1;
     tall.efficiency = 61;
     if (dmlops_plan_has_room(planning, &tall, row)) {
-        dmlops_plan_CooperativeTile_12_append(planning, &tiles, &tall);
+        dmlops_plan_Tile_12_append(planning, &tiles, &tall);
     }
-    dmlops_plan_CooperativeTile made_1;
+    dmlops_plan_Tile made_1;
     made_1.rows = 64;
     made_1.columns = 128;
     made_1.depth = 16;
@@ -32224,8 +32139,8 @@ DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t
     made_1.ahead = 1;
     made_1.resident = 4;
     made_1.efficiency = 100;
-    dmlops_plan_CooperativeTile_12_append(planning, &tiles, &made_1);
-    dmlops_plan_CooperativeTile_12_copy(result, &tiles);
+    dmlops_plan_Tile_12_append(planning, &tiles, &made_1);
+    dmlops_plan_Tile_12_copy(result, &tiles);
     return;
 }
 
@@ -32258,11 +32173,10 @@ DMLOPS_CALLED void dmlops_plan_unit_rates(dmlops_planning* planning, const dmlop
 
 /* The candidate that takes the least time, with its parts of k; if there is none, no time is less. */
 DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_CooperativeTile_12* tiles, const dmlops_plan_Row* row, int is_gathered, dmlops_plan_CooperativeChoice*
-    result) {
+    dmlops_plan_Tile_12* tiles, const dmlops_plan_Row* row, int is_gathered, dmlops_plan_CooperativeChoice* result) {
     dmlops_plan_Rates rates;
     dmlops_plan_unit_rates(planning, found, row, is_gathered, &rates);
-    dmlops_plan_CooperativeTile made_1;
+    dmlops_plan_Tile made_1;
     made_1.rows = 16;
     made_1.columns = 64;
     made_1.depth = 32;
@@ -32277,31 +32191,23 @@ DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlo
     dmlops_plan_CooperativeChoice best;
     best.tile = made_1;
     best.split = made_2;
+    best.row = *row;
     for (int64_t each_3 = 0; each_3 < tiles->count; ++each_3) {
-        const dmlops_plan_CooperativeTile* tile = &tiles->items[each_3];
-        dmlops_plan_Shape shape;
-        shape.rows = tile->rows;
-        shape.columns = dmlops_subtract(tile->columns, row->reach);
-        shape.step = dmlops_multiply(tile->depth, row->taps);
-        shape.resident = tile->resident;
-        shape.efficiency = tile->efficiency;
+        const dmlops_plan_Tile* tile = &tiles->items[each_3];
+        dmlops_plan_Shape made_4;
+        dmlops_plan_shape_of(planning, tile, row, &made_4);
         dmlops_plan_SplitK split;
-        dmlops_plan_split_k(planning, found, &shape, &rates, row->taps == 1, &split);
+        dmlops_plan_split_k(planning, found, &made_4, &rates, row->taps == 1, &split);
         if (split.time < best.split.time) {
-            dmlops_plan_CooperativeChoice made_4;
-            made_4.tile = *tile;
-            made_4.split = split;
-            best = made_4;
+            dmlops_plan_CooperativeChoice made_5;
+            made_5.tile = *tile;
+            made_5.split = split;
+            made_5.row = *row;
+            best = made_5;
         }
     }
     *result = best;
     return;
-}
-
-/* The vectors of eight in a convolution's packed left factor. */
-DMLOPS_CALLED int64_t dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    return dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->count),
-        dmlops_plan_ceil_div(planning, found->depth, 8));
 }
 
 /* Whether the device has cooperative matrices, both factors are halves, and there is enough work. */
@@ -32318,21 +32224,18 @@ DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlop
     return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && is_for_units && is_large && !is_tiny;
 }
 
-/* One dispatch, preceded by one if the left factor is packed, and followed by one if k is split. */
-DMLOPS_CALLED void dmlops_plan_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+/* The tile, with one tap of a window or several, k split into parts, and the left factor packed by vectors along k. */
+DMLOPS_CALLED void dmlops_plan_product_of_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given, dmlops_plan_Product* result) {
     const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
+    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
     int is_windowed = given->column_axis == -1;
-    dmlops_plan_Halves right;
+    dmlops_plan_Side right;
     dmlops_plan_right_of(planning, told, shader, given, &right);
     int is_gathered = is_windowed && (right.vector == 1);
     dmlops_plan_Row made_1;
-    made_1.taps = 1;
-    made_1.reach = 0;
-    made_1.pitch = 0;
+    dmlops_plan_single_tap(planning, &made_1);
     dmlops_plan_Row made_2;
     dmlops_plan_row_of(planning, told, shader, given, &made_2);
     dmlops_plan_Row single;
@@ -32340,147 +32243,67 @@ DMLOPS_CALLED void dmlops_plan_cooperative_matrix(dmlops_planning* planning, con
     dmlops_plan_Row several;
     several = made_2;
     int64_t channels = told->factors.depth;
-    dmlops_plan_CooperativeTile_12 made_3;
+    dmlops_plan_Tile_12 made_3;
     dmlops_plan_candidates(planning, given, channels, is_gathered, &made_3);
     dmlops_plan_CooperativeChoice by_taps;
     dmlops_plan_choose_tile(planning, given, &made_3, &single, is_gathered, &by_taps);
     dmlops_plan_Matrices made_4;
     dmlops_plan_in_rows(planning, given, window, &several, &made_4);
-    dmlops_plan_CooperativeTile_12 made_5;
+    dmlops_plan_Tile_12 made_5;
     dmlops_plan_row_candidates(planning, channels, &several, &made_5);
     dmlops_plan_CooperativeChoice by_rows;
     dmlops_plan_choose_tile(planning, &made_4, &made_5, &several, is_gathered, &by_rows);
-    dmlops_plan_Row row;
-    row = *((by_rows.split.time < by_taps.split.time) ? &several : &single);
     dmlops_plan_CooperativeChoice chosen;
     chosen = *((by_rows.split.time < by_taps.split.time) ? &by_rows : &by_taps);
-    const dmlops_plan_CooperativeTile * tile = &chosen.tile;
+    const dmlops_plan_Tile * tile = &chosen.tile;
+    const dmlops_plan_Row * row = &chosen.row;
     dmlops_plan_Matrices found;
-    dmlops_plan_in_rows(planning, given, window, &row, &found);
-    int is_phased = dmlops_plan_is_divided(planning, window);
-    dmlops_plan_Halves left;
-    dmlops_plan_halves_of(planning, &found.left, found.row_axis, found.rows, found.depth, &left);
+    dmlops_plan_in_rows(planning, given, window, row, &found);
     int64_t down = dmlops_plan_ceil_div(planning, found.rows, tile->rows);
-    int64_t across = dmlops_plan_ceil_div(planning, found.columns, dmlops_subtract(tile->columns, row.reach));
+    int64_t across = dmlops_plan_ceil_div(planning, found.columns, dmlops_subtract(tile->columns, row->reach));
     dmlops_plan_Split split;
-    dmlops_plan_split_into(planning, chosen.split.parts, found.depth, dmlops_multiply(tile->depth, row.taps), down,
+    dmlops_plan_split_into(planning, chosen.split.parts, found.depth, dmlops_multiply(tile->depth, row->taps), down,
         across, &split);
-    int is_ordered = is_windowed && ((left.vector < 8) || (dmlops_plan_element_count(planning, &window->sizes) > 1) ||
-        is_phased);
-    int64_t sums_words = dmlops_plan_partial_words(planning, &found, &split);
-    dmlops_plan_Matrices factors;
-    factors = found;
-    int64_t words = dmlops_add(sums_words, is_ordered ? dmlops_plan_times(planning, 4, dmlops_plan_in_order(planning,
-        &found)) : 0);
-    if (words >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
-        return;
+    int64_t vector = dmlops_plan_side_vector(planning, &found.left, found.row_axis, found.rows, found.depth, 8);
+    dmlops_plan_Side left;
+    left = found.left;
+    left.vector = vector;
+    int64_t items = 0;
+    if (is_windowed && ((vector < 8) || (dmlops_plan_element_count(planning, &window->sizes) > 1) ||
+        dmlops_plan_is_divided(planning, window))) {
+        int64_t eights = dmlops_plan_ceil_div(planning, found.depth, 8);
+        dmlops_plan_int_8 steps;
+        dmlops_plan_axis_steps(planning, output, found.row_axis, dmlops_multiply(8, eights), &steps);
+        dmlops_plan_Side made_6;
+        made_6.steps = steps;
+        made_6.depth = 1;
+        made_6.matrix = dmlops_plan_times(planning, found.rows, dmlops_multiply(8, eights));
+        made_6.is_along = 1;
+        made_6.vector = 8;
+        left = made_6;
+        items = dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.count), eights);
     }
-    dmlops_plan_Known known;
-    dmlops_plan_begin_form(planning, told, shader, output, &known);
-    dmlops_plan_define_matrices(planning, told, shader, &found, tile->depth, row.taps);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile->depth);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split.parts > 1));
-    dmlops_plan_Buffer made_6;
-    made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_6);
-    dmlops_out_share(planning);
-    int64_t number = contracted->number;
-    int64_t first = is_windowed ? dmlops_plan_first_of(planning, window, &told->tensors.items[dmlops_item(planning,
-        contracted->left, told->tensors.count)]) : 0;
-    dmlops_plan_int_96 made_7;
-    dmlops_plan_window_words(planning, told, shader, &made_7);
-    dmlops_plan_CommonConstants common;
-    dmlops_plan_common_constants(planning, &found, &split, &made_7, &known, &common);
-    if (is_ordered) {
-        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 2),
-            dmlops_plan_in_order(planning, &found));
-        first = dmlops_multiply(2, sums_words);
-        dmlops_plan_Halves made_8;
-        made_8.is_along = 1;
-        made_8.vector = 8;
-        left = made_8;
-        dmlops_plan_Matrices made_9;
-        dmlops_plan_ordered(planning, &found, output, &made_9);
-        factors = made_9;
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
-    dmlops_plan_define_tile(planning, tile, &left, &right);
-    if (is_windowed) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ORDERED"), (int64_t)is_ordered);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), row.reach);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_MERGED"), dmlops_plan_merged_last(planning, output,
-            found.row_axis));
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (split.parts == 1) ?
-        dmlops_plan_output_vector(planning, &found, output) : 1);
-    int64_t threads = dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split.down, split.across),
-        found.count), split.parts), dmlops_plan_unit_threads(planning, tile));
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, threads, dmlops_plan_unit_threads(planning, tile), 1, &groups);
-    dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, told, &factors, first, &common, &groups, &params);
-    dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, is_ordered);
-    if (split.parts > 1) {
-        dmlops_plan_dispatch_single(planning, told, shader, &found, first, &common, dmlops_add(number, 1),
-            dmlops_plan_partial_vectors(planning, &found));
-    }
-}
-
-/* The same matrices with a packed left factor, its rows padded to whole vectors. */
-DMLOPS_CALLED void dmlops_plan_ordered(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tensor* output, dmlops_plan_Matrices* result) {
-    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, found->depth, 8), 8);
-    dmlops_plan_int_8 steps;
-    dmlops_plan_axis_steps(planning, output, found->row_axis, pitch, &steps);
-    dmlops_plan_Side made_1;
-    made_1.steps = steps;
-    made_1.depth = 1;
-    made_1.matrix = dmlops_plan_times(planning, found->rows, pitch);
-    made_1.is_along = 1;
-    made_1.vector = 1;
-    *result = *found;
-    result->left = made_1;
+    dmlops_plan_Matrices made_7;
+    made_7 = found;
+    made_7.left = left;
+    made_7.right = right;
+    dmlops_plan_int_8 made_8;
+    dmlops_plan_window_strides(planning, told, shader, &made_8);
+    dmlops_plan_Packing made_9;
+    made_9.items = items;
+    made_9.vector = 8;
+    made_9.in_word = 2;
+    result->tile = chosen.tile;
+    result->split = split;
+    result->in_parts = split.parts > 1;
+    result->matrices = found;
+    result->factors = made_7;
+    result->channels = channels;
+    result->strides = made_8;
+    result->packing = made_9;
+    result->row = chosen.row;
+    result->is_cooperative = 1;
     return;
-}
-
-/* The macros of the pass that multiplies. */
-DMLOPS_CALLED void dmlops_plan_define_tile(dmlops_planning* planning, const dmlops_plan_CooperativeTile* tile, const
-    dmlops_plan_Halves* left, const dmlops_plan_Halves* right) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_plan_unit_threads(planning, tile));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)left->is_along);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), right->vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)right->is_along);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile->rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile->wave_rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile->wave_columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile->ahead);
-}
-
-/* Pass `number`, in which each thread packs one item, or adds up four adjacent partial sums. The latter waits for
-   these. */
-DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t first, const
-    dmlops_plan_CommonConstants* common, int64_t number, int64_t threads) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    int is_last = number == dmlops_add(contracted->number, 1);
-    int64_t vector = is_last ? dmlops_plan_output_vector(planning, found, &told->tensors.items[dmlops_item(planning,
-        contracted->output, told->tensors.count)]) : 1;
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, threads, 256, 1, &groups);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), vector);
-    dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, told, found, first, common, &groups, &params);
-    dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, is_last);
 }
 
 /* The sizes of the box that a pass visits. */
@@ -34865,28 +34688,16 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_Lanes share;
     dmlops_plan_lanes_for(planning, matrices, vector, &share);
     const dmlops_plan_Split * split = &share.split;
-    int64_t words = dmlops_plan_partial_words(planning, matrices, split);
-    if (words >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
-        return;
-    }
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
-        told->tensors.count)];
-    dmlops_plan_Known known;
-    dmlops_plan_begin_form(planning, told, shader, output, &known);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), output->sizes.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), matrices->row_axis);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), matrices->column_axis);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), 0);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(split->parts > 1));
-    dmlops_plan_Buffer made_1;
-    made_1 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_1);
-    dmlops_out_share(planning);
-    int64_t number = shader->contracted.number;
-    int64_t in_group = dmlops_multiply(share.lanes, share.width);
+    int in_parts = split->parts > 1;
+    dmlops_plan_Packing made_1;
+    made_1.items = 0;
+    made_1.vector = 1;
+    made_1.in_word = 1;
+    dmlops_plan_Common common;
+    dmlops_plan_begin_product(planning, told, shader, matrices, split, in_parts, &made_1, 1, &common);
     const dmlops_plan_Side * left = &matrices->left;
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(number, 2));
+    int64_t in_group = dmlops_multiply(share.lanes, share.width);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(shader->contracted.number, 2));
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TRANSPOSED"), (int64_t)thin.is_transposed);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->is_along ? dmlops_gcd(left->vector, share.step) :
@@ -34899,20 +34710,17 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     dmlops_out_define(planning, "", DMLOPS_TEXT("WIDTH"), share.width);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), matrices->rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), dmlops_multiply(share.width, share.columns));
-    dmlops_plan_int_96 made_2;
-    dmlops_plan_window_words(planning, told, shader, &made_2);
-    dmlops_plan_CommonConstants common;
-    dmlops_plan_common_constants(planning, matrices, split, &made_2, &known, &common);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_plan_times(planning, split->across,
         matrices->count), split->parts), in_group), in_group, 1, &groups);
+    dmlops_plan_int_96 nothing;
+    nothing.count = 0;
     dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, told, matrices, 0, &common, &groups, &params);
+    dmlops_plan_contraction_params(planning, told, matrices, 0, 0, &nothing, &common, &groups, &params);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
-    if (split->parts > 1) {
-        dmlops_plan_dispatch_single(planning, told, shader, matrices, 0, &common, dmlops_add(number, 1),
-            dmlops_plan_partial_vectors(planning, matrices));
+    if (in_parts) {
+        dmlops_plan_add_parts(planning, told, shader, matrices, &common);
     }
 }
 
@@ -34970,21 +34778,23 @@ DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_
         return;
     }
     if (of_bytes && found.is_worth) {
-        dmlops_plan_bytes(planning, told, shader, &found);
-        return;
-    }
-    if (of_bytes) {
-        dmlops_plan_definition(planning, told, shader);
-        return;
-    }
-    if (has_units) {
-        dmlops_plan_cooperative_matrix(planning, told, shader, &found);
-        return;
-    }
-    if (found.is_worth) {
-        dmlops_plan_contraction(planning, told, shader, &found);
+        dmlops_plan_Product made_1;
+        dmlops_plan_product_of_bytes(planning, told, shader, &found, &made_1);
+        dmlops_plan_product(planning, told, shader, &made_1);
     } else {
-        dmlops_plan_definition(planning, told, shader);
+        if (has_units && !of_bytes) {
+            dmlops_plan_Product made_2;
+            dmlops_plan_product_of_halves(planning, told, shader, &found, &made_2);
+            dmlops_plan_product(planning, told, shader, &made_2);
+        } else {
+            if (found.is_worth) {
+                dmlops_plan_Product made_3;
+                dmlops_plan_product_of_floats(planning, told, shader, &found, &made_3);
+                dmlops_plan_product(planning, told, shader, &made_3);
+            } else {
+                dmlops_plan_definition(planning, told, shader);
+            }
+        }
     }
 }
 

@@ -15,8 +15,7 @@ from dmlgen.registry import Operator
 from dmlgen.schedules.contraction import Contraction
 
 QUOTIENT = ("windowDivisors", "windowPeriods", "windowLeftSteps")
-TAP = ("channels", "taps", "leftFirst", "leftTapStep", "leftMatrixStep")
-"""Constants of a window and of a tap, as the planner gives them."""
+"""Constants of a window, as the planner gives them."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class ContractedPass(FormPasses):
     left_less: str
     right_less: str
     field = "contracted"
-    template = "products"
+    template = "product"
     planner = "products"
     params = "ContractionParams"
     scratch = "ScratchBuffer"
@@ -82,12 +81,11 @@ class ContractedPass(FormPasses):
         return {
             **{name: lists_of(name) for name in ("sizes", "leftSteps", "rightSteps")},
             "window": lists_of(*WINDOW, *QUOTIENT) if windowed else [],
-            "tap": [Constant("uint", name) for name in TAP if windowed],
         }
 
     @property
     def zeros(self) -> tuple[str, ...]:
-        return ("COOPERATIVE_MATRIX", "ORDERED", "LEFT_VECTOR", "RIGHT_VECTOR")
+        return ("COOPERATIVE_MATRIX", "PACKED", "LEFT_VECTOR", "RIGHT_VECTOR")
 
     @property
     def whole(self) -> tuple[FormPass, ...]:

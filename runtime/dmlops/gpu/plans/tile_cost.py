@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from .loops import ceil_div, times
 from .matrices import Matrices
+from .product import Row, Tile
 from .tuning import CACHE_RATE, MEMORY_RATE, MULTIPROCESSORS, PARTS_START, TILE_LEAST_PART, TILE_MOST_PARTS
 
 
@@ -42,6 +43,11 @@ class SplitK(NamedTuple):
 
     parts: int
     time: int
+
+
+def shape_of(tile: Tile, row: Row) -> Shape:
+    """That of a tile, which may hold several taps of a window."""
+    return Shape(tile.rows, tile.columns - row.reach, tile.depth * row.taps, tile.resident, tile.efficiency)
 
 
 def tile_count(found: Matrices, shape: Shape) -> int:

@@ -4,16 +4,17 @@
 
 from __future__ import annotations
 
-from .bytes import plan_bytes
+from .bytes import product_of_bytes
 from .capabilities import Capability
-from .contraction import plan_contraction
-from .cooperative_matrix import plan_cooperative_matrix, suits_units
+from .contraction import product_of_floats
+from .cooperative_matrix import product_of_halves, suits_units
 from .defined import Definition, DefinitionShader
 from .definition import plan_definition
 from .loops import element_count
 from .matrices import is_of_bytes, matrices_of
 from .phases import is_upright, upright
 from .planning import Planning
+from .product import plan_product
 from .sliding import plan_sliding, suits_sliding
 from .thin import is_thin, plan_thin
 from .tuning import (
@@ -63,15 +64,10 @@ def plan_way(out: Planning, told: Definition, shader: DefinitionShader) -> None:
         plan_sliding(out, told, shader)
         return
     if of_bytes and found.is_worth:
-        plan_bytes(out, told, shader, found)
-        return
-    if of_bytes:
-        plan_definition(out, told, shader)
-        return
-    if has_units:
-        plan_cooperative_matrix(out, told, shader, found)
-        return
-    if found.is_worth:
-        plan_contraction(out, told, shader, found)
+        plan_product(out, told, shader, product_of_bytes(out, told, shader, found))
+    elif has_units and not of_bytes:
+        plan_product(out, told, shader, product_of_halves(told, shader, found))
+    elif found.is_worth:
+        plan_product(out, told, shader, product_of_floats(told, shader, found))
     else:
         plan_definition(out, told, shader)

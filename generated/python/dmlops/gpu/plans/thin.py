@@ -13,24 +13,20 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
-from .contraction_passes import (
-    PARTS_PASS,
-    Split,
-    common_constants,
-    contraction_params,
-    partial_vectors,
-    partial_words,
-    split_into,
-    window_words,
-)
-from .cooperative_matrix import dispatch_single
-from .defined import MAX_COUNT, Definition, DefinitionShader
-from .forms import begin_form
+from .defined import Definition, DefinitionShader
 from .loops import ceil_div, grid, power_below, times
 from .matrices import Matrices, side_vector
 from .planning import Planning
-from .reasons import Reason
-from .told import NO_MEMBER
+from .product import (
+    THIN_PASS,
+    Packing,
+    Split,
+    WindowWords,
+    add_parts,
+    begin_product,
+    contraction_params,
+    split_into,
+)
 from .tuning import (
     COOPERATIVE_GROUPS,
     MULTIPROCESSORS,
@@ -46,7 +42,6 @@ from .tuning import (
 
 MOST_ROWS = 4  # that a thread accumulates
 VECTOR_BITS = 128
-THIN_PASS = 2  # relative to the contraction's number
 
 
 class Thin(NamedTuple):
@@ -132,22 +127,11 @@ def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, found: 
     vector = VECTOR_BITS // told.tensors[thin.right].bits
     share = lanes_for(matrices, vector)
     split = share.split
-    words = partial_words(matrices, split)
-    if words >= MAX_COUNT:
-        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
-    output = told.tensors[shader.contracted.output]
-    known = begin_form(out, told, shader, output)
-    out.define("RANK", len(output.sizes))
-    out.define("ROW_AXIS", matrices.row_axis)
-    out.define("COLUMN_AXIS", matrices.column_axis)
-    out.define("OUTPUT_DOWN", 0)
-    out.define("IN_PARTS", int(split.parts > 1))
-    out.write(out.scratch(max(4 * words, 16)))
-    out.share()
+    in_parts = split.parts > 1
+    common = begin_product(out, told, shader, matrices, split, in_parts, Packing(0, 1, 1), 1)
 
-    number, in_group = shader.contracted.number, share.lanes * share.width
-    left = matrices.left
-    out.define("PASS", number + THIN_PASS)
+    left, in_group = matrices.left, share.lanes * share.width
+    out.define("PASS", shader.contracted.number + THIN_PASS)
     out.define("NUM_THREADS", in_group)
     out.define("TRANSPOSED", int(thin.is_transposed))
     out.define("LEFT_VECTOR", gcd(left.vector, share.step) if left.is_along else 1)
@@ -161,11 +145,9 @@ def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, found: 
     out.define("WIDTH", share.width)
     out.define("TILE_ROWS", matrices.rows)
     out.define("TILE_COLUMNS", share.width * share.columns)
-    common = common_constants(matrices, split, window_words(out, told, shader), known)
     groups = grid(out, times(split.across, matrices.count) * split.parts * in_group, in_group, 1)
-    params = contraction_params(told, matrices, 0, common, groups)
+    nothing: WindowWords = []
+    params = contraction_params(told, matrices, 0, 0, nothing, common, groups)
     out.dispatch(params, groups, False)
-    if split.parts > 1:
-        dispatch_single(
-            out, told, shader, matrices, 0, common, number + PARTS_PASS, partial_vectors(matrices)
-        )
+    if in_parts:
+        add_parts(out, told, shader, matrices, common)
