@@ -254,6 +254,8 @@ def in_environment(value: Any) -> Any:
     """A member's value as evaluation takes it."""
     if isinstance(value, Tensor):
         return SimpleNamespace(**vars(replace(value, DimensionCount=4)))
+    if isinstance(value, dict):
+        return SimpleNamespace(**value)
     return tuple(in_environment(entry) for entry in value) if isinstance(value, list) else value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from dmlgen import generate, inputs, project
 from dmlgen.cache import Cache
 from dmlgen.cli import ROOT, main
 from dmlgen.memory import Memory
-from dmlgen.outputs import matrix
+from dmlgen.outputs import matrix, python
+from dmlgen.outputs.render import Templates
+from dmlgen.registry import Registry
 from dmlgen.resolve import load_registry
 
 GATHER = "operators/gather/gather.yaml"
@@ -108,9 +111,9 @@ def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     search = matrix.search
 
-    def noting(registry: object, wanted: list[str]) -> object:
+    def noting(registry: Registry, package: Mapping[str, bytes], wanted: list[str]) -> object:
         names.extend(wanted)
-        return search(registry, wanted)  # type: ignore[arg-type]
+        return search(registry, package, wanted)
 
     monkeypatch.setattr(matrix, "search", noting)
     monkeypatch.setattr(generate, "cache_folder", lambda: tmp_path / "cache")
@@ -203,11 +206,21 @@ def test_nothing_is_taken_from_other_code(tmp_path: Path) -> None:
     assert Memory().recall("parts") == {}
 
 
-def test_the_code_of_the_search_is_part_of_the_key_and_templates_are_not(
+def test_the_code_of_the_search_and_the_validators_are_part_of_the_key(
     gather_specs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     registry = load_registry(gather_specs)
-    before, all_before = inputs.case_digests(registry), inputs.digests(gather_specs)
+    rendered = python.render(registry, Templates(project.TEMPLATES))
+    before, all_before = inputs.case_digests(registry, rendered), inputs.digests(gather_specs)
+    for name in ("judgement", "tensor_rules", "operators/gather"):
+        path = f"python/dmlops/{name}.py"
+        changed = inputs.case_digests(registry, {**rendered, path: rendered[path] + b"# a comment\n"})
+        assert changed["matrix/gather.json"] != before["matrix/gather.json"]
+        assert (changed["matrix/gather_nd.json"] != before["matrix/gather_nd.json"]) == ("/" not in name)
+    for name in ("make", "webnn/__init__", "graph/rules"):
+        path = f"python/dmlops/{name}.py"
+        changed = {**rendered, path: rendered[path] + b"# a comment\n"}
+        assert inputs.case_digests(registry, changed) == before
     package = tmp_path / "dmlgen"
     for source in project.PACKAGE.rglob("*.py"):
         target = package / source.relative_to(project.PACKAGE)
@@ -220,11 +233,11 @@ def test_the_code_of_the_search_is_part_of_the_key_and_templates_are_not(
     for name in ("writer.py", "cli.py", "outputs/c.py", "lint.py"):
         with (package / name).open("a") as file:
             file.write("# a comment\n")
-    assert inputs.case_digests(registry) == before
+    assert inputs.case_digests(registry, rendered) == before
     assert inputs.digests(gather_specs)["generator"] != all_before["generator"]
-    for name in ("cases/negatives.py", "judge.py", "expr/evaluate.py", "outputs/matrix.py"):
+    for name in ("cases/negatives.py", "cases/validators.py", "expr/evaluate.py", "outputs/matrix.py"):
         with (package / name).open("a") as file:
             file.write("# a comment\n")
-        after = inputs.case_digests(registry)
+        after = inputs.case_digests(registry, rendered)
         assert all(after[path] != before[path] for path in before)
         before = after

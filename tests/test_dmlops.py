@@ -138,6 +138,18 @@ def test_valid_descriptions_have_no_violations(operator: str) -> None:
             {"OutputTensor": tensor(3, 5, Flags=TensorFlags.OWNED_BY_DML)},
             [("TENSOR-flags-owned", "OutputTensor.Flags")],
         ),
+        (  # a type that no table has; that it differs from the output's is not worth telling
+            {"InputTensor": TensorDesc(99, (4, 5))},  # type: ignore[arg-type]
+            [("OPERATOR-data-type", "InputTensor.DataType")],
+        ),
+        (  # each stage hides what comes after it: first counts, then sizes
+            {"Axis": 7, "OutputTensor": tensor(9, 9, type=TensorDataType.INT64)},
+            [("GATHER_ELEMENTS-axis-range", "Axis")],
+        ),
+        (
+            {"Axis": 7, "IndicesTensor": tensor(0, 5, type=UINT32), "OutputTensor": tensor(3, 0)},
+            [("TENSOR-sizes", "IndicesTensor.Sizes[0]"), ("TENSOR-sizes", "OutputTensor.Sizes[1]")],
+        ),
     ],
 )
 def test_a_broken_rule_is_named_with_its_member(

@@ -196,3 +196,16 @@ def test_an_axis_below_0() -> None:
     (violation,) = dmlops.from_json(changed("desc.Axis", -1)).validate()
     assert violation.rule == "DML-OPERATOR-integer-range"
     assert violation.message.endswith("the range of UINT; axes count from 0, the first dimension")
+
+
+def test_a_truth_value_is_written_as_one() -> None:
+    """As in C, also if it was given as a number; other numbers are kept, for `validate` to judge."""
+    tensor = {"DataType": "FLOAT32", "Sizes": [2, 3]}
+    members = {"InputTensor": tensor, "OutputTensor": tensor, "Axis": 0, "AxisDirection": "INCREASING"}
+    for number, written in ((1, True), (0, False), (True, True), (2, 2)):
+        desc = dmlops.from_json(
+            {"type": "CUMULATIVE_SUMMATION", "desc": {**members, "HasExclusiveSum": number}}
+        )
+        found = desc.to_json()["desc"]["HasExclusiveSum"]
+        assert found == written
+        assert type(found) is type(written)

@@ -43,7 +43,7 @@ ENVIRONMENT = {
     "Axis": 1,
     "Offset": -2,
     "Alpha": 0.5,
-    "Scale": {"Width": 5, "Height": 6},
+    "Scale": SimpleNamespace(Width=5, Height=6),
 }
 
 

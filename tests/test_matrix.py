@@ -1,4 +1,4 @@
-"""The test matrices as files, checked again by the generated package, which shares no code with them."""
+"""The test matrices as files: judged by the generated package; in test_c_answers.py, C judges them too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,9 +17,9 @@ import jsonschema
 import pytest
 
 import dmlops
-from dmlgen.outputs import matrix
+from dmlgen.outputs import matrix, python
 from dmlgen.outputs.render import Templates
-from dmlgen.registry import NumberType, Operator
+from dmlgen.registry import NumberType, Operator, Registry
 from matrix_cases import supported
 from whole_registry import whole_registry
 
@@ -49,6 +49,12 @@ def one(request: pytest.FixtureRequest, files: dict[str, bytes]) -> tuple[str, M
 @pytest.fixture(params=GATHERS)
 def gather(request: pytest.FixtureRequest, files: dict[str, bytes]) -> tuple[str, Matrix]:
     return request.param, json.loads(files[f"matrix/{request.param}.json"])
+
+
+def rendered(registry: Registry, known: Mapping[str, bytes] = {}) -> dict[str, bytes]:
+    """The matrices of a registry, some of which may be known."""
+    templates = Templates(ROOT / "templates")
+    return matrix.render(registry, templates, {**python.render(registry, templates), **known})
 
 
 def violated(case: Matrix, level: str) -> list[str]:
@@ -339,10 +345,14 @@ def test_some_positives_have_one_element(files: dict[str, bytes]) -> None:
 
 
 def test_an_operator_without_any_valid_description_is_reported() -> None:
+    """Its tables have no dimension count that all tensors can have, which a rule requires."""
     operator = REGISTRY.operator["GATHER"]
-    nothing = dict.fromkeys(operator.support, ())
-    without = replace(REGISTRY, operators=(replace(operator, support=nothing),))
-    content = json.loads(matrix.render(without, Templates(ROOT / "templates"), {})["matrix/gather.json"])
+    support = {
+        level: tuple(replace(row, ranks=(2 if row.tensor == "InputTensor" else 3,)) for row in rows)
+        for level, rows in operator.support.items()
+    }
+    without = replace(REGISTRY, operators=(replace(operator, support=support, examples=()),))
+    content = json.loads(rendered(without)["matrix/gather.json"])
     assert "no valid description was found at all" in content["missed"]
     assert all(rule["unbroken"] for rule in content["coverage"])
 
@@ -350,22 +360,23 @@ def test_an_operator_without_any_valid_description_is_reported() -> None:
 def test_known_files_are_taken_as_they_are(files: dict[str, bytes]) -> None:
     some = replace(REGISTRY, operators=REGISTRY.operators[:2])
     paths = [f"matrix/{operator.slug}.json" for operator in some.operators]
-    rendered = matrix.render(some, Templates(ROOT / "templates"), {paths[0]: b"known"})
-    assert rendered[paths[0]] == b"known"
-    assert rendered[paths[1]] == files[paths[1]]
+    found = rendered(some, {paths[0]: b"known"})
+    assert found[paths[0]] == b"known"
+    assert found[paths[1]] == files[paths[1]]
 
 
 def test_same_bytes_whatever_the_hash_seed() -> None:
     some = replace(REGISTRY, operators=REGISTRY.operators[::16])
-    files = matrix.render(some, Templates(ROOT / "templates"), {})
+    files = rendered(some)
     script = (
         "import dataclasses, hashlib, pathlib\n"
-        "from dmlgen.outputs import matrix\n"
+        "from dmlgen.outputs import matrix, python\n"
         "from dmlgen.outputs.render import Templates\n"
         "from dmlgen.resolve import load_registry\n"
         "registry = load_registry(pathlib.Path('specs'))\n"
         "some = dataclasses.replace(registry, operators=registry.operators[::16])\n"
-        "files = matrix.render(some, Templates(pathlib.Path('templates')), {})\n"
+        "templates = Templates(pathlib.Path('templates'))\n"
+        "files = matrix.render(some, templates, python.render(some, templates))\n"
         "print(hashlib.sha256(b''.join(files[name] for name in sorted(files))).hexdigest())\n"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}

@@ -16,7 +16,9 @@ import yaml
 
 import dmlops
 from c_runner import WARNINGS, compiler
+from dmlgen.cases.validators import Validators
 from dmlgen.cli import ROOT, main
+from dmlgen.outputs import python
 from dmlgen.outputs.docs.example import Examples
 from dmlgen.outputs.render import Templates
 from dmlgen.project import TEMPLATES
@@ -150,7 +152,8 @@ def test_the_cpp_snippets_compile_and_are_valid(pages: dict[str, Page], tmp_path
 
 def test_the_messages_shown_are_those_of_the_validators() -> None:
     known = whole_registry()
-    examples = Examples(known)
+    package = python.render(known, Templates(ROOT / "templates"))
+    examples = Examples(Validators(known, package))
     shown = 0
     for operator in known.operators:
         cases = matrix(operator.name)["cases"]

@@ -25,6 +25,7 @@ from dmlgen.progress import Progress
 from dmlgen.project import TEMPLATES, cache_folder
 
 if TYPE_CHECKING:
+    from dmlgen.outputs.render import Templates
     from dmlgen.registry import Registry
 
 _NAMED = 20  # most files that a report names
@@ -85,15 +86,17 @@ def document(specs: Path, out: Path) -> int:
     """Writes the reference site below `out`; the exit code."""
     progress = Progress()
     cache = Cache(cache_folder())
-    registry = _checked(specs, progress)
+    memory = _memory(cache, specs, digests(specs))
+    registry = _checked(specs, progress, memory)
     if registry is None:
         return 1
     from dmlgen.outputs import docs
     from dmlgen.outputs.render import Templates
 
-    matrices = _matrices(registry, cache, progress)
+    templates = Templates(TEMPLATES, memory)
+    matrices = _matrices(registry, templates, cache, progress)
     progress.say("rendering the pages")
-    outputs = docs.render(registry, Templates(TEMPLATES), matrices)
+    outputs = docs.render(registry, templates, matrices)
     _write_apart(outputs, out, cache, progress, "index.html")
     return 0
 
@@ -102,14 +105,16 @@ def export_tables(specs: Path, out: Path, with_cases: bool) -> int:
     """Writes tables of support, and on request of all cases, below `out`; the exit code."""
     progress = Progress()
     cache = Cache(cache_folder())
-    registry = _checked(specs, progress)
+    memory = _memory(cache, specs, digests(specs))
+    registry = _checked(specs, progress, memory)
     if registry is None:
         return 1
     from dmlgen.outputs import tables
     from dmlgen.outputs.render import Templates
 
-    matrices = map(json.loads, _matrices(registry, cache, progress).values() if with_cases else ())
-    _write_apart(tables.render(registry, Templates(TEMPLATES), matrices), out, cache, progress, "README.md")
+    templates = Templates(TEMPLATES, memory)
+    matrices = map(json.loads, _matrices(registry, templates, cache, progress).values() if with_cases else ())
+    _write_apart(tables.render(registry, templates, matrices), out, cache, progress, "README.md")
     return 0
 
 
@@ -117,15 +122,17 @@ def sweep(specs: Path, out: Path, operators: Sequence[str], with_shaders: bool, 
     """Checks every case of some operators, or of all, with results stored in `out`; the exit code."""
     progress = Progress()
     cache = Cache(cache_folder())
-    registry = _checked(specs, progress)
+    memory = _memory(cache, specs, digests(specs))
+    registry = _checked(specs, progress, memory)
     if registry is None or not _are_known(operators, registry):
         return 1 if registry is None else 2
     from dmlgen import packaged
     from dmlgen.outputs.render import Templates
 
-    matrices = _matrices(registry, cache, progress, operators)
+    templates = Templates(TEMPLATES, memory)
+    matrices = _matrices(registry, templates, cache, progress, operators)
     progress.say("rendering the package that is swept")
-    with packaged.package(registry, Templates(TEMPLATES)) as package:
+    with packaged.package(registry, templates) as package:
         arguments = [f"--out={out.resolve()}", f"--format={form}"]
         arguments += [] if with_shaders else ["--no-shaders"]
         return packaged.sweep(package, matrices, *arguments)
@@ -135,7 +142,8 @@ def export_models(specs: Path, out: Path, operators: Sequence[str], with_shaders
     """Writes cases as DxDispatch models below `out`, for some operators or for all; the exit code."""
     progress = Progress()
     cache = Cache(cache_folder())
-    registry = _checked(specs, progress)
+    memory = _memory(cache, specs, digests(specs))
+    registry = _checked(specs, progress, memory)
     if registry is None:
         return 1
     if not _are_known(operators, registry):
@@ -144,8 +152,8 @@ def export_models(specs: Path, out: Path, operators: Sequence[str], with_shaders
     from dmlgen.outputs import dxdispatch
     from dmlgen.outputs.render import Templates
 
-    templates = Templates(TEMPLATES)
-    matrices = _matrices(registry, cache, progress, operators)
+    templates = Templates(TEMPLATES, memory)
+    matrices = _matrices(registry, templates, cache, progress, operators)
     known = [json.loads(data) for data in matrices.values()]
     progress.say("rendering the package that plans")
     answered: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = []
@@ -230,12 +238,13 @@ def _outputs(
     from dmlgen.outputs import render_all
     from dmlgen.outputs.render import Templates
 
-    matrices = _matrices(registry, cache, progress)
+    templates = Templates(TEMPLATES, memory)
+    matrices = _matrices(registry, templates, cache, progress)
     whole = replace(registry, by_definition=not schedules)
-    return render_all(whole, Templates(TEMPLATES, memory), matrices, progress)
+    return render_all(whole, templates, matrices, progress)
 
 
-def _checked(specs: Path, progress: Progress, memory: Memory | None = None) -> Registry | None:
+def _checked(specs: Path, progress: Progress, memory: Memory) -> Registry | None:
     """The registry; None if the specs have errors, which are then printed."""
     from dmlgen.lint import lint
 
@@ -249,12 +258,14 @@ def _checked(specs: Path, progress: Progress, memory: Memory | None = None) -> R
 
 
 def _matrices(
-    registry: Registry, cache: Cache, progress: Progress, names: Sequence[str] = ()
+    registry: Registry, templates: Templates, cache: Cache, progress: Progress, names: Sequence[str] = ()
 ) -> dict[str, bytes]:
     """The matrices of these operators, or of all, by path. New ones are cached as soon as they are found."""
-    from dmlgen.outputs import matrix
+    from dmlgen.outputs import matrix, python
 
-    keys = case_digests(registry)
+    progress.say("rendering the Python package")
+    package = python.render(registry, templates)
+    keys = case_digests(registry, package)
     matrices: dict[str, bytes] = {}
     missing = []
     for operator in map(registry.operator.__getitem__, names) if names else registry.operators:
@@ -264,7 +275,7 @@ def _matrices(
             missing.append(operator.name)
         else:
             matrices[path] = data
-    with closing(matrix.search(registry, missing)) as found:
+    with closing(matrix.search(registry, package, missing)) as found:
         for done, (path, data) in enumerate(found, 1):
             progress.say(f"searching test cases: {done} of {len(missing)} operators")
             cache.put(data, "matrix", keys[path])

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +14,11 @@ from dmlgen import project
 from dmlgen.source import MAX_BYTES
 
 if TYPE_CHECKING:
-    from dmlgen.registry import Registry
+    from dmlgen.registry import Operator, Registry
 
 _IMPORT = re.compile(r"^\s*from (dmlgen[\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
+_RELATIVE_IMPORT = re.compile(r"^\s*from \.(\w*) import (\([^)]*\)|.*)$", re.MULTILINE)
+_PACKAGE = "python/dmlops/"
 
 
 def spec_files(specs: Path) -> list[Path]:
@@ -37,33 +39,56 @@ def digests(specs: Path) -> dict[str, str]:
     return {"specs": spec_digest(specs), "generator": _digest(own)}
 
 
-def case_digests(registry: Registry) -> dict[str, str]:
-    """For each operator, by the path of its matrix, one digest of everything its test cases depend on."""
-    code = _digest(sorted(_modules("dmlgen.outputs.matrix")))
-    return {
-        f"matrix/{operator.slug}.json": f"{code} {registry.digest(operator)}"
-        for operator in registry.operators
-    }
+def case_digests(registry: Registry, package: Mapping[str, bytes]) -> dict[str, str]:
+    """For each operator, by the path of its matrix, one digest of everything its test cases depend on.
+
+    `package` has the files of the Python package, whose validators judge them.
+    """
+    code = _digest(sorted(_files_of("dmlgen.outputs.matrix")))
+    modules = {path.removeprefix(_PACKAGE).removesuffix(".py"): data for path, data in package.items()}
+    shared = _reached(["tensor", "structs", "registry", "json_form"], lambda name: _needed(modules.get(name)))
+    validators = hashlib.sha256(b"".join(modules.get(name, b"") for name in sorted(shared))).hexdigest()
+
+    def of(operator: Operator) -> str:
+        near = (operator.slug, *(name.lower() for name in registry.fusable(operator)))
+        own = hashlib.sha256(b"".join(modules[f"operators/{slug}"] for slug in near)).hexdigest()
+        return f"{code} {validators} {own} {registry.digest(operator)}"
+
+    return {f"matrix/{operator.slug}.json": of(operator) for operator in registry.operators}
 
 
-def _modules(name: str) -> set[Path]:
-    """The files of a module and, transitively, of all modules of this package that it imports."""
-    found: set[Path] = set()
-    waiting = [name]
+def _reached(names: list[str], needed: Callable[[str], Iterable[str]]) -> set[str]:
+    """These names, and transitively all that they need."""
+    found: set[str] = set()
+    waiting = list(names)
     while waiting:
-        path = project.PACKAGE.parent / waiting.pop().replace(".", "/")
-        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        if path not in found and path.is_file():
-            found.add(path)
-            waiting += _imported(path.read_text(encoding="utf-8"))
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += needed(name)
     return found
 
 
-def _imported(text: str) -> Iterator[str]:
-    """The modules of this package that a module's text may import."""
-    for package, names in _IMPORT.findall(text):
-        yield package
-        yield from (f"{package}.{name}" for name in re.findall(r"\w+", names))
+def _needed(module: bytes | None) -> Iterator[str]:
+    """The modules of the Python package that one of them may import."""
+    for base, names in _RELATIVE_IMPORT.findall(module.decode() if module is not None else ""):
+        yield from [base] if base else re.findall(r"\w+", names)
+
+
+def _files_of(name: str) -> set[Path]:
+    """The files of a module and, transitively, of all modules of this package that it imports."""
+
+    def file(name: str) -> Path:
+        path = project.PACKAGE.parent / name.replace(".", "/")
+        return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+    def imported(name: str) -> Iterator[str]:
+        text = file(name).read_text(encoding="utf-8") if file(name).is_file() else ""
+        for package, names in _IMPORT.findall(text):
+            yield package
+            yield from (f"{package}.{one}" for one in re.findall(r"\w+", names))
+
+    return {path for path in map(file, _reached([name], imported)) if path.is_file()}
 
 
 def _digest(files: list[Path]) -> str:

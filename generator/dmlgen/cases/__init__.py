@@ -6,21 +6,18 @@ The search is seeded with the operator's name, so the same specs give the same c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Literal
 
 from dmlgen.cases import fused, negatives
+from dmlgen.cases.changes import State
 from dmlgen.cases.data import DataSearch, Shown
 from dmlgen.cases.negatives import Attempt
 from dmlgen.cases.positives import Positives
-from dmlgen.cases.samples import tensors_of
-from dmlgen.cases.search import Search, Subject
-from dmlgen.changes import State
-from dmlgen.description import Tensor, Value, from_json
-from dmlgen.failures import CompiledCheck
-from dmlgen.judge import GeneralJudge
+from dmlgen.cases.search import Search, SearchedCheck, Subject
+from dmlgen.cases.validators import Validators, changed, tensors_of
 from dmlgen.registry import Example, FeatureLevel, Operator, Provenance, Registry, Rule, TensorData
 
 _BOUNDARY_TURNS = 3  # tensors tried for a boundary of a rule on every tensor
@@ -79,23 +76,22 @@ class Cases:
 
 
 class CaseSearch:
-    """Finds the cases of any operator of a registry."""
+    """Finds the cases of any operator of a registry; `files` are those of the Python package made for it."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, files: Mapping[str, bytes]) -> None:
         self.registry = registry
-        self._general = GeneralJudge(registry)
+        self._validators = Validators(registry, files)
 
     def cases(self, operator: Operator) -> Cases:
         """The cases of one operator."""
-        return _OperatorCases(self._general, operator).all()
+        return _OperatorCases(self._validators, operator).all()
 
 
 class _OperatorCases:
-    def __init__(self, general: GeneralJudge, operator: Operator) -> None:
-        self.registry, self.operator = general.registry, operator
-        self.general = general
-        self.search = Search(general, operator)
-        self.data = DataSearch(general.judge_of(operator))
+    def __init__(self, validators: Validators, operator: Operator) -> None:
+        self.validators, self.registry, self.operator = validators, validators.registry, operator
+        self.search = Search(validators, operator)
+        self.data = DataSearch(self.registry, operator)
         self.found: dict[str, Case] = {}
         self.valid: dict[Hashable, str] = {}
         self.missed: list[str] = []
@@ -113,7 +109,7 @@ class _OperatorCases:
         for rule in rules:
             self._add_boundaries(rule, bases[: negatives.FEW])
         attempts = {rule.id: negatives.attempt(self.search, rule, bases) for rule in rules}
-        for one in fused.attempts(self.general, self.search, bases):
+        for one in fused.attempts(self.search, bases):
             attempts.setdefault(one.rule.id, Attempt(one.rule)).found.extend(one.found)
         for attempt in attempts.values():
             self._add_negatives(attempt)
@@ -131,34 +127,24 @@ class _OperatorCases:
             self.missed.append("no valid description was found at all")
 
     def _can_be_judged(self, rule: Rule) -> bool:
-        return rule.applies_to not in _UNBREAKABLE and any(
-            self.search.in_force(rule, level) for level in self.search.blocks
-        )
+        return rule.applies_to not in _UNBREAKABLE and self.search.newest(rule) is not None
 
     def _add_example(self, example: Example) -> None:
-        description: dict[str, Value] = {}
-        lengths: dict[str, int] = {}
+        tensors = {name: _described(given) for name, given in example.tensors.items()}
         try:
-            for member in self.operator.members:
-                value: Value
-                if member.is_tensor and member.name in example.tensors:
-                    value = self._described(example.tensors[member.name])
-                else:
-                    value = from_json(self.registry, member, example.members.get(member.name))
-                description[member.name] = value
-                if member.count is not None and isinstance(value, tuple):
-                    lengths[member.count] = len(value)
-            for name, length in lengths.items():
-                description[name] = length if description[name] is None else description[name]
-            level = self.search.minimum_level(State(self.registry.levels[-1], description))
+            description = self.validators.from_json(
+                {"type": self.operator.name, "desc": {**example.members, **tensors}}
+            )
         except ValueError as error:
             self.missed.append(f"example {example.id}: {error}")
             return
-        state = State(level or self.registry.levels[-1], description)
+        state = State(self.registry.levels[-1], description)
+        level = self.search.minimum_level(state)
         if level is None:
-            broken = sorted({f"{failure.rule.id} ({failure.member})" for failure in self.search.judge(state)})
+            broken = sorted({f"{one.rule} ({one.member})" for one in self.search.broken(state)})
             self.missed.append(f"example {example.id} breaks {', '.join(broken)}")
             return
+        state = state._replace(level=level)
         shown: Shown | None = None
         if example.has_data:
             data = {name: _elements(given) for name, given in example.tensors.items()}
@@ -169,15 +155,9 @@ class _OperatorCases:
             shown = self.data.examined(state, inputs, outputs)
         self._add("example", example.id, state, data=shown)
 
-    def _described(self, given: TensorData | tuple[TensorData, ...]) -> Any:
-        """The tensor of an example, or the array of them, in the form of a description."""
-        if isinstance(given, tuple):
-            return tuple(map(self._described, given))
-        return Tensor(self.registry.data_type[given.type].value, given.sizes)
-
     def _add_boundaries(self, rule: Rule, bases: list[State]) -> None:
         """Cases for every ordering comparison of the rule; in rules on tensors, the tensors take turns."""
-        subjects: dict[CompiledCheck, list[Subject]] = {}
+        subjects: dict[SearchedCheck, list[Subject]] = {}
         for subject in self.search.subjects(rule):
             if subject.check is not None:
                 subjects.setdefault(subject.check, []).append(subject)
@@ -206,11 +186,11 @@ class _OperatorCases:
     def _add(self, kind: Kind, name: str, state: State, **more: Any) -> str:
         """Validates the state and adds it as a case; its id."""
         id_ = f"{self.operator.name}/{kind}/{name}"
-        failures = self.search.judge(state)
-        advice = tuple(sorted({failure.rule.id for failure in failures if failure.rule.advice}))
-        rules = tuple(sorted({failure.rule.id for failure in failures} - {*advice}))
+        broken = {one.rule: self.search.rule[one.rule] for one in self.search.broken(state)}
+        advice = tuple(sorted(name for name, rule in broken.items() if rule.advice))
+        rules = tuple(sorted(broken.keys() - {*advice}))
         form: Literal["any", "json"] = "any"
-        if any(failure.rule.applies_to == "json" for failure in failures):
+        if any(rule.applies_to == "json" for rule in broken.values()):
             form = "json"
         level = self.search.minimum_level(state)
         self.found[id_] = Case(id_, kind, state, rules, advice, level, form, **more)
@@ -225,6 +205,13 @@ class _OperatorCases:
         broken = len(attempt.found) if attempt is not None else 0
         why = None if broken else _why_unbroken(rule, attempt)
         return RuleCoverage(rule.id, rule.source, rule.advice, broken, held, why)
+
+
+def _described(given: TensorData | tuple[TensorData, ...]) -> Any:
+    """The tensor of an example, or the array of them, as JSON has it."""
+    if isinstance(given, tuple):
+        return list(map(_described, given))
+    return {"DataType": given.type, "Sizes": list(given.sizes)}
 
 
 def _elements(given: TensorData | tuple[TensorData, ...]) -> Any:
@@ -262,8 +249,9 @@ def _bases(search: Search, states: Iterable[State]) -> list[State]:
 
 def _without_strides(state: State) -> State:
     def plain(value: Any) -> Any:
-        if isinstance(value, Tensor):
-            return value._replace(Strides=None)
-        return tuple(map(plain, value)) if isinstance(value, tuple) else value
+        return tuple(map(plain, value)) if isinstance(value, tuple) else replace(value, Strides=None)
 
-    return state._replace(description={name: plain(value) for name, value in state.description.items()})
+    description = state.description
+    tensors = {member.name: getattr(description, member.name) for member in description.TENSORS}
+    given = {name: plain(value) for name, value in tensors.items() if value is not None}
+    return state._replace(description=changed(description, given))

@@ -10,16 +10,18 @@ from functools import cmp_to_key
 from itertools import product
 from math import prod
 from operator import mul
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dmlgen.cases.elements import NAN, Arithmetic, Number
 from dmlgen.cases.moves import packed
 from dmlgen.cases.results import DUPLICATES, RANDOM, Coordinate, Data, Element, Origin
-from dmlgen.description import Description
+from dmlgen.cases.validators import members_of
 from dmlgen.expr import ir
 from dmlgen.expr.evaluate import LOAD, Environment, Evaluator
-from dmlgen.judge import Judge
-from dmlgen.registry import AlgorithmUse
+from dmlgen.registry import AlgorithmUse, Registry
+
+if TYPE_CHECKING:
+    from dmlops import Description
 
 _Made = Iterator[tuple[str, Coordinate, Any]]  # output, coordinate, value
 
@@ -27,9 +29,8 @@ _Made = Iterator[tuple[str, Coordinate, Any]]  # output, coordinate, value
 class Algorithm:
     """The algorithm of an operator as a function of description and data."""
 
-    def __init__(self, judge: Judge, algorithm: AlgorithmUse) -> None:
-        registry = judge.general.registry
-        self._algorithm, self._judge = algorithm, judge
+    def __init__(self, registry: Registry, algorithm: AlgorithmUse) -> None:
+        self._algorithm = algorithm
         self._arithmetic = Arithmetic(registry)
         self._evaluator = Evaluator(registry.bits, registry.signed, self._arithmetic.functions())
         algorithms: Mapping[str, Callable[[Environment], _Made]] = {
@@ -51,7 +52,7 @@ class Algorithm:
             origins.add((name, index, place))
             return self._arithmetic.load(data[place], tensor.DataType)
 
-        environment = {**self._judge.environment(description), LOAD: load}
+        environment = {**members_of(description), LOAD: load}
         notes.clear()
         for output, coordinate, value in self._made(environment):
             tensor = environment[output]

@@ -8,20 +8,22 @@ from dataclasses import dataclass
 from itertools import product
 from operator import mul
 from random import Random
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlgen.cases.algorithms import Algorithm
+from dmlgen.cases.changes import State
 from dmlgen.cases.definition import Definition, naming_places
 from dmlgen.cases.elements import EMPTY, INFINITY, NAN, NEVER, limits
 from dmlgen.cases.moves import packed
 from dmlgen.cases.results import ALWAYS, Data, Element, Elements, Origin
-from dmlgen.cases.samples import MAX_ELEMENTS, tensors_of
-from dmlgen.changes import State
-from dmlgen.description import Tensor
+from dmlgen.cases.samples import MAX_ELEMENTS
+from dmlgen.cases.validators import entries_of, tensors_of
 from dmlgen.expr import ir
 from dmlgen.expr.defined import walk_through
-from dmlgen.judge import Judge
-from dmlgen.registry import EnumEntry, Operator
+from dmlgen.registry import EnumEntry, Operator, Registry
+
+if TYPE_CHECKING:
+    from dmlops import TensorDesc
 
 MOST_ELEMENTS = 4 * MAX_ELEMENTS  # most elements of a tensor with data
 _MOST_OF_MANY = 8 * MAX_ELEMENTS  # the same if elements depend on many others
@@ -70,12 +72,12 @@ class Shown:
     choices: tuple[str, ...]
 
 
-def computation_of(judge: Judge) -> Algorithm | Definition:
+def computation_of(registry: Registry, operator: Operator) -> Algorithm | Definition:
     """What an operator computes, as a function of description and data."""
-    if judge.operator.defines is not None:
-        return Definition(judge, judge.operator.defines)
-    assert judge.operator.algorithm is not None
-    return Algorithm(judge, judge.operator.algorithm)
+    if operator.defines is not None:
+        return Definition(registry, operator.defines)
+    assert operator.algorithm is not None
+    return Algorithm(registry, operator.algorithm)
 
 
 def _wholes(operator: Operator) -> Iterable[ir.Expr]:
@@ -94,9 +96,9 @@ def is_light(operator: Operator) -> bool:
 class DataSearch:
     """Finds data for descriptions of an operator with a definition or an algorithm."""
 
-    def __init__(self, judge: Judge) -> None:
-        self.operator, self.registry, self._judge = judge.operator, judge.general.registry, judge
-        self.computation = computation_of(judge)
+    def __init__(self, registry: Registry, operator: Operator) -> None:
+        self.operator, self.registry = operator, registry
+        self.computation = computation_of(registry, operator)
         self._is_light = is_light(self.operator)
         self._types = {entry.value: entry for entry in self.registry.data_types}
         nodes = [node for whole in _wholes(self.operator) for node in ir.walk(whole)]
@@ -135,17 +137,13 @@ class DataSearch:
         found = self._result(inputs, list(self.computation.elements(state.description, inputs)), state)
         return Shown(inputs, outputs, found.tolerance, found.choices)
 
-    def _tensors(self, state: State) -> list[tuple[tuple[str, int | None], Tensor]]:
-        """The input tensors, completed, by name and index in an array."""
-        environment = self._judge.environment(state.description)
-        found: list[tuple[tuple[str, int | None], Tensor]] = []
-        for member in self.operator.inputs:
-            value = environment[member.name]
-            if isinstance(value, Tensor):
-                found.append(((member.name, None), value))
-            elif isinstance(value, tuple):
-                found += [((member.name, index), tensor) for index, tensor in enumerate(value)]
-        return found
+    def _tensors(self, state: State) -> list[tuple[tuple[str, int | None], TensorDesc]]:
+        """The input tensors by name and index in an array."""
+        return [
+            ((member.name, index), tensor)
+            for member in self.operator.inputs
+            for index, tensor in entries_of(getattr(state.description, member.name))
+        ]
 
     def _is_defined(self, name: str, state: State) -> bool:
         """Whether no result is a reduction of nothing, so that sources can define them all."""
@@ -181,7 +179,7 @@ class DataSearch:
             yield (name, "layout", layout), 1
             yield ("layout", layout), 2
         for member in self.operator.members:
-            value = state.description[member.name]
+            value = getattr(state.description, member.name)
             yield (member.name, value is None), 1
             if member.type in self.registry.enums or member.type == "BOOL":
                 yield (member.name, "value", value), _NEEDED
@@ -228,17 +226,13 @@ class DataSearch:
             values.setdefault((element.output, element.entry), {})[element.place] = element
         outputs: dict[str, Any] = {}
         for member in self.operator.outputs:
-            tensor: Any = state.description[member.name]
-
-            def of(index: int | None, one: Tensor, name: str = member.name) -> Elements:
-                found = values.get((name, index), {})
-                places = range(math.prod(one.Sizes))
-                return tuple(found[place].value if place in found else None for place in places)
-
-            if isinstance(tensor, Tensor):
-                outputs[member.name] = of(None, tensor)
-            elif isinstance(tensor, tuple):
-                outputs[member.name] = tuple(of(index, one) for index, one in enumerate(tensor))
+            given: list[Elements] = []
+            for index, tensor in entries_of(getattr(state.description, member.name)):
+                found = values.get((member.name, index), {})
+                places = range(math.prod(tensor.Sizes))
+                given.append(tuple(found[place].value if place in found else None for place in places))
+            if given:
+                outputs[member.name] = tuple(given) if member.count else given[0]
         tolerance: dict[str, Tolerance] = {}
         for name in outputs:
             last = [
@@ -342,13 +336,13 @@ def _striking(type_: EnumEntry, *, zeros: bool) -> Sequence[int | float]:
     return (*ends, 0) if zeros else ends
 
 
-def _offsets(tensor: Tensor) -> list[int]:
+def _offsets(tensor: TensorDesc) -> list[int]:
     """The offsets of the elements in memory, in row-major order."""
     strides = tensor.Strides if tensor.Strides is not None else packed(tensor.Sizes)
     return [sum(map(mul, at, strides)) for at in product(*map(range, tensor.Sizes))]
 
 
-def _layout(tensor: Tensor) -> str:
+def _layout(tensor: TensorDesc) -> str:
     if tensor.Strides is None:
         return "default"
     wide = [stride for size, stride in zip(tensor.Sizes, tensor.Strides, strict=False) if size > 1]

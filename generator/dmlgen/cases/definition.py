@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 from itertools import product
 from operator import mul
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dmlgen.cases.elements import (
     CONVERSION,
@@ -38,14 +38,16 @@ from dmlgen.cases.elements import (
 )  # fmt: skip
 from dmlgen.cases.moves import packed
 from dmlgen.cases.results import DUPLICATES, EQUALS, Coordinate, Data, Element, Origin
-from dmlgen.description import Description, Nested, Tensor
+from dmlgen.cases.validators import entries_of, members_of, tensors_of
 from dmlgen.expr import ir
 from dmlgen.expr.arithmetic import LIMIT, align, quotient, remainder, replaced, saturate
 from dmlgen.expr.deciding import parts
 from dmlgen.expr.defined import uses_at, walk_through
 from dmlgen.expr.evaluate import Evaluator
-from dmlgen.judge import Judge
 from dmlgen.registry import EnumEntry, Intermediate, OutputDefinitions, Registry
+
+if TYPE_CHECKING:
+    from dmlops import Description, TensorDesc
 
 Locals: TypeAlias = dict[str, Any]  # parameters and loop variables, `at` and `index` among them
 Value: TypeAlias = Callable[[Locals], Any]
@@ -67,11 +69,9 @@ _READS_DATA = (ir.Load, ir.Entry)
 class Definition:
     """The definitions of an operator as a function of description and data."""
 
-    def __init__(self, judge: Judge, defines: OutputDefinitions) -> None:
-        self._judge, self._registry = judge, judge.general.registry
-        self._run = _Run(self._registry)
+    def __init__(self, registry: Registry, defines: OutputDefinitions) -> None:
+        self._run = _Run(registry)
         self._program = _Program(self._run, defines)
-        self._tensors = [member.name for member in judge.operator.tensors]
         self._outputs = {name: self._program.value(node, False) for name, node in defines.outputs.items()}
 
     def elements(self, description: Description, inputs: Data) -> Iterator[Element]:
@@ -79,15 +79,15 @@ class Definition:
 
         The description is valid, and every tensor that is read has its data.
         """
-        members = self._judge.environment(description)
+        members = members_of(description)
         self._run.start(
-            (tensor for name in self._tensors for _, tensor in _entries(members[name])),
-            (tensor for name in self._outputs for _, tensor in _entries(members[name])),
+            (tensor for _, tensor in tensors_of(description)),
+            (tensor for name in self._outputs for _, tensor in entries_of(members[name])),
         )
-        loaded: dict[tuple[str, int | None], tuple[Tensor, list[Number], int]] = {}
+        loaded: dict[tuple[str, int | None], tuple[TensorDesc, list[Number], int]] = {}
         origins: list[Origin] = []
         for name, data in inputs.items():
-            for index, tensor in _entries(members[name]):
+            for index, tensor in entries_of(members[name]):
                 given: Any = data if index is None else data[index]
                 numbers = [self._run.arithmetic.load(value, tensor.DataType) for value in given]
                 loaded[name, index] = (tensor, numbers, len(origins))
@@ -101,7 +101,7 @@ class Definition:
 
         self._program.start(members, load)
         for name, value in self._outputs.items():
-            for index, tensor in _entries(members[name]):
+            for index, tensor in entries_of(members[name]):
                 self._run.target = tensor
                 for place, at in enumerate(product(*map(range, tensor.Sizes))):
                     self._run.forget()
@@ -113,13 +113,6 @@ class Definition:
                         origin for bit, origin in enumerate(origins) if self._run.origins >> bit & 1
                     )
                     yield Element(name, index, place, *number, notes, made_of)
-
-
-def _entries(value: Any) -> Iterable[tuple[int | None, Tensor]]:
-    """A tensor, or each of an array of them with its index; nothing if it is absent."""
-    if value is None:
-        return ()
-    return ((None, value),) if isinstance(value, Tensor) else enumerate(value)
 
 
 class _Run:
@@ -140,10 +133,10 @@ class _Run:
             **self.arithmetic.functions(),
         }
         self.evaluator = Evaluator(registry.bits, registry.signed)
-        self.target: Tensor
+        self.target: TensorDesc
         self.real: EnumEntry
 
-    def start(self, tensors: Iterable[Tensor], outputs: Iterable[Tensor]) -> None:
+    def start(self, tensors: Iterable[TensorDesc], outputs: Iterable[TensorDesc]) -> None:
         """Sets the precision of floats: that of the most exact tensor, but double only for an output."""
         single, double = self.registry.data_type["FLOAT32"], self.registry.data_type["FLOAT64"]
         found = {self.types[tensor.DataType] for tensor in tensors}
@@ -319,7 +312,7 @@ class _Program:
                 empty: Any = () if node.type == ir.INTS else 0
                 return lambda e: empty if (found := owner(e)) is None else getattr(found, name)
             case ir.Part(member=ir.Member(name=owner_name), name=name, type=type_):
-                return lambda e: self._described((self._members[owner_name] or {name: 0})[name], type_)
+                return lambda e: self._described(getattr(self._members[owner_name], name, 0), type_)
             case ir.Present(item=item):
                 return self._present(item)
             case ir.Load():
@@ -405,7 +398,7 @@ class _Program:
         found = self._members[(type_.name or "").partition("[")[0]]
         if isinstance(found, int):
             return self._run.types[found]
-        return self._run.types[(found if isinstance(found, Tensor) else found[0]).DataType]
+        return self._run.types[(found[0] if isinstance(found, tuple) else found).DataType]
 
     def _present(self, item: ir.Expr) -> Value:
         match item:
@@ -719,21 +712,19 @@ class _Program:
 
         def activated(e: Locals) -> Any:
             given = activation(e)
-            nested: Nested | None = given[numbers[0](e)] if numbers and given is not None else given
+            nested: Description | None = given[numbers[0](e)] if numbers and given is not None else given
             if nested is None:
                 return x(e)
-            if nested.operator not in self._activations:
-                defines = run.registry.operator[nested.operator].defines
+            if nested.OPERATOR not in self._activations:
+                defines = run.registry.operator[nested.OPERATOR].defines
                 assert defines is not None
                 program = _Program(run, defines)
-                self._activations[nested.operator] = (
+                self._activations[nested.OPERATOR] = (
                     program,
                     program.value(defines.outputs["OutputTensor"], deciding),
                 )
-            program, value = self._activations[nested.operator]
-            members: dict[str, Any] = dict.fromkeys(run.registry.operator[nested.operator].member)
-            members |= dict(nested.members)
-            members |= {"InputTensor": run.target, "OutputTensor": run.target}
+            program, value = self._activations[nested.OPERATOR]
+            members = {**members_of(nested), "InputTensor": run.target, "OutputTensor": run.target}
             program.start(members, lambda name, index, at: x({**e, "at": at}))
             return value({"at": e["at"]})
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dmlgen.changes import Move, Place, State
-from dmlgen.description import Struct, Tensor, Value
+from dmlgen.cases.changes import Move, Place, State
+from dmlgen.cases.validators import changed
 from dmlgen.expr import ir
 from dmlgen.expr.evaluate import Compiled, Environment, Evaluator
 from dmlgen.expr.functions import PREDICATES
 from dmlgen.registry import Operator, Registry
+
+if TYPE_CHECKING:
+    from dmlops import Description, TensorDesc
 
 MAX_DIMENSIONS = 16  # more than any operator supports, so that counts can be too large
 WIDE = 1 << 16  # two sizes of this have more elements than fit 32 bits
@@ -38,8 +41,9 @@ def packed(sizes: tuple[int, ...]) -> tuple[int, ...]:
 class Editor:
     """Applies moves to descriptions of one operator. `entry` gives an entry to fill an array with."""
 
-    def __init__(self, operator: Operator, entry: Callable[[str], Value]) -> None:
+    def __init__(self, operator: Operator, entry: Callable[[str], Any]) -> None:
         self._entry = entry
+        self._tensors = {member.name for member in operator.tensors}
         self._count_of = {member.name: member.count for member in operator.members if member.count}
         self._counted: dict[str, list[str]] = {}
         for name, count in self._count_of.items():
@@ -50,60 +54,64 @@ class Editor:
         (member, at, field, entry), value, alone = move
         if member is None:
             return state._replace(level=value)
-        whole: Any = state.description[member]
+        description = state.description
+        whole = getattr(description, member)
         target = whole[at] if at is not None else whole
-        if field is not None and isinstance(target, Tensor):
+        if field is not None and member in self._tensors:
             value = _with_field(target, field, entry, value)
-        elif field is not None and isinstance(target, Struct):
-            value = target.replace(field, value)
+        elif field is not None:
+            value = replace(target, **{field: value})
         elif entry is not None:
             value = (*target[:entry], value, *target[entry + 1 :])
         if at is not None:
             value = (*whole[:at], value, *whole[at + 1 :])
-        description = {**state.description, member: value}
+        changes = {member: value}
         if not alone and field is None and entry is None and at is None:
-            self._resize(description, member)
-        return state._replace(description=description)
+            changes |= self._resized(description, member, value)
+        return state._replace(description=changed(description, changes))
 
-    def _resize(self, description: dict[str, Value], member: str) -> None:
+    def _resized(self, description: Description, member: str, value: Any) -> dict[str, Any]:
+        """A count and the arrays that it counts, after one of these members has a new value."""
         count = self._count_of.get(member, member)
-        array = description[member]
-        length: Any = len(array) if isinstance(array, tuple) and count != member else description[count]
-        if count in self._counted:
-            description[count] = length
-            for name in self._counted[count]:
-                entries = description[name]
-                if isinstance(entries, tuple) and len(entries) != length:
-                    fill = entries[-1] if entries else self._entry(name)
-                    added = min(max(length - len(entries), 0), MAX_DIMENSIONS)
-                    description[name] = entries[: max(length, 0)] + (fill,) * added
+        if count not in self._counted:
+            return {}
+        array = count != member
+        length = value if not array else len(value) if value is not None else getattr(description, count)
+        changes: dict[str, Any] = {count: length}
+        for name in self._counted[count]:
+            entries = value if name == member else getattr(description, name)
+            if entries is not None and len(entries) != length:
+                fill = entries[-1] if entries else self._entry(name)
+                added = min(max(length - len(entries), 0), MAX_DIMENSIONS)
+                changes[name] = entries[: max(length, 0)] + (fill,) * added
+        return changes
 
 
-def _with_field(tensor: Tensor, field: str, entry: int | None, value: Any) -> Tensor:
+def _with_field(tensor: TensorDesc, field: str, entry: int | None, value: Any) -> TensorDesc:
     if entry is not None:
         entries = getattr(tensor, field)
         value = (*entries[:entry], value, *entries[entry + 1 :])
     if field == "DimensionCount":
         return _resized(tensor, min(max(value, 0), MAX_DIMENSIONS))
     if field == "Sizes" and tensor.Strides is not None and len(tensor.Strides) != len(value):
-        tensor = tensor._replace(Strides=None)
-    return tensor._replace(**{field: value})
+        tensor = replace(tensor, Strides=None)
+    return replace(tensor, **{field: value})
 
 
-def _resized(tensor: Tensor, count: int) -> Tensor:
+def _resized(tensor: TensorDesc, count: int) -> TensorDesc:
     added = count - tensor.DimensionCount
     sizes = (1,) * added + tensor.Sizes[max(-added, 0) :]
     strides = tensor.Strides and (tensor.Strides[:1] * added + tensor.Strides[max(-added, 0) :])
-    return tensor._replace(Sizes=sizes, Strides=strides)
+    return replace(tensor, Sizes=sizes, Strides=strides)
 
 
 class Proposer:
     """Proposes moves; `sample` gives a value for an absent member that is to be given."""
 
     def __init__(
-        self, registry: Registry, evaluator: Evaluator, operator: Operator, sample: Callable[[str], Value]
+        self, registry: Registry, evaluator: Evaluator, operator: Operator, sample: Callable[[str], Any]
     ) -> None:
-        self._evaluator, self._sample = evaluator, sample
+        self.evaluator, self._sample = evaluator, sample
         self._optional = {member.name for member in operator.members if member.optional}
         self._enums = {name: [entry.value for entry in enum.entries] for name, enum in registry.enums.items()}
         self._enums["TENSOR_DATA_TYPE"] = [entry.value for entry in registry.data_types]
@@ -117,7 +125,7 @@ class Proposer:
         def value(environment: Environment) -> Any:
             nonlocal made
             if made is None:
-                made = self._evaluator.function(node)
+                made = self.evaluator.function(node)
             return made(environment)
 
         return value
@@ -268,7 +276,7 @@ class Proposer:
         def propose(environment: Environment) -> Iterator[Move]:
             nonlocal iterations
             if iterations is None:
-                iterations = self._evaluator.iterations((loop,), None)
+                iterations = self.evaluator.iterations((loop,), None)
             for inner in iterations(environment):
                 yield from proposal(inner)
 

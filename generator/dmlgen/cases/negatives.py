@@ -7,13 +7,13 @@ do not.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import islice
 from typing import NamedTuple
 
+from dmlgen.cases.changes import Move, Place, State
 from dmlgen.cases.search import Search, Subject
-from dmlgen.changes import Move, Place, State
-from dmlgen.description import Tensor
+from dmlgen.cases.validators import members_of
 from dmlgen.expr import ir
 from dmlgen.registry import Rule
 
@@ -75,8 +75,7 @@ def _fitting(search: Search, subject: Subject, bases: Sequence[State]) -> list[S
     states: list[State] = []
     for base in bases:
         if not search.in_force(subject.rule, base.level):
-            levels = [level for level in search.blocks if search.in_force(subject.rule, level)]
-            base = base._replace(level=levels[-1])
+            base = base._replace(level=search.newest(subject.rule) or base.level)
         elif not subject.rule.advice:
             states.append(base)
             continue
@@ -119,9 +118,9 @@ def _alone(search: Search, subject: Subject, bases: Sequence[State], result: Att
             if move.place in found:
                 continue
             state = search.apply(move, base)
-            failures = search.judge(state)
-            if subject.is_broken(failures):
-                companions = {failure.rule.id for failure in failures} - {subject.rule.id}
+            violations = search.broken(state)
+            if search.breaks(subject, state, violations):
+                companions = {violation.rule for violation in violations} - {subject.rule.id}
                 if not companions:
                     found[move.place] = Negative(subject, state, base)
                     if not _lists_sizes(subject):
@@ -146,7 +145,7 @@ def _with_mending(
     for base in bases:
         for move in _promising(search, subject, base, result, effort):
             state = search.mend(search.apply(move, base), subject.rule, frozenset({move.place.whole}))
-            if state is not None and subject.is_broken(search.judge(state)):
+            if state is not None and search.breaks(subject, state, search.broken(state)):
                 return [Negative(subject, state, _twin(search, subject, state, base))]
     return []
 
@@ -156,11 +155,12 @@ def _promising(search: Search, subject: Subject, base: State, result: Attempt, e
     breaking: list[Move] = []
     hiding: list[Move] = []
     for move in islice(search.ways_to_break(subject, base), MOVES):
-        failures = search.judge(search.apply(move, base))
-        if subject.is_broken(failures):
+        state = search.apply(move, base)
+        violations = search.broken(state)
+        if search.breaks(subject, state, violations):
             breaking.append(move)
-        elif failures and failures[0].rule.stage < subject.rule.stage:
-            result.companions |= {failure.rule.id for failure in failures}
+        elif violations and search.rule[violations[0].rule].stage < subject.rule.stage:
+            result.companions |= {violation.rule for violation in violations}
             hiding.append(move)
     return breaking[: _BREAKING * effort] or hiding[: _HIDING * effort]
 
@@ -183,10 +183,12 @@ def _twin(search: Search, subject: Subject, state: State, base: State) -> State:
 def distance(one: State, other: State) -> int:
     """The number of members and tensor fields that differ; the feature level is one of them."""
     count = int(one.level is not other.level)
-    for name, left in one.description.items():
-        right = other.description[name]
-        if isinstance(left, Tensor) and isinstance(right, Tensor):
-            count += sum(a != b for a, b in zip(left, right, strict=True))
+    tensors = {member.name for member in one.description.TENSORS if not member.count}
+    others = members_of(other.description)
+    for name, left in members_of(one.description).items():
+        right = others[name]
+        if name in tensors and left is not None and right is not None:
+            count += sum(getattr(left, part.name) != getattr(right, part.name) for part in fields(left))
         else:
             count += left != right
     return count

@@ -6,10 +6,11 @@ import math
 from itertools import combinations, zip_longest
 from typing import NamedTuple
 
+from dmlgen.cases.changes import Place, State
 from dmlgen.cases.data import MOST_ELEMENTS, is_light
-from dmlgen.cases.samples import Chosen, laid_out, tensors_of
+from dmlgen.cases.samples import Chosen, laid_out
 from dmlgen.cases.search import Search
-from dmlgen.changes import Place, State
+from dmlgen.cases.validators import members_of, tensors_of
 from dmlgen.expr import ir
 from dmlgen.registry import FeatureLevel, Support
 
@@ -43,7 +44,7 @@ class Positives:
         self._shown: set[tuple[str, ir.Expr | None, str | int]] = set()
         self._value = {entry.name: entry.value for entry in self.registry.data_types}
         self._name = {value: name for name, value in self._value.items()}
-        for level in search.blocks:
+        for level in search.validators.levels(search.operator):
             for row in self.operator.support[level.name]:
                 self._show(level, row)
         if self.found:
@@ -102,7 +103,7 @@ class Positives:
     def _reach(self, goal: Goal, row: Support, choice: tuple[str, object] | None = None) -> State | None:
         """A valid state that covers the goal and the choice, with strides if rules allow them."""
         value = None if goal.type is None else self._value[goal.type]
-        when = None if row.when is None else self.search.compile(row.when)
+        when = None if row.when is None else self.search.proposer.compile(row.when)
         array = self.operator.member[goal.tensor].count is not None
         for attempt in range(_ATTEMPTS):
             slot = Place(goal.tensor, attempt % 2 if array else None)
@@ -127,7 +128,7 @@ class Positives:
                 for member, tensor in tensors_of(state.description)
             )
             shows = shows and (choice is None or _shows_choice(state, *choice))
-            if shows and (when is None or when(self.search.environment(state))):
+            if shows and (when is None or when(members_of(state.description))):
                 laid = State(state.level, laid_out(state.description, self.operator, chosen))
                 self._pairs.update(combinations(sorted(chosen.items(), key=lambda item: item[0]), 2))
                 return laid if self.search.is_valid(laid) else state
@@ -135,7 +136,7 @@ class Positives:
 
     def _choosing(self, when: ir.Expr, state: State) -> State:
         """The state with members that a row's condition reads changed so that it holds."""
-        moves = list(self.search.ways_to_choose(when, state))
+        moves = list(self.search.setting.ways_to_choose(when, state))
         return self.search.apply(self.sampler.random.choice(moves), state) if moves else state
 
     def _is_small(self, state: State, attempt: int) -> bool:
@@ -174,5 +175,5 @@ def _member(choice: str) -> str:
 
 def _shows_choice(state: State, name: str, value: object) -> bool:
     """Whether a member has the value; or for a choice `.given`, whether it is given."""
-    found = state.description[_member(name)]
+    found = getattr(state.description, _member(name))
     return (found is not None) == value if name.endswith(".given") else found == value

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dmlgen.cases.moves import packed
-from dmlgen.description import Description, Nested, Struct, Tensor, Value
-from dmlgen.registry import FeatureLevel, Member, Operator, Registry
+from dmlgen.cases.validators import Validators, changed, entries_of
+from dmlgen.registry import FeatureLevel, Member, Operator
+
+if TYPE_CHECKING:
+    from dmlops import Description, TensorDesc
 
 MAX_ELEMENTS = 24  # of a tensor, so that cases stay readable
 _SIZES = (1, 2, 2, 3, 4)
@@ -25,13 +29,13 @@ Chosen = Mapping[str, object]
 class Sampler:
     """Samples descriptions of one operator, from choices that `choices` lists."""
 
-    def __init__(self, registry: Registry, operator: Operator) -> None:
-        self.registry, self.operator = registry, operator
+    def __init__(self, validators: Validators, operator: Operator) -> None:
+        self.validators, self.registry, self.operator = validators, validators.registry, operator
         self.random = Random(operator.name)
         self._counts = {member.count for member in operator.members if member.count is not None}
         self._nested = [
-            (since, nested_sample(registry, registry.operator[name]))
-            for name, since in registry.fusable(operator).items()
+            (since, nested_sample(validators, self.registry.operator[name]))
+            for name, since in self.registry.fusable(operator).items()
         ]
 
     def choices(self, level: FeatureLevel) -> Choices:
@@ -56,26 +60,27 @@ class Sampler:
                 choices[f"{member.name}.given"] = given
         return choices
 
-    def description(self, rank: int, level: FeatureLevel, chosen: Chosen) -> dict[str, Value]:
+    def description(self, rank: int, level: FeatureLevel, chosen: Chosen) -> Description:
         """A description with the chosen properties, whose tensors have that dimension count if possible."""
         common, alike = self.sizes(rank), self.random.random() < 0.5
         if self.random.random() < _SHARE_OF_ONES:
             common, alike = (1,) * rank, True
         lengths = {count: max(rank - self.random.choice((0, 0, 2)), 1) for count in sorted(self._counts)}
-        description: dict[str, Value] = {}
+        description: dict[str, Any] = {}
         for member in self.operator.members:
             if not chosen.get(f"{member.name}.given", True):
                 description[member.name] = None
             elif member.name in self._counts:
                 description[member.name] = lengths[member.name]
             elif member.name in chosen:
-                description[member.name] = chosen[member.name]  # type: ignore[assignment]
+                description[member.name] = chosen[member.name]
             elif member.is_tensor:
-                type_ = self.registry.data_type[str(chosen[f"{member.name}.DataType"])].value
+                type_ = str(chosen[f"{member.name}.DataType"])
                 own = self._rank(member, rank, level)
                 length = min(lengths[member.count], 3) if member.count else 1
                 tensors = tuple(
-                    Tensor(type_, common if alike and own == rank else self.sizes(own)) for _ in range(length)
+                    self.validators.tensor(type_, common if alike and own == rank else self.sizes(own))
+                    for _ in range(length)
                 )
                 description[member.name] = tensors if member.count else tensors[0]
                 if member.count:
@@ -84,15 +89,15 @@ class Sampler:
                 description[member.name] = self._entries(member, lengths[member.count], level)
             else:
                 description[member.name] = self.value(member, rank, level)
-        return description
+        return self.validators.described(self.operator, description)
 
-    def value(self, member: Member, rank: int = 1, level: FeatureLevel | None = None) -> Value:
+    def value(self, member: Member, rank: int = 1, level: FeatureLevel | None = None) -> Any:
         """A value for a given member other than an array. An activation exists at the level or the first."""
         types = self.registry.types
         if member.is_tensor:
             level = self.registry.levels[-1]
             row = next(row for row in self.operator.support[level.name] if row.tensor == member.name)
-            return Tensor(self.registry.data_type[row.types[0]].value, self.sizes(row.ranks[0]))
+            return self.validators.tensor(row.types[0], self.sizes(row.ranks[0]))
         if member.type == "OPERATOR_DESC":
             most = (level or self.operator.since).ordinal
             nested = [one for since, one in self._nested if since.ordinal <= most]
@@ -101,18 +106,18 @@ class Sampler:
             return self.random.choice((0, 1, 2))
         if member.type in self.registry.structs:
             parts = self.registry.structs[member.type].members
-            return Struct(
-                tuple(
-                    (part.name, 1.0 if types[part.type].kind == "float" else self.random.randint(1, 2))
+            return self.validators.structs[member.type](
+                **{
+                    part.name: 1.0 if types[part.type].kind == "float" else self.random.randint(1, 2)
                     for part in parts
-                )
+                }
             )
         if member.type in types and types[member.type].kind == "float":
             return self.random.choice(_FLOATS)
         signed = member.type in types and types[member.type].kind == "signed"
         return self.random.randint(-rank if signed else 0, rank)
 
-    def entry(self, name: str) -> Value:
+    def entry(self, name: str) -> Any:
         """An entry of an array member; the value itself if the member is not an array."""
         member = self.operator.member[name]
         types = self.registry.types
@@ -141,18 +146,19 @@ class Sampler:
         return rank if rank in ranks or not ranks else self.random.choice(ranks)
 
 
-def nested_sample(registry: Registry, operator: Operator) -> Nested:
+def nested_sample(validators: Validators, operator: Operator) -> Description:
     """A description of a fused activation: no tensors; numbers are 1, arrays hold one zero, and enumerations
     have their first value.
     """
-    members: list[tuple[str, Value]] = []
+    registry = validators.registry
+    members: dict[str, Any] = {}
     for member in operator.attributes:
         if member.type in registry.enums:
-            members.append((member.name, registry.enums[member.type].entries[0].value))
+            members[member.name] = registry.enums[member.type].entries[0].value
         elif member.type in registry.types:
-            one: int | float = 1.0 if registry.types[member.type].kind == "float" else 1
-            members.append((member.name, one if member.count is None else (0 * one,)))
-    return Nested(operator.name, tuple(members))
+            one = 1.0 if registry.types[member.type].kind == "float" else 1
+            members[member.name] = one if member.count is None else (0 * one,)
+    return validators.described(operator, members)
 
 
 def layouts(member: Member) -> tuple[str, ...]:
@@ -161,44 +167,32 @@ def layouts(member: Member) -> tuple[str, ...]:
     return (*everywhere, "broadcast") if member.role == "input" else everywhere
 
 
-def laid_out(description: Description, operator: Operator, chosen: Chosen) -> dict[str, Value]:
+def laid_out(description: Description, operator: Operator, chosen: Chosen) -> Description:
     """The description with the chosen layouts."""
-    result = dict(description)
+    changes: dict[str, Any] = {}
     for member in operator.tensors:
-        layout, value = str(chosen[f"{member.name}.layout"]), result[member.name]
-        if isinstance(value, Tensor):
-            result[member.name] = _laid_out(value, layout)
-        elif isinstance(value, tuple):
-            result[member.name] = tuple(_laid_out(entry, layout) for entry in value)
-    return result
+        layout, value = str(chosen[f"{member.name}.layout"]), getattr(description, member.name)
+        tensors = tuple(_laid_out(tensor, layout) for _, tensor in entries_of(value))
+        if tensors:
+            changes[member.name] = tensors if member.count else tensors[0]
+    return changed(description, changes)
 
 
-def _laid_out(tensor: Tensor, layout: str) -> Tensor:
+def _laid_out(tensor: TensorDesc, layout: str) -> TensorDesc:
     sizes = tensor.Sizes
     match layout:
         case "packed":
-            return tensor._replace(Strides=packed(sizes))
+            return replace(tensor, Strides=packed(sizes))
         case "padded":
-            return tensor._replace(Strides=packed((*sizes[:-1], sizes[-1] + 1)))
+            return replace(tensor, Strides=packed((*sizes[:-1], sizes[-1] + 1)))
         case "transposed":
-            return tensor._replace(Strides=tuple(reversed(packed(tuple(reversed(sizes))))))
+            return replace(tensor, Strides=tuple(reversed(packed(tuple(reversed(sizes))))))
         case "aligned":
-            return tensor._replace(GuaranteedBaseOffsetAlignment=_ALIGNMENT)
+            return replace(tensor, GuaranteedBaseOffsetAlignment=_ALIGNMENT)
         case "broadcast":
             shared = next((d for d, size in enumerate(sizes) if size > 1), 0)
             strides = list(packed(sizes))
             strides[shared] = 0
-            return tensor._replace(Strides=tuple(strides))
+            return replace(tensor, Strides=tuple(strides))
         case _:
             return tensor
-
-
-def tensors_of(description: Description) -> list[tuple[str, Tensor]]:
-    """The given tensors, including entries of arrays, by member."""
-    found: list[tuple[str, Tensor]] = []
-    for name, value in description.items():
-        if isinstance(value, Tensor):
-            found.append((name, value))
-        elif isinstance(value, tuple):
-            found += [(name, entry) for entry in value if isinstance(entry, Tensor)]
-    return found

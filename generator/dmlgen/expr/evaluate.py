@@ -1,8 +1,9 @@
 """Expressions as functions: `Evaluator.function(node)(environment)` is their value for one description.
 
-The generator uses this to search for test cases; the generated validators do not. A description is a mapping
-from names to values: tensors are objects with the fields of a tensor, arrays are tuples, absent members None.
-Fields of an absent tensor are 0 or empty. An expression that computes elements also needs a function under
+The search for test cases solves conditions with them, and the elements that an operator computes follow from
+them; rules are judged by the generated validators. A description is a mapping from names to values: tensors
+and structs are objects with their fields, arrays are tuples, absent members None. Fields of an absent tensor
+are 0 or empty. An expression that computes elements also needs a function under
 LOAD, which takes a tensor's name, its index in an array of tensors or None, and a coordinate. Its results
 must support Python's operators, and the evaluator must be given the functions of elements.
 
@@ -67,26 +68,11 @@ class Evaluator:
             found = self._functions[node] = eval(f"lambda e: {_source(node, frozenset())}", self._names)
         return found
 
-    def first_failure(
-        self, loops: Sequence[ir.Loop], guard: ir.Expr | None, condition: ir.Expr
-    ) -> Callable[[Environment], Environment | None]:
-        """A function that finds the first iteration, as environment, in which the condition fails."""
-        return self._define((tuple(loops), guard, condition), loops, guard, condition, "return")
-
     def iterations(
         self, loops: Sequence[ir.Loop], guard: ir.Expr | None
     ) -> Callable[[Environment], Iterator[Environment]]:
         """A function that returns the environments of all iterations; there are none if the guard fails."""
-        return self._define((tuple(loops), guard), loops, guard, None, "yield")
-
-    def _define(
-        self,
-        key: object,
-        loops: Sequence[ir.Loop],
-        guard: ir.Expr | None,
-        condition: ir.Expr | None,
-        result: str,
-    ) -> Callable[..., Any]:
+        key = (tuple(loops), guard)
         found = self._functions.get(key)
         if found is None:
             lines = ["def run(e):"]
@@ -101,11 +87,8 @@ class Evaluator:
                 indent += " "
                 if loop.condition is not None:
                     lines.append(f"{indent}if not ({_source(loop.condition, bound)}): continue")
-            if condition is not None:
-                lines.append(f"{indent}if not ({_source(condition, bound)}):")
-                indent += " "
             names = ", ".join(f"{name!r}: v_{name}" for name in sorted(bound))
-            lines.append(f"{indent}{result} {{**e, {names}}}" if names else f"{indent}{result} e")
+            lines.append(f"{indent}yield {{**e, {names}}}" if names else f"{indent}yield e")
             space = dict(self._names)
             exec("\n".join(lines), space)
             found = self._functions[key] = space["run"]
@@ -207,7 +190,7 @@ def _entry(array: Any, index: int, default: Any) -> Any:
 
 
 def _part(struct: Any, name: str) -> Any:
-    return struct[name] if struct is not None else 0
+    return getattr(struct, name, 0)
 
 
 def _smallest(values: Any) -> Any:

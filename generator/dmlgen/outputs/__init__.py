@@ -40,6 +40,6 @@ def render_all(
     for output in languages:
         progress.say(f"rendering: {len(outputs)} files so far")
         outputs.update(output.render(registry, templates))
-    outputs.update(matrix.render(registry, templates, known))
+    outputs.update(matrix.render(registry, templates, {**outputs, **known}))
     outputs.update(coverage.render(registry, templates, outputs))
     return outputs

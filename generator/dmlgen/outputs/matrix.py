@@ -15,7 +15,6 @@ from typing import Any
 from dmlgen.banner import banner
 from dmlgen.cases import Case, Cases, CaseSearch
 from dmlgen.cases.results import CHOICES
-from dmlgen.description import Tensor, to_json
 from dmlgen.expr.printer import SOURCE
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import EnumEntry, Operator, Registry, Support
@@ -31,11 +30,11 @@ _search: CaseSearch | None = None  # of a worker process
 def render(registry: Registry, templates: Templates, known: Mapping[str, bytes]) -> dict[str, bytes]:
     """The matrices of all operators, their JSON Schema, and a pytest plugin that reads them.
 
-    `known` are files, by path, that are up to date, so no search is made for them.
+    `known` are files by path: those of the Python package, and matrices for which no search is needed.
     """
     paths = {f"matrix/{operator.slug}.json": operator.name for operator in registry.operators}
     files = {path: known[path] for path in paths if path in known}
-    files.update(search(registry, [name for path, name in paths.items() if path not in known]))
+    files.update(search(registry, known, [name for path, name in paths.items() if path not in known]))
     files["matrix/matrix.schema.json"] = templates.render(
         "matrix/matrix.schema.json.j2", version=VERSION, choices=sorted(CHOICES)
     )
@@ -43,15 +42,20 @@ def render(registry: Registry, templates: Templates, known: Mapping[str, bytes])
     return files
 
 
-def search(registry: Registry, names: list[str]) -> Generator[tuple[str, bytes], None, None]:
-    """The matrices of these operators by path, as they are found; with several processes if that pays off."""
+def search(
+    registry: Registry, package: Mapping[str, bytes], names: list[str]
+) -> Generator[tuple[str, bytes], None, None]:
+    """The matrices of these operators by path, as they are found; with several processes if that pays off.
+
+    `package` has the files of the Python package, which judges descriptions.
+    """
     paths = [f"matrix/{registry.operator[name].slug}.json" for name in names]
     workers = min(os.cpu_count() or 1, len(names) // _A_PROCESS)
     if workers < 2:
-        alone = CaseSearch(registry)
+        alone = CaseSearch(registry, package)
         yield from zip(paths, (_one(alone, name) for name in names), strict=True)
         return
-    with ProcessPoolExecutor(workers, initializer=_start, initargs=(registry,)) as pool:
+    with ProcessPoolExecutor(workers, initializer=_start, initargs=(registry, package)) as pool:
         try:
             yield from zip(paths, pool.map(_of_worker, names, chunksize=4), strict=True)
         except BaseException:  # the caller wants no more, or has been interrupted
@@ -59,12 +63,12 @@ def search(registry: Registry, names: list[str]) -> Generator[tuple[str, bytes],
             raise
 
 
-def _start(registry: Registry) -> None:
+def _start(registry: Registry, package: Mapping[str, bytes]) -> None:
     global _search
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets the signal too, and decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     Thread(target=_end_with_parent, daemon=True).start()
-    _search = CaseSearch(registry)
+    _search = CaseSearch(registry, package)
 
 
 def _end_with_parent() -> None:
@@ -138,7 +142,7 @@ def _case(registry: Registry, operator: Operator, case: Case) -> dict[str, Any]:
         "id": case.id,
         "kind": case.kind,
         "feature_level": case.state.level.name,
-        **to_json(registry, operator, case.state.description),
+        **case.state.description.to_json(),
         "expect": expect,
         **_without_none(
             {
@@ -157,8 +161,8 @@ def _data(registry: Registry, operator: Operator, case: Case) -> dict[str, Any]:
     types = {entry.value: entry for entry in registry.data_types}
 
     def elements(name: str, given: Any) -> list[Any]:
-        value: Any = case.state.description[name]
-        if isinstance(value, Tensor):
+        value: Any = getattr(case.state.description, name)
+        if not isinstance(value, tuple):
             return [_element(one, types[value.DataType]) for one in given]
         return [
             [_element(one, types[tensor.DataType]) for one in part]

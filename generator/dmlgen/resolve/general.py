@@ -10,7 +10,6 @@ from dmlgen.diagnostics import Position, nearest, shown
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.parse import Scope
-from dmlgen.general_rules import GENERAL_RULES
 from dmlgen.registry import (
     Declaration,
     Enum,
@@ -20,6 +19,7 @@ from dmlgen.registry import (
     NamedConstant,
     NumberType,
     Rule,
+    Stage,
     Struct,
 )
 from dmlgen.resolve.faults import Faults, fault
@@ -35,6 +35,28 @@ _HINT_VALUES: dict[str, set[str]] = {
     "negative": set(),
     "axis": {"value", "negative"},
 }
+
+# The rules for every operator that no condition states, which outputs check in their own ways: the names of
+# the values that their texts can show; and the stage in which they are checked, if not the first.
+_GENERAL_RULES: Mapping[str, frozenset[str]] = {
+    slug: frozenset(names.split())
+    for slug, names in {
+        "type": "value",
+        "feature-level": "value",
+        "since": "operator since level",
+        "required": "member operator",
+        "type-of-member": "member value choices",
+        "integer-range": "member value least most type",
+        "scalar-range": "member value least most type",
+        "enum-value": "member value type",
+        "array-length": "member value count choices",
+        "fused-activation": "member value operator choices",
+        "fused-activation-tensors": "member",
+        "dimension-count": "member value level choices",
+        "data-type": "member value level choices",
+    }.items()
+}
+_STAGES = {"dimension-count": Stage.COUNTS, "data-type": Stage.VALUES}
 
 _DATA_TYPES = 32  # bits in the masks in which the header and its validators store data types
 
@@ -98,7 +120,7 @@ class General:
         hints = files.rules.hints
         self.hints = {name: message(getattr(hints, name), known) for name, known in _HINT_VALUES.items()}
         self.operator_rules = tuple(self._operator_rule(rule) for rule in files.rules.operator)
-        missing = sorted(GENERAL_RULES.keys() - {rule.slug for rule in self.operator_rules})
+        missing = sorted(_GENERAL_RULES.keys() - {rule.slug for rule in self.operator_rules})
         if missing:
             where = files.rules.place("operator")
             raise fault(where, "missing", f"the general rule {missing[0]} is missing")
@@ -248,14 +270,14 @@ class General:
 
     def _operator_rule(self, node: written.GeneralRule) -> Rule:
         slug = node.id.value
-        if slug not in GENERAL_RULES:
+        if slug not in _GENERAL_RULES:
             unknown = f"there is no general rule {slug}; outputs judge each of them in their own way"
-            raise fault(node.id.position, "unknown-name", unknown, nearest(slug, GENERAL_RULES))
-        general = GENERAL_RULES[slug]
+            raise fault(node.id.position, "unknown-name", unknown, nearest(slug, _GENERAL_RULES))
+        names = _GENERAL_RULES[slug]
         return Rule(
             id=f"DML-OPERATOR-{slug}",
             slug=slug,
-            stage=general.stage,
+            stage=_STAGES.get(slug, Stage.STRUCTURE),
             summary=node.summary,
             checks=(),
             since=self.levels[0],
@@ -263,8 +285,8 @@ class General:
             applies_to=node.applies_to or "any",
             source="docs",
             position=node.node.position,
-            message=message(node.message, general.values),
-            hint=message(node.hint, {*general.values, "needed"}),
+            message=message(node.message, names),
+            hint=message(node.hint, {*names, "needed"}),
         )
 
 

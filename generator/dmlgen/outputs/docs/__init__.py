@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dmlgen.cases.validators import Validators
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS
 from dmlgen.outputs import c, counterparts, definition, hlsl, python
@@ -60,7 +61,8 @@ class _Site:
         self._registry = registry
         self._templates = templates
         shaders = hlsl.render(registry, templates) | definition.render(registry, templates)
-        self._operators = Operators(registry, matrices, shaders)
+        self._package = python.render(registry, templates)
+        self._operators = Operators(Validators(registry, self._package), matrices, shaders)
         self._names = _names_of(registry)
         self._files: dict[str, bytes] = {}
         self._pages: list[tuple[str, str, str]] = []  # for the search
@@ -210,10 +212,9 @@ class _Site:
         )
 
     def _interfaces(self) -> None:
-        registry, templates = self._registry, self._templates
         modules = {
             path.removeprefix("python/dmlops/").removesuffix(".py"): data
-            for path, data in python.render(registry, templates).items()
+            for path, data in self._package.items()
             if path.startswith("python/dmlops/")
         }
         package = modules["__init__"]
@@ -239,7 +240,7 @@ class _Site:
             base=parts[0][1],
             modules=documented,
         )
-        header = c.render(registry, templates)["include/dmlops.h"].decode()
+        header = c.render(self._registry, self._templates)["include/dmlops.h"].decode()
         end = "/* Everything from here to the C++ part"
         in_c = interface.c_part(header, "/* Validation. */", end)
         in_cpp = interface.c_part(header, "/* C++. */", "/* Names: ")

@@ -7,10 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dmlgen.description import Description, Nested, Tensor, Value, from_json
-from dmlgen.expr import ir
-from dmlgen.failures import Failure
-from dmlgen.judge import GeneralJudge
+from dmlgen.cases.validators import Validators, violations_of
 from dmlgen.names import pascal, snake
 from dmlgen.registry import Member, Operator, Registry, Rule
 
@@ -44,11 +41,10 @@ class Broken:
 
 
 class Examples:
-    """Makes examples from the cases of any operator."""
+    """Makes examples from the cases of any operator, with the messages of these validators."""
 
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
-        self._judge = GeneralJudge(registry)
+    def __init__(self, validators: Validators) -> None:
+        self._validators = validators
 
     def broken(self, operator: Operator, cases: Iterable[Case], rules: Iterable[Rule]) -> dict[str, Broken]:
         """The shortest example for each of the rules that the cases break or draw."""
@@ -65,7 +61,7 @@ class Examples:
                 case["feature_level"],
                 by_id[case["twin"]]["feature_level"],
                 tuple(self._rows(operator, case["desc"], by_id[case["twin"]]["desc"])),
-                self._message(operator, rule, case),
+                self._message(rule, case),
             )
             for rule, case in found.items()
         }
@@ -78,73 +74,11 @@ class Examples:
             if texts != ("absent", "absent"):
                 yield Row(member.name, *texts)
 
-    def _message(self, operator: Operator, rule: str, case: Case) -> str:
-        """The validators' message for the case; "" if the rule has no condition of its own."""
-        level = self._registry.level[case["feature_level"]]
-        for failure in self._judge.judge_of(operator).judge(self._description(operator, case["desc"]), level):
-            if failure.rule.id == rule and failure.check is not None:
-                return self._told(failure)
-        return ""
-
-    def _told(self, failure: Failure) -> str:
-        assert failure.check is not None and failure.environment is not None
-        check, environment = failure.check.check, failure.environment
-        function = self._judge.evaluator.function
-        parts = list(check.message)
-        if check.hint is not None and function(check.hint.when)(environment):
-            parts += check.hint.message
-        return "".join(
-            part
-            if isinstance(part, str)
-            else failure.owner.path
-            if part == ir.Tensor("")
-            else self._value(part, function(part)(environment))
-            for part in parts
-        )
-
-    def _value(self, node: ir.Expr, value: Any) -> str:
-        """A value as shown in messages."""
-        if isinstance(value, tuple | list):
-            return f"[{', '.join(map(str, value))}]"
-        if node.type.kind == "enum" and node.type.name is not None:
-            entries = self._registry.enums[node.type.name].entries
-            return next((entry.name for entry in entries if entry.value == value), str(value))
-        return (
-            str(value).lower()
-            if isinstance(value, bool)
-            else f"{value:g}"
-            if isinstance(value, float)
-            else str(value)
-        )
-
-    def _description(self, operator: Operator, desc: Mapping[str, Any]) -> Description:
-        return {member.name: self._member(member, desc.get(member.name)) for member in operator.members}
-
-    def _member(self, member: Member, value: Any) -> Value:
-        registry = self._registry
-        if value is None:
-            return None
-        if isinstance(value, list) and (member.is_tensor or member.type == "OPERATOR_DESC"):
-            return tuple(self._member(member, one) for one in value)
-        if member.is_tensor:
-            return self._tensor(value)
-        if member.type == "OPERATOR_DESC":
-            operator = registry.operator[value["type"].removeprefix("DML_OPERATOR_")]
-            given = self._description(operator, value["desc"])
-            return Nested(operator.name, tuple((n, one) for n, one in given.items() if one is not None))
-        if isinstance(value, str) and member.type not in registry.enums:
-            return int(value)  # exceeds JavaScript's integers
-        return from_json(registry, member, value)
-
-    def _tensor(self, value: Mapping[str, Any]) -> Tensor:
-        fields: dict[str, Any] = {
-            name: tuple(one) if isinstance(one, list) else one for name, one in value.items()
-        }
-        for name, enum in (("DataType", "TENSOR_DATA_TYPE"), ("Flags", "TENSOR_FLAGS")):
-            values = {entry.name: entry.value for entry in self._registry.enums[enum].entries}
-            fields |= {name: values[fields[name]]} if fields.get(name) in values else {}
-        numbers = {name: int(one) for name, one in fields.items() if isinstance(one, str)}  # large ones
-        return Tensor(**fields | numbers)
+    def _message(self, rule: str, case: Case) -> str:
+        """The validators' message for the case."""
+        description = self._validators.from_json({"type": case["type"], "desc": case["desc"]})
+        found = violations_of(description, self._validators.registry.level[case["feature_level"]])
+        return next(one.message for one in found if one.rule == rule)
 
 
 def minimal(cases: Iterable[Case]) -> Case | None:

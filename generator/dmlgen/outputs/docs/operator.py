@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from dmlgen.cases.validators import Validators
 from dmlgen.expr.printer import SOURCE
 from dmlgen.names import pascal
 from dmlgen.outputs.c_types import c_type
@@ -103,15 +104,15 @@ class Operators:
     """
 
     def __init__(
-        self, registry: Registry, matrices: Mapping[str, bytes], shaders: Mapping[str, bytes]
+        self, validators: Validators, matrices: Mapping[str, bytes], shaders: Mapping[str, bytes]
     ) -> None:
-        self._registry = registry
+        self._registry = registry = validators.registry
         self._shaders = shaders
         self.cases = {
             operator.name: json.loads(matrices[f"matrix/{operator.slug}.json"])["cases"]
             for operator in registry.operators
         }
-        self.examples = example.Examples(registry)
+        self.examples = example.Examples(validators)
         self.changes = {one.name: support.changes(registry, one) for one in registry.operators}
         self.families = _families(registry)
         self.order = [operator for operators in self.families.values() for operator in operators]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dmlgen.description import Description
 from dmlgen.registry import FeatureLevel
+
+if TYPE_CHECKING:
+    from dmlops import Description
 
 
 class State(NamedTuple):
@@ -18,7 +20,21 @@ class State(NamedTuple):
     @property
     def key(self) -> Hashable:
         """Equal for equal states."""
-        return (self.level.ordinal, *self.description.values())
+        return self.level.ordinal, self.description
+
+
+class Slot(NamedTuple):
+    """A member, or one entry of an array of tensors."""
+
+    member: str
+    at: int | None = None
+
+    @property
+    def path(self) -> str:
+        return self.member if self.at is None else f"{self.member}[{self.at}]"
+
+
+NOWHERE = Slot("")
 
 
 class Place(NamedTuple):

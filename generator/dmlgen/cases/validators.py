@@ -1,0 +1,119 @@
+"""The Python validators, imported from the files that the generator makes; they judge the test cases."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from importlib.abc import InspectLoader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from dmlgen.expr.evaluate import Environment, Evaluator
+from dmlgen.registry import FeatureLevel, Operator, Registry
+
+if TYPE_CHECKING:
+    from dmlops import Description, TensorDesc, Violation
+
+_FOLDER, _PACKAGE = "python/", "dmlops"
+
+
+class Validators:
+    """The package made for a registry: how it creates, reads and judges descriptions.
+
+    `files` are those of the package, by path below generated/. `evaluator` gives the values of the registry's
+    own expressions, for what the search does beside judging.
+    """
+
+    def __init__(self, registry: Registry, files: Mapping[str, bytes]) -> None:
+        self.registry = registry
+        self.evaluator = Evaluator(registry.bits, registry.signed)
+        name = _imported(files)
+        self.tensor: type[TensorDesc] = import_module(f"{name}.tensor").TensorDesc
+        self.structs: Mapping[str, type[Any]] = import_module(f"{name}.structs").STRUCT_CLASSES
+        self._registry = import_module(f"{name}.registry")
+        self._json = import_module(f"{name}.json_form")
+
+    def described(self, operator: Operator, members: Mapping[str, Any]) -> Description:
+        """The description of an operator with these members; those that are left out are absent."""
+        described: type[Description] = self._registry.operator(operator.name)
+        return described(**{**dict.fromkeys(operator.member), **members})
+
+    def from_json(self, value: Any) -> Description:
+        """The description in a JSON value. Raises ValueError for anything else."""
+        description: Description = self._json.from_json(value)
+        return description
+
+    def levels(self, operator: Operator) -> tuple[FeatureLevel, ...]:
+        """The levels at which a description of the operator can become valid or invalid."""
+        described: type[Description] = self._registry.operator(operator.name)
+        return tuple(self.registry.level[str(level)] for level in described.LEVELS)
+
+
+def violations_of(description: Description, level: FeatureLevel) -> list[Violation]:
+    """The rules that a description breaks at a level; if it breaks none, the advice that it draws."""
+    return description.validate(level.name) or description.advice(level.name)
+
+
+def members_of(description: Description) -> Environment:
+    """The members by name, as values of names in rules."""
+    return {member.name: getattr(description, member.name) for member in description.MEMBERS}
+
+
+def changed(description: Description, members: Mapping[str, Any]) -> Description:
+    """The description with other values of some members."""
+    return replace(description, **members)  # type: ignore[type-var]  # like all, it is a dataclass
+
+
+def tensors_of(description: Description) -> list[tuple[str, TensorDesc]]:
+    """The given tensors, including entries of arrays, by member."""
+    values = ((member.name, getattr(description, member.name)) for member in description.TENSORS)
+    return [(name, tensor) for name, value in values for _, tensor in entries_of(value)]
+
+
+def entries_of(value: Any) -> Sequence[tuple[int | None, Any]]:
+    """A member's value, or each entry of an array with its index; nothing if it is absent."""
+    if value is None:
+        return ()
+    return tuple(enumerate(value)) if isinstance(value, tuple) else ((None, value),)
+
+
+class _Importer(MetaPathFinder, InspectLoader):
+    """Imports a package from texts, under another name than that of an installed one."""
+
+    def __init__(self, name: str, files: Mapping[str, bytes]) -> None:
+        self._name, self._files = name, files
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return spec_from_loader(fullname, self) if fullname.partition(".")[0] == self._name else None
+
+    def is_package(self, fullname: str) -> bool:
+        return self._path(fullname).endswith("/__init__.py")
+
+    def get_source(self, fullname: str) -> str:
+        return self._files[self._path(fullname)].decode()
+
+    def _path(self, fullname: str) -> str:
+        path = "/".join([_FOLDER + _PACKAGE, *fullname.split(".")[1:]])
+        found = next((one for one in (f"{path}.py", f"{path}/__init__.py") if one in self._files), None)
+        if found is None:
+            raise ModuleNotFoundError(f"there is no {path}", name=fullname)
+        return found
+
+
+def _imported(files: Mapping[str, bytes]) -> str:
+    """The name under which the package made of these files can be imported: the same for the same files."""
+    digest = hashlib.sha256()
+    for path, data in sorted(files.items()):
+        digest.update(f"{path} {len(data)} ".encode() + data)
+    name = f"{_PACKAGE}_{digest.hexdigest()[:16]}"
+    if name not in sys.modules:
+        sys.meta_path.append(_Importer(name, files))
+        import_module(name)
+    return name
