@@ -39209,7 +39209,7 @@ static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const
     dmlops_plan_rows(planning, &told, &dmlops_lp_normalization_shader);
 }
 
-static const dmlops_plan_Kept dmlops_rnn_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
+static const dmlops_plan_Kept dmlops_rnn_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
 static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 3, 1, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 2, 0, -1, -1, -1}};
 static const char* const dmlops_rnn_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_rnn_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
@@ -39311,7 +39311,7 @@ static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* descri
     dmlops_plan_definition(planning, &told, &dmlops_rnn_shader);
 }
 
-static const dmlops_plan_Kept dmlops_lstm_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_CELL", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
+static const dmlops_plan_Kept dmlops_lstm_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_CELL", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
 static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 6, 0, 7, 1, -1, -1, -1}, {2, 0, 8, 0, 256, 4, 0, -1, -1, -1}, {3, 0, 9, 0, 512, 4, 0, -1, -1, -1}, {4, 0, 10, 0, 1024, 2, 0, -1, -1, -1}};
 static const char* const dmlops_lstm_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2", "NUMBER4"};
 static const char* const dmlops_lstm_bounds[] = {"COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"};
@@ -39432,7 +39432,7 @@ static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* descr
     dmlops_plan_definition(planning, &told, &dmlops_lstm_shader);
 }
 
-static const dmlops_plan_Kept dmlops_gru_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_RESET", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
+static const dmlops_plan_Kept dmlops_gru_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_RESET", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
 static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 5, 1, -1, -1, -1}, {2, 1, 2, 4, 0, 7, 1, -1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1, -1}, {4, 0, 7, 0, 128, 4, 0, -1, -1, -1}};
 static const char* const dmlops_gru_lists[] = {"NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_gru_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
@@ -42861,9 +42861,9 @@ static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Kept dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_MIXED", 1, 0}};
+static const dmlops_plan_Kept dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
 static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1, -1}};
-static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "HEAD_COUNT", "HEAD_COUNT2"};
+static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEAD_COUNT2"};
 static const int64_t dmlops_multihead_attention_divisors[] = {36, 37};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {4, dmlops_multihead_attention_kept},
@@ -44834,9 +44834,9 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
     dmlops_plan_rows(planning, &told, &dmlops_mean_variance_normalization2_shader);
 }
 
-static const dmlops_plan_Kept dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_MIXED", 1, 0}};
+static const dmlops_plan_Kept dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
 static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1}, {4, 0, 12, 0, 4096, 8, 0, -1, -1, -1}, {5, 0, 13, 0, 8192, 2, 0, -1, -1, -1}, {6, 0, 14, 0, 16384, 4, 0, -1, -1, -1}};
-static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "KEY_VALUE_HEAD_COUNT", "QUERY_HEAD_COUNT"};
+static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "KEY_VALUE_HEAD_COUNT", "QUERY_HEAD_COUNT"};
 static const int64_t dmlops_multihead_attention1_divisors[] = {38, 39};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {4, dmlops_multihead_attention1_kept},
