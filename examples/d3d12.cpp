@@ -20,7 +20,8 @@
 
 #include <d3d12.h>
 
-#include "dmlops_plan.h"
+#define DMLOPS_DISPATCH
+#include "dmlops.h"
 
 namespace {
 

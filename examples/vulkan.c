@@ -13,7 +13,8 @@
 
 #include <vulkan/vulkan.h>
 
-#include "dmlops_plan.h"
+#define DMLOPS_DISPATCH
+#include "dmlops.h"
 
 enum { ROWS = 1000, COLUMNS = 1000, MAX_DISPATCHES = 8 };
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import dmlops
 from dmlops import TensorDesc, gpu, reference
+from dmlops.data import operator_data
 from dmlops.gpu import compiler
 from dmlops.gpu.graphs.execute import compile_graph
 from dmlops.gpu.graphs.program import program
@@ -102,6 +103,53 @@ def test_a_chain_computes_what_its_operators_do(device: Any, name: str, dtype: s
         same(found, apart(arrays)["z"])
     right = reference.run(graph, arrays)["z"]
     np.testing.assert_allclose(found, right, *((1e-5, 1e-6) if dtype == "float32" else (4e-3, 1e-3)))
+
+
+ATTRIBUTES = {
+    "Alpha": 0.5, "Beta": 0.25, "Gamma": 1.5, "Min": -0.5, "Max": 0.75, "Exponent": 1.7, "Steepness": 1.2,
+    "SigmoidInputScale": 1.3, "Bias": 0.3, "Threshold": 0.4, "InfinityMode": "EITHER",
+    "RoundingMode": "HALVES_TO_NEAREST_EVEN", "ScaleBias": dmlops.ScaleBias(Scale=1.5, Bias=0.25),
+}  # fmt: skip
+ALONE = [
+    name
+    for name, one in operator_data().items()
+    if name.startswith(("ELEMENT_WISE", "ACTIVATION"))
+    and not name.endswith(("SOFTMAX", "HARDMAX", "E_LINEAR", "LINEAR_ADD"))  # rows, and scales
+    and all(
+        m["role"] != "attribute" or m["name"] in ATTRIBUTES or m["name"] == "FusedActivation"
+        for m in one["members"]
+    )
+]
+
+
+def surrounded(name: str, dtype: str) -> Any:
+    """An operator between two others, or None if it has no tensors of that type."""
+    builder, shape = dmlops.graph.Builder(), TensorDesc(dtype, SIZES)
+    members = operator_data()[name]["members"]
+    values = [builder.input(m["name"], shape) for m in members if m["role"] == "input"]
+    if name == "ELEMENT_WISE_IF":
+        values[0] = builder.element_wise_logical_greater_than(
+            *values[1:], OutputTensor=TensorDesc("UINT8", SIZES)
+        )
+    others = {m["name"]: ATTRIBUTES[m["name"]] for m in members if m["name"] in ATTRIBUTES}
+    try:
+        found = getattr(builder, name.lower())(*map(builder.element_wise_identity, values), **others)
+        if found.tensor.DataType.name != "FLOAT32":
+            found = builder.cast(found, OutputTensor=TensorDesc("FLOAT32", SIZES))
+        return builder.build(y=builder.element_wise_negate(found))
+    except (ValueError, TypeError):
+        return None
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_every_operator_computes_in_a_chain_what_it_does_alone(device: Any, name: str) -> None:
+    dtype, graph = next(
+        (dtype, one) for dtype in ("FLOAT16", "INT32", "UINT8") if (one := surrounded(name, dtype))
+    )
+    arrays = {one: (40 * RANDOM.random(SIZES) - 20).astype(dtype.lower()) for one in graph.inputs}
+    with gpu.compile(graph, device) as fused, compile_graph(graph, device, keep=True) as apart:
+        assert len(fused.program.steps) == 1
+        same(fused(arrays)["y"], apart(arrays)["y"])
 
 
 UNARY = ("activation_tanh", "activation_relu", "element_wise_sin", "element_wise_sqrt")

@@ -120,6 +120,18 @@ def test_activations_go_into_the_operator_in_front_as_the_registry_allows() -> N
     assert len(program(read_twice, 16).nodes) == 2
 
 
+def test_an_activation_sees_the_same_elements_with_other_sizes(device: Any) -> None:
+    builder = dmlops.graph.Builder()
+    x, w = builder.input("x", TensorDesc("FLOAT32", (1, 1, 6, 8))), builder.constant(real(8, 10))
+    product = builder.gemm(x, w.seen_as(TensorDesc("FLOAT32", (1, 1, 8, 10))), None)
+    seen = product.seen_as(TensorDesc("FLOAT32", (2, 3, 10)))
+    graph = builder.build(y=builder.activation_gelu(seen))
+    assert len(program(graph, 16).nodes) == 1
+    arrays = {"x": real(1, 1, 6, 8)}
+    with gpu.compile(graph, device) as compiled:
+        near({"y": compiled(arrays)["y"].reshape(2, 3, 10)}, reference.run(graph, arrays))
+
+
 def test_views_take_no_operator() -> None:
     found = program(split_heads("float32"), 16)
     assert [one.desc.OPERATOR for one in found.nodes] == [

@@ -465,10 +465,7 @@ class _Program:
     def _memoized(self, function: ir.Function, body: Value) -> Value:
         reads = (
             isinstance(part, _READS_DATA)
-            or (
-                isinstance(part, ir.Call)
-                and part.function in ("previous_contents", "concat", "apply_activation")
-            )
+            or (isinstance(part, ir.Call) and part.function in ("held", "joined", "activated"))
             for part in walk_through(function.body)
         )
         if any(reads) or any(parameter.type not in (ir.INT, ir.INTS) for parameter in function.parameters):
@@ -600,15 +597,15 @@ class _Program:
 
     def _called(self, node: ir.Call, deciding: bool) -> Value:
         run, name = self._run, node.function
-        if name == "previous_contents":
+        if name == "held":
             return lambda e: run.held()
-        if name == "concat":
+        if name == "joined":
             return self._joined(node)
-        if name == "apply_activation":
+        if name == "activated":
             return self._activated(node, deciding)
         of = [self.value(child, flag) for child, flag in parts(node, deciding)]
-        if name in ("min_value", "max_value"):
-            greatest = name == "max_value"
+        if name in ("least", "greatest"):
+            greatest = name == "greatest"
 
             def limit(e: Locals) -> Any:
                 number = self._limit(run.types[of[0](e).DataType], greatest=greatest)
@@ -631,7 +628,7 @@ class _Program:
             return lambda e: run.arithmetic.converted(_plain(of[0](e)), self._type_of(node.type))
         if name == "clamp":
             return self._clamped(node, *of)
-        if name == "normalize_index":
+        if name == "wrap":
             return lambda e: self._wrapped(of[0](e), of[1](e))
         if name in ("bits", "signed"):
             known: Any = {"bits": run.registry.bits.get, "signed": run.registry.signed.__contains__}[name]
@@ -737,7 +734,7 @@ class _Program:
 def naming_places(node: ir.Expr | None) -> str | None:
     """The tensor whose elements are positions in an output, if this is the condition that finds them."""
     match node:
-        case ir.Compare(op="==", left=ir.Load(tensor=tensor), right=ir.Call(function="ravel_index")):
+        case ir.Compare(op="==", left=ir.Load(tensor=tensor), right=ir.Call(function="flat")):
             return tensor.name
     return None
 
@@ -772,6 +769,6 @@ def _unflat(number: int, sizes: Coordinate) -> Coordinate:
 
 
 _OF_LISTS: Mapping[str, Callable[..., Any]] = {
-    "in_bounds": _inside, "ravel_index": _flat, "unravel_index": _unflat,
-    "align": align, "replace": replaced, "len": len, "product": math.prod, "sum": sum,
+    "inside": _inside, "flat": _flat, "unflat": _unflat, "align": align, "replace": replaced, "len": len,
+    "product": math.prod, "sum": sum,
 }  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..coordinates import Coordinates, normalize_index
+from ..coordinates import Coordinates, wrap
 from .plans.told import Lookup, Movement
 
 NO_MOVEMENT = Movement((), (), (), False)
@@ -68,7 +68,7 @@ class Wrapped:
     size: int
 
 
-@normalize_index.register
+@wrap.register
 def _(index: Read, size: int) -> Linear:
     return Linear(lookups={Wrapped(index, size): 1})
 

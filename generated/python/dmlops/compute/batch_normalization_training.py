@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, entry, multiplied, ndindex
+from ..definition import Defined, Evaluation, Kept, box, entry, multiplied
 
 
 def define(e: Evaluation) -> None:
@@ -46,7 +46,7 @@ def define(e: Evaluation) -> None:
     def deviation(at: Any, c: Any) -> Any:
         return e.double("InputTensor", c) - e.double("Center", at)
 
-    def broadcast(at: Any) -> Any:
+    def spread(at: Any) -> Any:
         return e.double(
             "ScaleTensor",
             tuple(
@@ -58,7 +58,7 @@ def define(e: Evaluation) -> None:
     def here(at: Any) -> Any:
         return tuple(0 if reduced(d) else entry(at, d) for d in range(desc.InputTensor.DimensionCount))
 
-    def broadcast2(at: Any) -> Any:
+    def spread2(at: Any) -> Any:
         return e.double(
             "BiasTensor",
             tuple(
@@ -71,8 +71,7 @@ def define(e: Evaluation) -> None:
         "Mean": Kept(
             np.float64,
             sizes=lambda: kept(),
-            value=lambda at: e.sum(lambda r: e.double("InputTensor", over(at, r)), ndindex(extent()))
-            / count(),
+            value=lambda at: e.sum(lambda r: e.double("InputTensor", over(at, r)), box(extent())) / count(),
         ),
         "Center": Kept(
             np.float64,
@@ -83,17 +82,17 @@ def define(e: Evaluation) -> None:
             np.float64,
             sizes=lambda: kept(),
             value=lambda at: e.sum(
-                lambda r: (deviation(at, over(at, r)), deviation(at, over(at, r))), ndindex(extent())
+                lambda r: (deviation(at, over(at, r)), deviation(at, over(at, r))), box(extent())
             )
             / count(),
         ),
     }
     e.outputs = {
         "OutputTensor": lambda at: e.activated(
-            broadcast(at)
+            spread(at)
             * (e.double("InputTensor", at) - e.double("Mean", here(at)))
             / f.sqrt(e.double("Variance", here(at)) + e.as_double(f.single(desc.Epsilon)))
-            + broadcast2(at)
+            + spread2(at)
             + (e.double("FusedAddTensor", at) if (desc.FusedAddTensor is not None) else 0.0),
             desc.FusedActivation,
         ),

@@ -11,7 +11,6 @@ from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.define import NUMBERS
 from dmlgen.expr.defined import may_be_written_zero
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
-from dmlgen.names import pascal
 from dmlgen.outputs.hlsl_definition.constants import (
     Constant,
     bounds_of_lists,
@@ -255,17 +254,17 @@ class ShaderPrinter(LoopPrinter):
                 return f"({type_name(node.type)}){self.print(arguments[0], ATOM)}"
             case "element":
                 return self._call("Convert", self.print(arguments[0]), f"({type_name(node.type)})0")
-            case "normalize_index":
+            case "wrap":
                 index, count = arguments  # an element in its own type, which may be 64-bit and unsigned
                 text = self._element(index) if isinstance(index, ir.Load) else self._whole(index)
-                return self._call("NormalizeIndex", text, self._narrow(count))
-            case "apply_activation":
+                return self._call("Wrap", text, self._narrow(count))
+            case "activated":
                 return self._activated(*arguments)
             case "convert" | "quantize":
                 return self._converted(node, *arguments)
-            case "min_value" | "max_value":
+            case "least" | "greatest":
                 return self._limit(name, node, arguments[0])
-            case "previous_contents":
+            case "held":
                 target = arguments[0]
                 assert isinstance(target, ir.Tensor)
                 self.held[target.name] = None
@@ -282,17 +281,17 @@ class ShaderPrinter(LoopPrinter):
                 return self._call("Convert", self.deciding(arguments[0]), "(int64_t)0")
             case "len":
                 return f"{self.print(arguments[0])}.length"
-            case "ravel_index" | "in_bounds":
-                return f"{pascal(name)}({', '.join(map(self.deciding, arguments))})"
+            case "flat" | "inside":
+                return f"{name.capitalize()}({', '.join(map(self.deciding, arguments))})"
             case "product" | "sum" if arguments[0].type == ir.INTS:
                 return f"{'Multiplied' if name == 'product' else 'Total'}({self.deciding(arguments[0])})"
-            case "unravel_index" | "align" | "replace":
+            case "unflat" | "align" | "replace":
                 listed = [
                     self._narrow(item) if item.type == ir.INT else self.deciding(item) for item in arguments
                 ]
-                if name == "unravel_index" and is_constant(arguments[1]):
+                if name == "unflat" and is_constant(arguments[1]):
                     listed.append(_whole_list(self.constants.reciprocals(arguments[1])))
-                return f"{pascal(name)}({', '.join(listed)})"
+                return f"{name.capitalize()}({', '.join(listed)})"
             case "min" | "max" | "abs" if node.type == ir.INT:
                 return f"{name}({', '.join(self._alike(arguments, self._is_wide(node)))})"
             case "pow" if node.type != ir.FLOAT:
@@ -300,7 +299,7 @@ class ShaderPrinter(LoopPrinter):
         assert name not in NUMBERS
         decides = name in ("floor", "ceil", "trunc", "round_even", "round_away")
         texts = [self.deciding(item) if decides else self.print(item) for item in arguments]
-        return self._call(pascal(name), *texts)
+        return self._call("".join(word.capitalize() for word in name.split("_")), *texts)
 
     def _alike(self, numbers: tuple[ir.Expr, ...], wide: bool) -> list[str]:
         """Integers as arguments of a function that takes all of them in one type, of 64 or of 32 bits."""

@@ -139,6 +139,11 @@ def recast(written: TensorDesc, strides: Sequence[int], read: TensorDesc) -> tup
     return tuple(found)
 
 
+def is_packed(tensor: TensorDesc) -> bool:
+    """Whether its elements lie one after another in the order of its dimensions."""
+    return _with_strides(tensor, tensor.element_strides).Strides is None
+
+
 def _is_as_fast(old: Description, new: Description, capabilities: Capability) -> bool:
     """Whether an operator takes other strides without losing its shader; one that is element-wise may lose
     it, since it replaces a copy that would read the same strides."""

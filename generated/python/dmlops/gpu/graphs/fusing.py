@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from math import inf
+from math import inf, prod
 from typing import Any, NamedTuple
 
 from ...computations.map import Map
@@ -22,6 +22,7 @@ from .. import planned
 from ..errors import Unsupported
 from ..plans.capabilities import NO_CAPABILITIES, Capability
 from .net import Net, Source
+from .views import is_packed
 
 ACTIVATION = "OPERATOR_DESC"  # the type of members that hold a fused activation
 
@@ -60,8 +61,8 @@ def _merge(net: Net, first: int, activation: int, fused: Description) -> None:
 
 
 def together(first: Description, activation: Description) -> Description | None:
-    """The operator with the activation in it, provided that the registry allows it and the tensor in between
-    has one layout."""
+    """The operator with the activation in it, provided that the registry allows it and both see the tensor in
+    between in one layout, or as packed elements of other sizes."""
     found = with_activation(first)
     if found is None or activation.OPERATOR not in found[0].FUSABLE:
         return None
@@ -74,8 +75,13 @@ def together(first: Description, activation: Description) -> Description | None:
         getattr(first, written[0]),
         *(getattr(activation, tensors[r]) for r in ("input", "output")),
     )
-    layouts = [(one.DataType, one.Sizes, one.element_strides) for one in (between, read)]
-    if layouts[0] != layouts[1] or (result.DataType, result.Sizes) != layouts[0][:2]:
+    if (read.DataType, result.DataType) != (between.DataType,) * 2:
+        return None
+    if (between.Sizes, between.element_strides) != (read.Sizes, read.element_strides):
+        if not all(map(is_packed, (between, read, result))) or prod(between.Sizes) != prod(read.Sizes):
+            return None
+        result = between
+    elif result.Sizes != read.Sizes:
         return None
     given: Any = activation
     without = replace(given, **dict.fromkeys(tensors.values()))
