@@ -34820,14 +34820,27 @@ DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dm
     return dmlops_divide(512, neighbours);
 }
 
-/* How threads share sets in parts of `extent` vectors: as many as have something to load, and more in flight for each
-   where a set then stays in registers. */
+/* How threads share sets in parts of `extent` vectors: as many as have something to load, with more in flight for each
+   where a set is long or stays in registers. Few sets are shared by more threads, each with fewer vectors; many, by
+   fewer threads. `lanes` and `unroll` only grow or only shrink, within bounds. */
 DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
     dmlops_plan_Sharing* result) {
     int64_t most = dmlops_plan_most_lanes(planning, sets);
-    int64_t lanes = dmlops_min(most, dmlops_plan_power_of_two(planning, dmlops_plan_ceil_div(planning, extent, 4)));
-    int64_t unroll = 4;
-    if ((extent > dmlops_multiply(lanes, 4)) && (extent <= dmlops_multiply(lanes, 8))) {
+    int64_t number = dmlops_plan_times(planning, sets->number, dmlops_plan_ceil_div(planning, sets->extent, extent));
+    int is_whole = !sets->is_across && (extent <= dmlops_multiply(most, 8));
+    int is_deep = sets->is_across && sets->is_reread && (sets->extent > dmlops_multiply(most, 8));
+    int64_t unroll = (is_whole || is_deep) ? 8 : 4;
+    int64_t lanes = dmlops_plan_ceil_div(planning, extent, unroll);
+    while (planning->reason == DMLOPS_REASON_NONE && (is_whole && (unroll > 1) && (dmlops_multiply(2, lanes) <= most)
+        && (dmlops_plan_times(planning, number, lanes) < 16384))) {
+        unroll = dmlops_divide(unroll, 2);
+        lanes = dmlops_plan_ceil_div(planning, extent, unroll);
+    }
+    lanes = dmlops_min(most, dmlops_plan_power_of_two(planning, lanes));
+    int64_t least = sets->is_across ? 1 : 128;
+    while (planning->reason == DMLOPS_REASON_NONE && (!sets->is_reread && (lanes > least) &&
+        (dmlops_plan_times(planning, number, lanes) >= 524288))) {
+        lanes = dmlops_divide(lanes, 2);
         unroll = 8;
     }
     int64_t threads = dmlops_multiply(dmlops_divide(512, most), lanes);
@@ -36270,8 +36283,8 @@ DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The whole line if a group can take it. Otherwise parts that are short, so that there are more groups, unless these
-   saturate a GPU, or leave too much for a single further dispatch. */
+/* The whole line if a group can take it, by more threads if lines are few. Otherwise parts that are short, so that
+   there are more groups, unless these saturate a GPU, or leave too much for a single further dispatch. */
 DMLOPS_CALLED void dmlops_plan_selectors_of(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t lines,
     dmlops_plan_Selectors* result) {
     int64_t threads = 0;
@@ -36279,6 +36292,10 @@ DMLOPS_CALLED void dmlops_plan_selectors_of(dmlops_planning* planning, int64_t l
     int64_t most = 16384;
     if (length <= most) {
         threads = dmlops_max(64, dmlops_plan_tile_of(planning, dmlops_plan_ceil_div(planning, length, 32)));
+        if ((dmlops_multiply(2, threads) <= 512) && (dmlops_plan_times(planning, lines, threads) < 16384)) {
+            threads = dmlops_max(threads, dmlops_plan_tile_of(planning, dmlops_plan_ceil_div(planning, length,
+                dmlops_divide(32, 2))));
+        }
         result->threads = threads;
         result->parts = 1;
         result->length = length;
@@ -36409,6 +36426,14 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
     int64_t count = dmlops_plan_repeats(planning, loops);
     int64_t most = dmlops_divide(16384, dmlops_plan_key_bytes(planning, told));
     int64_t items = dmlops_min((length <= tile) ? 16 : 8, tile);
+    int64_t threads = dmlops_divide(tile, items);
+    while (planning->reason == DMLOPS_REASON_NONE && ((items > 2) && (dmlops_multiply(2, threads) <= 512) &&
+        (dmlops_plan_times(planning, count, threads) < 16384))) {
+        int64_t made_1 = dmlops_divide(items, 2);
+        int64_t made_2 = dmlops_multiply(2, threads);
+        items = made_1;
+        threads = made_2;
+    }
     dmlops_plan_Runs nothing;
     dmlops_plan_no_runs(planning, &nothing);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SELECTS"), 0);
@@ -36426,28 +36451,28 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         } else {
             odd = dmlops_max(odd, room);
         }
-        int64_t made_1 = dmlops_plan_ceil_div(planning, runs, 2);
-        int64_t made_2 = dmlops_min(wanted, dmlops_multiply(2, span));
-        int64_t made_3 = dmlops_multiply(2, span);
-        int64_t made_4 = dmlops_subtract(1, turn);
-        runs = made_1;
-        kept = made_2;
-        span = made_3;
-        turn = made_4;
+        int64_t made_3 = dmlops_plan_ceil_div(planning, runs, 2);
+        int64_t made_4 = dmlops_min(wanted, dmlops_multiply(2, span));
+        int64_t made_5 = dmlops_multiply(2, span);
+        int64_t made_6 = dmlops_subtract(1, turn);
+        runs = made_3;
+        kept = made_4;
+        span = made_5;
+        turn = made_6;
     }
     dmlops_plan_Runs evens;
     evens = nothing;
     dmlops_plan_Runs odds;
     odds = nothing;
     if (even > 0) {
-        dmlops_plan_Runs made_5;
-        dmlops_plan_new_runs(planning, told, even, &made_5);
-        evens = made_5;
+        dmlops_plan_Runs made_7;
+        dmlops_plan_new_runs(planning, told, even, &made_7);
+        evens = made_7;
     }
     if (odd > 0) {
-        dmlops_plan_Runs made_6;
-        dmlops_plan_new_runs(planning, told, odd, &made_6);
-        odds = made_6;
+        dmlops_plan_Runs made_8;
+        dmlops_plan_new_runs(planning, told, odd, &made_8);
+        odds = made_8;
     }
     runs = dmlops_plan_ceil_div(planning, length, tile);
     kept = dmlops_min(wanted, tile);
@@ -36476,17 +36501,17 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), items);
         dmlops_out_define(planning, "", DMLOPS_TEXT("TILE"), tile);
         dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_divide(block, items));
-        dmlops_plan_TopKResources made_7;
-        dmlops_plan_resources(planning, told, &source, &target, &made_7);
-        dmlops_out_read(planning, &made_7.input);
-        dmlops_out_read(planning, &made_7.keys);
-        dmlops_out_read(planning, &made_7.places);
-        dmlops_out_write(planning, &made_7.output);
-        dmlops_out_write(planning, &made_7.indices);
-        dmlops_out_write(planning, &made_7.keptKeys);
-        dmlops_out_write(planning, &made_7.keptPlaces);
-        dmlops_plan_Dimension_16 made_8;
-        dmlops_plan_dimensions(planning, loops, &made_8);
+        dmlops_plan_TopKResources made_9;
+        dmlops_plan_resources(planning, told, &source, &target, &made_9);
+        dmlops_out_read(planning, &made_9.input);
+        dmlops_out_read(planning, &made_9.keys);
+        dmlops_out_read(planning, &made_9.places);
+        dmlops_out_write(planning, &made_9.output);
+        dmlops_out_write(planning, &made_9.indices);
+        dmlops_out_write(planning, &made_9.keptKeys);
+        dmlops_out_write(planning, &made_9.keptPlaces);
+        dmlops_plan_Dimension_16 made_10;
+        dmlops_plan_dimensions(planning, loops, &made_10);
         dmlops_plan_TopKParams params;
         params.count = is_first ? tiles : blocks;
         params.groupColumns = groups.columns;
@@ -36498,7 +36523,7 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         params.inputStep = told->input.strides.items[dmlops_item(planning, axis, told->input.strides.count)];
         params.outputValueStep = told->output.strides.items[dmlops_item(planning, axis, told->output.strides.count)];
         params.outputIndexStep = told->indices.strides.items[dmlops_item(planning, axis, told->indices.strides.count)];
-        dmlops_plan_Dimension_16_copy(&params.dimensions, &made_8);
+        dmlops_plan_Dimension_16_copy(&params.dimensions, &made_10);
         dmlops_put_TopKParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, !is_first);
         source_runs = runs;
@@ -36507,14 +36532,14 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         source = target;
         is_first = 0;
         block = dmlops_divide(most, 2);
-        int64_t made_9 = dmlops_plan_ceil_div(planning, runs, 2);
-        int64_t made_10 = dmlops_min(wanted, dmlops_multiply(2, span));
-        int64_t made_11 = dmlops_multiply(2, span);
-        int64_t made_12 = dmlops_subtract(1, turn);
-        runs = made_9;
-        kept = made_10;
-        span = made_11;
-        turn = made_12;
+        int64_t made_11 = dmlops_plan_ceil_div(planning, runs, 2);
+        int64_t made_12 = dmlops_min(wanted, dmlops_multiply(2, span));
+        int64_t made_13 = dmlops_multiply(2, span);
+        int64_t made_14 = dmlops_subtract(1, turn);
+        runs = made_11;
+        kept = made_12;
+        span = made_13;
+        turn = made_14;
     }
 }
 

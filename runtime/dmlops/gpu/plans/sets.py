@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .capabilities import Capability
-from .loops import Loops, ceil_div, grid, repeats
+from .loops import Loops, ceil_div, grid, repeats, times
 from .planning import Planning
 from .told import Groups
 from .tuning import (
     MULTIPROCESSORS,
+    REDUCTION_BUSY,
     REDUCTION_GROUPS,
     REDUCTION_LEAST_THREADS,
     REDUCTION_LONG,
@@ -18,6 +19,7 @@ from .tuning import (
     REDUCTION_REREAD_LONG,
     REDUCTION_UNROLL,
     REDUCTION_WHOLE_UNROLL,
+    SATURATING_THREADS,
 )
 
 MAX_BLOCKS = 1024  # of vectors that one thread adds up: bounds rounding errors
@@ -70,12 +72,22 @@ def most_lanes(sets: Sets) -> int:
 
 
 def shared(sets: Sets, extent: int) -> Sharing:
-    """How threads share sets in parts of `extent` vectors: as many as have something to load, and more in
-    flight for each where a set then stays in registers."""
+    """How threads share sets in parts of `extent` vectors: as many as have something to load, with more in
+    flight for each where a set is long or stays in registers. Few sets are shared by more threads, each with
+    fewer vectors; many, by fewer threads. `lanes` and `unroll` only grow or only shrink, within bounds."""
     most = most_lanes(sets)
-    lanes = min(most, power_of_two(ceil_div(extent, REDUCTION_UNROLL)))
-    unroll = REDUCTION_UNROLL
-    if extent > lanes * REDUCTION_UNROLL and extent <= lanes * REDUCTION_WHOLE_UNROLL:
+    number = times(sets.number, ceil_div(sets.extent, extent))
+    is_whole = not sets.is_across and extent <= most * REDUCTION_WHOLE_UNROLL
+    is_deep = sets.is_across and sets.is_reread and sets.extent > most * REDUCTION_WHOLE_UNROLL
+    unroll = REDUCTION_WHOLE_UNROLL if is_whole or is_deep else REDUCTION_UNROLL
+    lanes = ceil_div(extent, unroll)
+    while is_whole and unroll > 1 and 2 * lanes <= most and times(number, lanes) < SATURATING_THREADS:
+        unroll //= 2
+        lanes = ceil_div(extent, unroll)
+    lanes = min(most, power_of_two(lanes))
+    least = 1 if sets.is_across else REDUCTION_LEAST_THREADS
+    while not sets.is_reread and lanes > least and times(number, lanes) >= 2 * REDUCTION_BUSY:
+        lanes //= 2
         unroll = REDUCTION_WHOLE_UNROLL
     threads = REDUCTION_MOST_THREADS // most * lanes
     return Sharing(extent, unroll, lanes, max(threads, REDUCTION_LEAST_THREADS))

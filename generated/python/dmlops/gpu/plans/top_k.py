@@ -11,6 +11,7 @@ from .loops import Dimensions, Loops, across, ceil_div, check_span, dimensions, 
 from .planning import Planning
 from .told import PLACEHOLDER, Buffer, Read, Tensor, Written
 from .tuning import (
+    SATURATING_THREADS,
     TOP_K_ABREAST,
     TOP_K_GROUPS,
     TOP_K_ITEMS,
@@ -150,11 +151,14 @@ def resources(told: TopK, source: Runs, target: Runs) -> TopKResources:
 
 
 def selectors_of(length: int, wanted: int, lines: int) -> Selectors:
-    """The whole line if a group can take it. Otherwise parts that are short, so that there are more groups,
-    unless these saturate a GPU, or leave too much for a single further dispatch."""
+    """The whole line if a group can take it, by more threads if lines are few. Otherwise parts that are
+    short, so that there are more groups, unless these saturate a GPU, or leave too much for a single further
+    dispatch."""
     most = TOP_K_MOST_THREADS * TOP_K_ITEMS
     if length <= most:
         threads = max(TOP_K_LEAST_THREADS, tile_of(ceil_div(length, TOP_K_ITEMS)))
+        if 2 * threads <= TOP_K_MOST_THREADS and times(lines, threads) < SATURATING_THREADS:
+            threads = max(threads, tile_of(ceil_div(length, TOP_K_ITEMS // 2)))
         return Selectors(threads, 1, length)
     threads = TOP_K_PART_THREADS
     items = TOP_K_LEAST_ITEMS
@@ -238,6 +242,9 @@ def sort(out: Planning, told: TopK, loops: Loops, tile: int) -> None:
     length, count = told.input.sizes[axis], repeats(loops)
     most = TILE_BYTES // key_bytes(told)
     items = min(TOP_K_SORTED_ITEMS if length <= tile else TOP_K_MERGED_ITEMS, tile)
+    threads = tile // items
+    while items > 2 and 2 * threads <= TOP_K_MOST_THREADS and times(count, threads) < SATURATING_THREADS:
+        items, threads = items // 2, 2 * threads
     nothing = no_runs()
     out.define("SELECTS", 0)
     out.share()

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 MULTIPROCESSORS = 132  # NVIDIA H200: has that many
 "multiprocessors, each with registers and shared memory of its own, that work is shared among"
+SATURATING_THREADS = 16384  # NVIDIA H200: for reductions 8192 at 0.83 to 1.12, 65536 at 0.85 to 1.00
+"threads that saturate a GPU; with fewer, each reduces or sorts less"
 
 ELEMENTWISE_THREADS = 256  # NVIDIA H200: 64 at 1.00, 128 at 1.00, 512 at 0.99
 "threads in a group"
@@ -61,9 +63,11 @@ REDUCTION_MOST_THREADS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.93
 REDUCTION_UNROLL = 4  # NVIDIA H200: 2 at 0.96, 8 at 0.97
 "vectors that a thread has in flight"
 REDUCTION_WHOLE_UNROLL = 8  # NVIDIA H200: 4 at 0.90, 16 at 0.98
-"the same where that is all it loads"
+"the same where a set stays in registers, or is long and read again"
 REDUCTION_NEIGHBOURS = 16  # NVIDIA H200: 8 at 0.97 to 1.01, 32 at 0.90 to 1.02
 "adjacent sets, or vectors of sets, whose elements are loaded together"
+REDUCTION_BUSY = 262144  # NVIDIA H200: 131072 at 0.75 to 1.07, no limit at 0.46 to 1.00
+"threads that keep a GPU busy throughout; with twice as many, fewer share a set"
 REDUCTION_LONG = 3  # NVIDIA H200: rows that take 4 are 1.25 to 1.7 times as fast split
 "rounds of loads by the largest group that a set takes, at most, if it is not split"
 REDUCTION_REREAD_LONG = 5  # NVIDIA H200: split, rows that take 5 are at 0.81 to 0.93, 8 at 0.95 to 1.24
