@@ -1,9 +1,8 @@
 /* Microseconds for one plan of a description, including validation, and for validation alone; loaded by its callers. */
 #define _POSIX_C_SOURCE 199309L
-#define DMLOPS_DISPATCH
 #include <time.h>
 
-#include "dmlops.h"
+#include "dmlops_plan.h"
 
 #define REPETITIONS 20
 #define RUNS 500

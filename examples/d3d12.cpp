@@ -20,8 +20,7 @@
 
 #include <d3d12.h>
 
-#define DMLOPS_DISPATCH
-#include "dmlops.h"
+#include "dmlops_plan.h"
 
 namespace {
 

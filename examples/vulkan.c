@@ -13,8 +13,7 @@
 
 #include <vulkan/vulkan.h>
 
-#define DMLOPS_DISPATCH
-#include "dmlops.h"
+#include "dmlops_plan.h"
 
 enum { ROWS = 1000, COLUMNS = 1000, MAX_DISPATCHES = 8 };
 

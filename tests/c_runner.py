@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import dmlops
+from dmlgen.outputs import c
 from dmlgen.outputs.c_layout import layout
+from dmlgen.outputs.render import Templates
 from dmlgen.registry import Member as RegistryMember
 from dmlgen.registry import Operator, Registry, Struct
 
-SOURCES = Path(__file__).parent / "c"
-BUILT = Path(__file__).parents[1] / "build/programs"
+ROOT = Path(__file__).parents[1]
+SOURCES = ROOT / "tests/c"
+BUILT = ROOT / "build/programs"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wconversion", "-Wshadow")
 SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 # The environment of programs with sanitizers, which bring an allocator: that of `make test` is not for them.
@@ -33,6 +36,13 @@ def compiler(name: str) -> str:
     found = shutil.which(name)
     assert found, f"{name} is missing: scripts/install-debian-packages installs it"
     return found
+
+
+def write_headers(registry: Registry, folder: Path) -> Path:
+    """The headers for a registry; the path of dmlops.h."""
+    for name, text in c.render(registry, Templates(ROOT / "templates")).items():
+        (folder / Path(name).name).write_bytes(text)
+    return folder / "dmlops.h"
 
 
 def build(header: Path, source: str, program: Path, name: str, *options: str) -> Path:

@@ -26,7 +26,7 @@ _LEAST, _MOST = 2, 6  # data types of a tensor
 _ROUNDING = ("floor", "ceil", "trunc", "round_even", "round_away")
 _EXACT = ("abs", "sign", "min", "max", "sqrt", *_ROUNDING)
 """Functions of floats that have one right result: those of floats that decide."""
-_WILD = ("pow", "activated", "wrap", "above", "below", "scaled", "larger")
+_WILD = ("pow", "apply_activation", "normalize_index", "above", "below", "scaled", "larger")
 """Functions of elements with arguments of their own, or with more than one right result."""
 
 
@@ -239,17 +239,22 @@ class RandomOperator:
         sizes = tensor.sizes
         inner = place.deciding
         if there and tensor.rank is None and self._chance(0.5):
-            index = f"wrap({self._integer(depth - 1, inner)}, {sizes}[Axis])"
+            index = f"normalize_index({self._integer(depth - 1, inner)}, {sizes}[Axis])"
             return f"replace({self._choice.choice(there)}, Axis, {index})"
         if self._chance(0.3):
-            return f"unflat(clamp({self._integer(depth - 1, inner)}, 0, product({sizes}) - 1), {sizes})"
+            return (
+                f"unravel_index(clamp({self._integer(depth - 1, inner)}, 0, product({sizes}) - 1), {sizes})"
+            )
         if tensor.rank is None:
             variable = self._variable("d")
             index = self._integer(depth - 1, inner)
             if place.rank is None and self._chance(0.7):
                 index = f"at[{variable}] + {index}"
             limited = self._choice.choice(
-                [f"clamp({index}, 0, {sizes}[{variable}] - 1)", f"wrap({index}, {sizes}[{variable}])"]
+                [
+                    f"clamp({index}, 0, {sizes}[{variable}] - 1)",
+                    f"normalize_index({index}, {sizes}[{variable}])",
+                ]
             )
             return f"[{limited} for {variable} in range(InputTensor.DimensionCount)]"
         entries = (
@@ -288,7 +293,7 @@ class RandomOperator:
         else:
             coordinate = f"[{', '.join(self._integer(1, place.deciding) for _ in range(tensor.rank))}]"
         sizes = tensor.sizes
-        return f"({tensor.name}[{coordinate}] if inside({coordinate}, {sizes}) else {otherwise})"
+        return f"({tensor.name}[{coordinate}] if in_bounds({coordinate}, {sizes}) else {otherwise})"
 
     # Loops.
 
@@ -309,7 +314,7 @@ class RandomOperator:
                         ("[at[0]], [at[0] + 2]", ""),
                     ]
                 )
-                loops.append(f"for {variable} in box({over})")
+                loops.append(f"for {variable} in ndindex({over})")
                 inner = replace(
                     inner,
                     places=(*inner.places, (variable, sizes)),
@@ -365,7 +370,7 @@ class RandomOperator:
             lambda: f"clamp({one()}, {one()}, {one()})",
             lambda: f"int({self._float(depth - 1, place)})",
             lambda: f"int({self._element(depth - 1, place)})" if self.element else one(),
-            lambda: f"flat({self._choice.choice(self._flat(place))})",
+            lambda: f"ravel_index({self._choice.choice(self._flat(place))})",
             lambda: f"abs(-{one()})",
             read,
             read,

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from c_runner import SANITIZERS, Tensor, build, case, run
+from c_runner import SANITIZERS, Tensor, build, case, run, write_headers
 from dmlgen.diagnostics import Position, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.cost import cost
@@ -262,9 +262,7 @@ def in_environment(value: Any) -> Any:
 def runner_of(registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A program that judges by the registry's header; each rule says its value, whatever is broken."""
     monkeypatch.setattr(c_rules, "reads", lambda rule: frozenset())
-    header = tmp_path / "dmlops.h"
-    header.write_bytes(c.render(registry, Templates(ROOT / "templates"))["include/dmlops.h"])
-    return build(header, "runner.c", tmp_path / "runner", "clang", *SANITIZERS)
+    return build(write_headers(registry, tmp_path), "runner.c", tmp_path / "runner", "clang", *SANITIZERS)
 
 
 def random_members(choice: random.Random, axis: int) -> dict[str, Any]:

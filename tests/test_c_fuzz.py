@@ -71,6 +71,7 @@ def test_bytes_of_a_description() -> None:
 def test_a_defect_is_found(right: str, wrong: str, found: str, corpus: Path, tmp_path: Path) -> None:
     text = HEADER.read_text(encoding="utf-8")
     assert right in text
+    shutil.copytree(HEADER.parent, tmp_path, dirs_exist_ok=True)
     header = tmp_path / "dmlops.h"
     header.write_text(text.replace(right, wrong), encoding="utf-8")
     result = fuzz(build_fuzzer(tmp_path, "clang", *FUZZER, header=header), corpus, "-runs=0")

@@ -24,10 +24,9 @@ from c_runner import (
     compiler,
     described,
     run,
+    write_headers,
 )
-from dmlgen.outputs import c
 from dmlgen.outputs.c_layout import layout
-from dmlgen.outputs.render import Templates
 from dmlgen.registry import Operator, Registry
 from random_descriptions import level_and_form, matrix_cases
 
@@ -41,9 +40,7 @@ ALONE = '#include "dmlops.h"\n#include "use.h"\n'
 
 @pytest.fixture(scope="session")
 def header(registry: Registry, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("include") / "dmlops.h"
-    path.write_bytes(c.render(registry, Templates(ROOT / "templates"))["include/dmlops.h"])
-    return path
+    return write_headers(registry, tmp_path_factory.mktemp("include"))
 
 
 @pytest.fixture(scope="session")
@@ -55,6 +52,45 @@ def compiles(name: str, header: Path, text: str, *options: str) -> subprocess.Co
     language = "c++" if name.endswith("++") else "c"
     command = [compiler(name), *WARNINGS, *options, f"-I{header.parent}", f"-I{SOURCES}", "-x", language, "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+
+
+# One unit with the bodies of functions, and others without them.
+
+UNITS = {
+    "one.c": """
+#include "dmlops.h"
+size_t from_c(const DML_OPERATOR_DESC* desc);
+size_t from_c(const DML_OPERATOR_DESC* desc) { return dmlops_validate(desc, DML_FEATURE_LEVEL_6_4, NULL, 0); }
+""",
+    "two.cpp": """
+#include "dmlops_plan.h"
+#include <iostream>
+extern "C" size_t from_c(const DML_OPERATOR_DESC* desc);
+int main() {
+    dmlops::tensor input(DML_TENSOR_DATA_TYPE_FLOAT32, {2, 3}), output(DML_TENSOR_DATA_TYPE_FLOAT32, {2, 4});
+    DML_ACTIVATION_RELU_OPERATOR_DESC wrong = {input, output}, right = {input, input};
+    const DML_OPERATOR_DESC desc = dmlops::describe(wrong), valid = dmlops::describe(right);
+    std::cout << from_c(&desc) << dmlops_plan(&valid, nullptr, 0) << dmlops::to_string(desc.Type)
+              << dmlops::validate(wrong)[0].rule;
+}
+""",
+}
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_bodies_are_compiled_once(language: str, header: Path, tmp_path: Path) -> None:
+    objects = []
+    bodies = '#include "dmlops_plan.h"\n'
+    for name, text in {**UNITS, f"bodies.{language.replace('++', 'pp')}": bodies}.items():
+        (tmp_path / name).write_text(text)
+        macro = "IMPLEMENTATION" if text == bodies else "DECLARATIONS"
+        by = ("gcc", "-std=c11") if name.endswith(".c") else ("g++", "-std=c++17")
+        objects.append(tmp_path / f"{name}.o")
+        options = [*WARNINGS, f"-DDMLOPS_{macro}", f"-I{header.parent}", "-c", name, "-o", objects[-1]]
+        subprocess.run([compiler(by[0]), by[1], *options], cwd=tmp_path, check=True)
+    subprocess.run([compiler("g++"), *objects, "-o", tmp_path / "program"], check=True)
+    printed = subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=True).stdout
+    assert printed == "11ACTIVATION_RELUDML-ACTIVATION_RELU-same-sizes"
 
 
 # Compilers.
@@ -340,9 +376,8 @@ def test_a_64_bit_total_beyond_the_signed_range(runner: Path, registry: Registry
 
 
 def test_a_message_that_is_too_long_ends_in_dots(registry: Registry, tmp_path: Path) -> None:
-    header = tmp_path / "dmlops.h"
-    text = c.render(registry, Templates(ROOT / "templates"))["include/dmlops.h"].decode()
-    header.write_text(text.replace("DMLOPS_MESSAGE_SIZE 512", "DMLOPS_MESSAGE_SIZE 40"))
+    header = write_headers(registry, tmp_path)
+    header.write_text(header.read_text().replace("DMLOPS_MESSAGE_SIZE 512", "DMLOPS_MESSAGE_SIZE 40"))
     short = build(header, "runner.c", tmp_path / "runner", "clang", *SANITIZERS)
     violations = found(short, registry, registry.operator["GATHER_ELEMENTS"], Axis=2)
     assert violations[0][2] == "Axis is 2; it must be less than Inpu..."

@@ -149,6 +149,26 @@ def test_shaders_as_arrays_and_as_files(found: str, prefix: Path, tmp_path: Path
     assert files(tmp_path / "installed") == {"bin/main"}
 
 
+def test_bodies_in_a_library(prefix: Path, tmp_path: Path) -> None:
+    user = project(
+        tmp_path / "user",
+        "find_package(dmlops REQUIRED)",
+        "dmlops_add_library(bodies)",
+        "add_executable(main main.c)",
+        "target_link_libraries(main PRIVATE bodies)",
+        source="""
+#include <dmlops_plan.h>
+#ifndef DMLOPS_DECLARATIONS
+#error "the bodies are here"
+#endif
+int main(void) { return dmlops_validate(NULL, DML_FEATURE_LEVEL_6_4, NULL, 0) == 1 ? 0 : 1; }
+""",
+    )
+    run("cmake", "-S", user, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", tmp_path / "build")
+    run(tmp_path / "build/main")
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [

@@ -344,7 +344,7 @@ MISTAKES = [
     ("onnx", "{InputTensor: X, OutputTensor: Y, Alpha: alpha, Gamma: gamma}", "{InputTensor: X, OutputTensor: Y, Alpha: alpha, Gama: gamma}", "ACTIVATION_SCALED_ELU has no member Gama (did you mean 'Gamma'?)"),
     ("onnx", "RoundingMode: HALVES_TO_NEAREST_EVEN", "RoundingMode: FLOAT32", "'FLOAT32' is not a value of ROUNDING_MODE"),
     ("onnx", "InfinityMode: EITHER if", "InfinityMode: ETHER if", "'ETHER' is not an input, output, attribute, definition or enumerator here (did you mean 'EITHER'?)"),
-    ("onnx", 'SlopeTensor: "spread(slope, X.Sizes)"', 'SlopeTensor: "sprad(slope, X.Sizes)"', "there is no function sprad (did you mean 'spread'?)"),
+    ("onnx", 'SlopeTensor: "expand(slope, X.Sizes)"', 'SlopeTensor: "expnd(slope, X.Sizes)"', "there is no function expnd (did you mean 'expand'?)"),
     ("onnx", 'ConditionTensor: "spread(condition, output.Sizes)"', "ConditionTensor: output.Sizes", "output.Sizes is not a tensor"),
     ("onnx", 'InputTensor: "spread(input, output.Sizes)"', 'InputTensor: "spread(input, output.Sises)"', "a tensor of a node has no field 'Sises' (did you mean 'Sizes'?)"),
     ("onnx", 'InputTensor: "permute(data, order)"', 'InputTensor: "permute(data)"', "permute takes 2 arguments"),

@@ -72,12 +72,12 @@ DEFINITIONS = [
     Definition("integer-as-element", "Count if at[0] == 1 else Offset", FLOATS, [*SIGNED, *UNSIGNED]),
     Definition(
         "ends-of-64-bits",
-        "greatest(InputTensor) - least(OutputTensor) if Switch else least(InputTensor) // 2",
+        "max_value(InputTensor) - min_value(OutputTensor) if Switch else min_value(InputTensor) // 2",
         [*SIGNED, *UNSIGNED],
     ),
     Definition(
         "ends-of-elements",
-        "InputTensor[at] if Switch else greatest(InputTensor) + least(InputTensor) + 1",
+        "InputTensor[at] if Switch else max_value(InputTensor) + min_value(InputTensor) + 1",
         [*SIGNED, *UNSIGNED, *FLOATS],
     ),
     Definition(

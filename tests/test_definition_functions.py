@@ -35,8 +35,8 @@ OPERANDS = {  # two of a kind, and one of another
 OTHERS = {"float": "int", "int": "float", "element": "element", COORDINATES: "float"}  # kinds of OtherTensor
 OF_BITS = ("bit_not", "bit_count")
 # Of rules, or a whole value.
-ELSEWHERE = {"power_of_two", "bits", "signed", "held", "joined", "activated"}
-ENDS = ("least", "greatest")
+ELSEWHERE = {"power_of_two", "bits", "signed", "previous_contents", "concat", "apply_activation"}
+ENDS = ("min_value", "max_value")
 SAME = ("same", "bits")  # outputs of InputTensor's data type
 ROWS = 6  # of an operator
 
@@ -84,7 +84,12 @@ def of_bits(x: str, y: str) -> Iterator[str]:
 def of_integers(x: str, y: str) -> Iterator[str]:
     """Integers that are made of operands of a kind."""
     sizes = "InputTensor.Sizes"
-    yield from (f"int({x})", f"wrap({x}, 3)", f"flat([{x}, {y}], {sizes})", f"unflat({x}, {sizes})[1]")
+    yield from (
+        f"int({x})",
+        f"normalize_index({x}, 3)",
+        f"ravel_index([{x}, {y}], {sizes})",
+        f"unravel_index({x}, {sizes})[1]",
+    )
     yield from (f"product([{x}, {y}])", f"sum([{x}, {y}])", f"len([{x}, {y}])", f"[{x}, {y}][at[0]]")
     yield from (f"align([{x}, {y}], 3, {y})[0]", f"replace([{x}, {y}], 1, {x})[1]")
     yield from (over(name, x) for name in ("argmax", "argmin"))
@@ -97,7 +102,7 @@ def truths(x: str, y: str) -> Iterator[str]:
         f"{x} in (1, {y})",
         f"not {x} < {y}",
         f"power_of_two({x})",
-        f"inside([{x}, {y}], InputTensor.Sizes)",
+        f"in_bounds([{x}, {y}], InputTensor.Sizes)",
     )
     yield from calls("bool", x, y, y)
     yield from (over(name, f"{x} < {y}") for name in ("any", "all"))

@@ -30,8 +30,8 @@ WINDOW = "shared/definitions/window.yaml"
 
 
 SPOILS = [
-    Spoil("function", GEMM, "activated(", "activatd(", "unknown-name", "activatd", "activated"),
-    Spoil("tensor", GEMM, "activated(Product", "activated(Prodct", "unknown-name", "Prodct", "Product"),
+    Spoil("function", GEMM, "apply_activation(", "apply_activatoin(", "unknown-name", "apply_activatoin", "apply_activation"),
+    Spoil("tensor", GEMM, "apply_activation(Product", "apply_activation(Prodct", "unknown-name", "Prodct", "Product"),
     Spoil("let", GEMM, "* b(k)", "* bb(k)", "unknown-name", "bb(k)"),
     Spoil("member", GEMM, "Alpha * sum", "Alhpa * sum", "unknown-name", "Alhpa", "Alpha"),
     Spoil("enumeration", GEMM, "if TransA == NONE else [k", "if TransA == NON else [k", "unknown-name", "NON else", "NONE"),
@@ -39,10 +39,10 @@ SPOILS = [
     Spoil("field of no use", GEMM, "r: OutputTensor.DimensionCount", "r: OutputTensor.Flags", "expression-type", "OutputTensor.Flags"),
     Spoil("arguments", GEMM, "sum(a(k)", "sum(a(k, k)", "expression-form", "a(k, k)"),
     Spoil("arguments of a name", GEMM, "at[:r - 2] + ([at", "at[:r(1) - 2] + ([at", "expression-form", "r(1)"),
-    Spoil("output", GEMM, "    OutputTensor: activated", "    OutputTenser: activated", "unknown-name", "OutputTenser", "OutputTensor"),
-    Spoil("output is an input", GEMM, "    OutputTensor: activated", "    ATensor: activated", "unknown-name", "ATensor: activated"),
+    Spoil("output", GEMM, "    OutputTensor: apply_activation", "    OutputTenser: apply_activation", "unknown-name", "OutputTenser", "OutputTensor"),
+    Spoil("output is an input", GEMM, "    OutputTensor: apply_activation", "    ATensor: apply_activation", "unknown-name", "ATensor: apply_activation"),
     Spoil("int beside a float", GEMM, "Alpha * sum", "K * sum", "expression-type", "K * sum", "float(K)"),
-    Spoil("type of an output", GEMM, "activated(Product[at], FusedActivation)", "flat(at, OutputTensor.Sizes)", "expression-type", "flat("),
+    Spoil("type of an output", GEMM, "apply_activation(Product[at], FusedActivation)", "ravel_index(at, OutputTensor.Sizes)", "expression-type", "ravel_index("),
     Spoil("sizes", GEMM, "sizes: OutputTensor.Sizes", "sizes: K", "expression-type", "K\n"),
     Spoil("coordinate", GEMM, "CTensor[at]", "CTensor[K]", "expression-type", "K]"),
     Spoil("loop", GEMM, "for k in range(K)", "for k in Product", "expression-form", "Product)"),
@@ -52,7 +52,7 @@ SPOILS = [
     Spoil("recursion", GEMM, "r: OutputTensor.DimensionCount", "r: r + 1", "recursion", "r + 1"),
     Spoil("unused", GEMM, "    r: Output", "    other: 1\n    r: Output", "unused-definition", "other"),
     Spoil("hidden member", GEMM, "    r: Output", "    Alpha: 1\n    r: Output", "name-clash", "Alpha: 1"),
-    Spoil("hidden function", GEMM, "    r: Output", "    flat: 1\n    r: Output", "name-clash", "flat: 1"),
+    Spoil("hidden function", GEMM, "    r: Output", "    ravel_index: 1\n    r: Output", "name-clash", "ravel_index: 1"),
     Spoil("hidden by a parameter", GEMM, "    a(k):", "    a(Alpha):", "name-clash", "a(Alpha)"),
     Spoil("self", GEMM, 'value: "Alpha * sum', 'value: "Product[at] + sum', "cycle", '"Product[at]', "recurrent"),
     Spoil("later tensor", DYNAMIC, "(High[[0]] - Low[[0]])", "(High[[0]] - float(Point[[0]]))", "cycle", '"(High'),
@@ -60,7 +60,7 @@ SPOILS = [
     Spoil("key", GEMM, "  tensors:\n", "  tensor:\n", "unknown-key", "tensor:", "tensors"),
     Spoil("type name", DYNAMIC, "type: int", "type: integer", "wrong-value", "integer"),
     Spoil("shared file", AVERAGE, "uses: [window]", "uses: [windows]", "unknown-name", "windows", "window"),
-    Spoil("shared text", WINDOW, "inside(padded", "insid(padded", "unknown-name", "insid(padded", "inside", AVERAGE),
+    Spoil("shared text", WINDOW, "in_bounds(padded", "in_bound(padded", "unknown-name", "in_bound(padded", "in_bounds", AVERAGE),
     Spoil("shared key", WINDOW, "let:\n", "lets: 1\nlet:\n", "unknown-key", "lets", "", AVERAGE),
     Spoil("missing output", MAXIMUM, '  OutputTensor: "max', '  # OutputTensor: "max', "output-undefined", "OutputIndicesTensor: >-"),
     Spoil("fields of a tensor between", LP, "Norm[here]", "Norm.Sizes[0]", "expression-type", "Norm.Sizes"),
@@ -71,12 +71,12 @@ SPOILS = [
     Spoil("reduction without a loop", LP, "max(Norm[here], Epsilon)", "argmax(Norm[here], Epsilon)", "expression-type", "argmax(Norm", "range(n)"),
     Spoil("truth of a float", LP, "if P == 1", "if Epsilon", "expression-type", "Epsilon\n"),
     Spoil("remainder of floats", LP, "max(Norm[here], Epsilon)", "(Norm[here] % 2)", "expression-type", "Norm[here] % 2"),
-    Spoil("part of a value", JOIN, "joined(InputTensors, Axis)", "-joined(InputTensors, Axis)", "expression-form", "-joined", "whole value"),
-    Spoil("joined outputs", JOIN, "joined(InputTensors, Axis)", "joined(OutputTensor, Axis)", "expression-type", "OutputTensor, Axis"),
-    Spoil("one of an array", JOIN, "joined(InputTensors, Axis)", "InputTensors[Axis][at]", "expression-form", "InputTensors[Axis]", "written number"),
-    Spoil("number of an output", JOIN, "joined(InputTensors, Axis)", "joined(InputTensors, index)", "unknown-name", "index)"),
+    Spoil("part of a value", JOIN, "concat(InputTensors, Axis)", "-concat(InputTensors, Axis)", "expression-form", "-concat", "whole value"),
+    Spoil("joined outputs", JOIN, "concat(InputTensors, Axis)", "concat(OutputTensor, Axis)", "expression-type", "OutputTensor, Axis"),
+    Spoil("one of an array", JOIN, "concat(InputTensors, Axis)", "InputTensors[Axis][at]", "expression-form", "InputTensors[Axis]", "written number"),
+    Spoil("number of an output", JOIN, "concat(InputTensors, Axis)", "concat(InputTensors, index)", "unknown-name", "index)"),
     Spoil("output that is read", SPLIT, "InputTensor[replace", "OutputTensors[0][replace", "expression-form", "OutputTensors[0]", "never read"),
-    Spoil("wrap", GATHER, "wrap(IndicesTensor[at], ", "wrap(InputTensor[at], ", "expression-type", "InputTensor[at], "),
+    Spoil("wrap", GATHER, "normalize_index(IndicesTensor[at], ", "normalize_index(InputTensor[at], ", "expression-type", "InputTensor[at], "),
     Spoil("size of wrap", GATHER, "InputTensor.Sizes[Axis])", "InputTensor.Sizes)", "expression-type", "InputTensor.Sizes)"),
     Spoil("bits of a number", BITS, "bit_not(InputTensor[at])", "bit_not(1)", "expression-type", "bit_not(1)"),
     Spoil("bits of a sum", BITS, "bit_not(InputTensor[at])", "InputTensor[at] | (InputTensor[at] + 1)", "expression-type", "InputTensor[at] + 1"),
@@ -89,9 +89,9 @@ SPOILS = [
     Spoil("function of rules", GEMM, "Alpha * sum", "(1 if power_of_two(K) else 0) * Alpha * sum", "expression-form", '"(1 if', "of rules"),
     Spoil("own step", GRU, "Hidden[[at[0] - 1, at[1], at[2], k]]", "Hidden[[at[0], at[1], at[2], k]]", "recurrence", "Hidden[[at[0], ", "step"),
     Spoil("own step in a shared name", RECURRENT, "T[[at[0] - 1] + at[1:]]", "T[[at[0] - 0] + at[1:]]", "recurrence", "T[[at[0] - 0", "Hidden", GRU),
-    Spoil("step of data", GRU, "Hidden[[at[0] - 1, at[1], at[2], k]]", "Hidden[[steps(at[2]), at[1], at[2], k]]", "recurrence", "Hidden[[steps"),
-    Spoil("below at the same step", GRU, "0 if at[0] == 0 or not running", "Hidden[at] if at[0] == 0 or not running", "recurrence", "Hidden[at] if", "Reset"),
-    Spoil("steps of a neighbour", GRU, "sizes: states", "sizes: \"[SequenceLength, DirectionCount, BatchSize, HiddenSize]\"", "recurrence", ">-\n        begin", "Reset, its neighbor"),
+    Spoil("step of data", GRU, "Hidden[[at[0] - 1, at[1], at[2], k]]", "Hidden[[length(at[2]), at[1], at[2], k]]", "recurrence", "Hidden[[length"),
+    Spoil("below at the same step", GRU, "0 if at[0] == 0 or not active", "Hidden[at] if at[0] == 0 or not active", "recurrence", "Hidden[at] if", "Reset"),
+    Spoil("steps of a neighbour", GRU, "sizes: states", "sizes: \"[SequenceLength, DirectionCount, BatchSize, HiddenSize]\"", "recurrence", ">-\n        initial", "Reset, its neighbor"),
     Spoil("kernel", CLIP, "  outputs:\n", "  kernel: map\n  outputs:\n", "unknown-key", "kernel"),
 ]  # fmt: skip
 
@@ -113,7 +113,7 @@ def test_what_an_activation_of_rows_is_applied_to(row: str, fits: bool, tmp_path
         shutil.copy(SPECS / name, specs / name)
     path = specs / GEMM
     text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace("activated(Product[at]", f"activated({row}"), encoding="utf-8")
+    path.write_text(text.replace("apply_activation(Product[at]", f"apply_activation({row}"), encoding="utf-8")
     codes = [finding.code for finding in lint(load_registry(specs)) if finding.code == "activation-of-rows"]
     assert codes == ([] if fits else ["activation-of-rows"])
 
@@ -131,7 +131,7 @@ def test_what_an_activation_of_rows_is_applied_to(row: str, fits: bool, tmp_path
         ),
         ("OutputFirstMomentTensor: {role: output,", "OutputFirstMomentTensor: {role: output, optional: true,", "Ou"),
         ("GradientTensor]", "TrainingStepTensor]", "TrainingStepTensor"),
-        ("OutputFirstMomentTensor: first", "OutputFirstMomentTensor: first + first", None),
+        ("OutputFirstMomentTensor: first_moment", "OutputFirstMomentTensor: first_moment + first_moment", None),
     ],
 )  # fmt: skip
 def test_what_an_operator_in_place_reads_and_writes(
@@ -153,11 +153,11 @@ def test_what_an_operator_in_place_reads_and_writes(
     ("old", "new", "fits"),
     [
         ("", "", True),
-        ("flat(p, InputTensor.Sizes) + 1", "p[3] + InputTensor.Sizes[0]", True),
-        ("flat(at, OutputTensor.Sizes)", "flat(at, InputTensor.Sizes)", False),
-        ("flat(p, InputTensor.Sizes) + 1", "flat(p, InputTensor.Sizes) + 1 + at[0]", False),
+        ("ravel_index(p, InputTensor.Sizes) + 1", "p[3] + InputTensor.Sizes[0]", True),
+        ("ravel_index(at, OutputTensor.Sizes)", "ravel_index(at, InputTensor.Sizes)", False),
+        ("ravel_index(p, InputTensor.Sizes) + 1", "ravel_index(p, InputTensor.Sizes) + 1 + at[0]", False),
         ("IndicesTensor[p] ==", "IndicesTensor[p] + at[3] ==", False),
-        ("box(InputTensor.Sizes)", "box([1, 1, 1, 1], InputTensor.Sizes)", False),
+        ("ndindex(InputTensor.Sizes)", "ndindex([1, 1, 1, 1], InputTensor.Sizes)", False),
         ("), 0)", "), 1)", False),
         ("max(max(", "max(min(", False),
     ],

@@ -142,7 +142,7 @@ EDITS: dict[str, tuple[str, list[tuple[str, str]], list[tuple[str, str, str]]]] 
     ),
     "what it computes": (
         ELEMENTS,
-        [("index: wrap(IndicesTensor[at], ", "index: wrap(IndicesTensor[at] + 1, ")],
+        [("index: normalize_index(IndicesTensor[at], ", "index: normalize_index(IndicesTensor[at] + 1, ")],
         [("definition-changed", "breaking", "GATHER_ELEMENTS")],
     ),
     "an erratum": (

@@ -313,17 +313,17 @@ def test_loops_whose_bounds_were_taken_for_known(text: str) -> None:
         parse(text, BOUNDED, lambda offset: Position("x.yaml"))
 
 
-DEFINED = [*VOCABULARY, "T", "k", "w", "box", "/", "2.5"]
+DEFINED = [*VOCABULARY, "T", "k", "w", "ndindex", "/", "2.5"]
 DEFINED += [*FOLDS, *PLACES, *NUMBERS, *ELEMENT_FUNCTIONS, *FUNCTIONS]
 DEFINITIONS = st.sampled_from(
     [
         "A[at]",
         "sum(A[at] for k in range(A.Sizes[0]))",
         "A[[at[0], k]] * 2.5",
-        "max(T[w] for w in box(A.Sizes) if inside(w, A.Sizes))",
-        "argmax(B[w] for w in box(A.Sizes[1:]))",
-        "flat(at, A.Sizes)",
-        "unflat(Axis, A.Sizes)[0]",
+        "max(T[w] for w in ndindex(A.Sizes) if in_bounds(w, A.Sizes))",
+        "argmax(B[w] for w in ndindex(A.Sizes[1:]))",
+        "ravel_index(at, A.Sizes)",
+        "unravel_index(Axis, A.Sizes)[0]",
         "clamp(int(Alpha), 0, Axis)",
         "quantize(Alpha, A)",
         "float(Axis) / Alpha if present(B) else 0",

@@ -83,7 +83,7 @@ compute:
     place(k): at[2] + k * Dilation - StartPadding
     correlated: >-
       sum(InputTensor[[at[0], at[1], place(k)]] * FilterTensor[[at[1], k]] for k in range(Taps)
-      if inside([place(k)], [Length]))
+      if in_bounds([place(k)], [Length]))
     counts: "MaskTensor[[at[0], at[2]]] != 0 if present(MaskTensor) else True"
   outputs:
     OutputTensor: correlated if counts else 0

@@ -12,8 +12,9 @@ import pytest
 
 import dmlops
 from dmlops import gpu, registry
+from dmlops.arithmetic import align
 from dmlops.compute import computation
-from dmlops.coordinates import align, replace, wrap
+from dmlops.coordinates import normalize_index, replace
 from dmlops.gpu import Unsupported, telling
 from dmlops.gpu.plans.gather import INDICES, OUTPUT, Moved, moved_of, striped, widened
 from dmlops.gpu.plans.known import reciprocals
@@ -49,7 +50,7 @@ def follow(movement: Moved, values: np.ndarray, indices: np.ndarray, output: np.
         )
         for lookup in movement.lookups:
             index = int(indices[read + lookup.offset])
-            position += wrap(index, lookup.size) * lookup.stride
+            position += normalize_index(index, lookup.size) * lookup.stride
         output[written] = values[position]
 
 
@@ -61,9 +62,9 @@ def test_wrap_agrees_with_exact_arithmetic(index_type: str, size: int) -> None:
     chosen += [2**31 - 1, 2**31, 2**32, 2**32 + 1, 2**63 - 1, 2**63, info.max - 1, info.max]
     values = np.array([value for value in chosen if info.min <= value <= info.max], dtype=index_type)
     expected = in_range(values, size)
-    assert wrap(values, size).tolist() == expected.tolist()
-    assert [wrap(int(value), size) for value in values] == expected.tolist()
-    assert [int(wrap(value, size)) for value in values] == expected.tolist()
+    assert normalize_index(values, size).tolist() == expected.tolist()
+    assert [normalize_index(int(value), size) for value in values] == expected.tolist()
+    assert [int(normalize_index(value, size)) for value in values] == expected.tolist()
 
 
 def test_replace_and_align() -> None:
@@ -254,11 +255,13 @@ def test_what_is_no_gather_is_refused() -> None:
         lambda desc, at, load: load("InputTensor", at) * 2,
         lambda desc, at, load: load("InputTensor", at),
         lambda desc, at, load: 0,
-        lambda desc, at, load: load("InputTensor", (wrap(load("IndicesTensor", at), 3) + 1,)),
+        lambda desc, at, load: load("InputTensor", (normalize_index(load("IndicesTensor", at), 3) + 1,)),
         lambda desc, at, load: load("InputTensor", (at[0] * at[0],)),
     ):
         assert refused(element) == Reason.INDICES
-    beyond = refused(lambda desc, at, load: load("InputTensor", (wrap(load("IndicesTensor", at), 3) * 2,)))
+    beyond = refused(
+        lambda desc, at, load: load("InputTensor", (normalize_index(load("IndicesTensor", at), 3) * 2,))
+    )
     assert beyond == Reason.BEYOND
 
 

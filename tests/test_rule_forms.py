@@ -105,7 +105,7 @@ support:
 
 compute:
   outputs:
-    OutputTensor: spread(ScaleTensor)
+    OutputTensor: broadcast(ScaleTensor)
 """
 VALID: dict[str, Any] = {
     "InputTensors": [{"DataType": "FLOAT32", "Sizes": [1, 3, 2, 4]}] * 2,
@@ -242,12 +242,12 @@ def test_the_forms_are_the_plain_rules(outputs: Path, specs: Path, tmp_path: Pat
 def test_what_may_be_absent_is_not_read_unasked(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = specs / "operators/blend/blend.yaml"
     path.parent.mkdir()
-    spread, wanted = "spread(ScaleTensor)", "WeightTensor may be absent"
-    path.write_text(HEAD + RULES + SUPPORT.replace(spread, "spread(WeightTensor)"), encoding="utf-8")
+    spread, wanted = "broadcast(ScaleTensor)", "WeightTensor may be absent"
+    path.write_text(HEAD + RULES + SUPPORT.replace(spread, "broadcast(WeightTensor)"), encoding="utf-8")
     assert main(["lint", "--specs", str(specs), "--fix"]) == 1
     (line,) = (line for line in capsys.readouterr().out.splitlines() if wanted in line)
     number = path.read_text(encoding="utf-8").splitlines().index("compute:") + 1
     assert line.startswith(f"{path.as_posix()}:{number}:1: error[read-of-absent]")
-    asked = "spread(WeightTensor) if present(WeightTensor) else spread(ScaleTensor)"
+    asked = "broadcast(WeightTensor) if present(WeightTensor) else broadcast(ScaleTensor)"
     path.write_text(HEAD + RULES + SUPPORT.replace(spread, asked), encoding="utf-8")
     assert main(["lint", "--specs", str(specs), "--fix"]) == 0

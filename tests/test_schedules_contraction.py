@@ -63,8 +63,8 @@ def told(one: Variant, desc: Any, name: str) -> Any:
     ("output", "kept", "finish"),
     [
         ("dot", "", lambda x: x),
-        ("activated(Alpha * dot, FusedActivation)", "", lambda x: 0.5 * x),
-        (f"activated(Kept[at], FusedActivation) + {ADDED}", "Alpha * dot", lambda x: 0.5 * x),
+        ("apply_activation(Alpha * dot, FusedActivation)", "", lambda x: 0.5 * x),
+        (f"apply_activation(Kept[at], FusedActivation) + {ADDED}", "Alpha * dot", lambda x: 0.5 * x),
         ("sum(b(k) * a(k) for k in range(K))", "", lambda x: x),
         ("dot / (1 + abs(dot))", "", lambda x: x / (1 + abs(x))),
     ],
@@ -132,8 +132,8 @@ def convolved(tmp_path: Path, old: str, new: str) -> Variant:
     [
         ("", ""),
         (
-            "InputTensor[[at[0], source(k)] + place(w)] * filter(k, w)",
-            "filter(k, w) * InputTensor[[at[0], source(k)] + place(w)]",
+            "InputTensor[[at[0], input_channel(k)] + position(w)] * filter(k, w)",
+            "filter(k, w) * InputTensor[[at[0], input_channel(k)] + position(w)]",
         ),
         ("at[d + 2] * Strides[d] + w[d] * Dilations[d]", "w[d] * Dilations[d] + Strides[d] * at[d + 2]"),
         ("w[d] * Dilations[d]", "w[d]"),
@@ -149,8 +149,11 @@ def test_windows_of_sums_are_contractions(old: str, new: str, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("for k in range(inputs) if hits(w)", "for k in range(inputs) if hits(w) and w[0] != 1"),
-        ("for k in range(inputs) if hits(w)", "for k in range(1, inputs) if hits(w)"),
+        (
+            "for k in range(inputs) if reads_input(w)",
+            "for k in range(inputs) if reads_input(w) and w[0] != 1",
+        ),
+        ("for k in range(inputs) if reads_input(w)", "for k in range(1, inputs) if reads_input(w)"),
         ('total: "sum(', 'total: "max('),
         ("filter(k, w) for w", "filter(k, w) * filter(k, w) for w"),
     ],
@@ -183,9 +186,9 @@ def test_what_nearly_is_a_sum_is_none(old: str, new: str, tmp_path: Path) -> Non
         ("% Strides[d] == 0", "% Strides[d] == 1"),
         ("% Strides[d] == 0", "% Dilations[d] == 0"),
         ("// Strides[d] for", "// (Strides[d] + 1) for"),
-        ("all(spread_place(w)", "any(spread_place(w)"),
-        ("[source(k), channel[1]]", "[source(k), channel[0]]"),
-        ("[source(k), channel[1]]", "[at[1], channel[1]]"),
+        ("all(strided_position(w)", "any(strided_position(w)"),
+        ("[input_channel(k), channel[1]]", "[input_channel(k), channel[0]]"),
+        ("[input_channel(k), channel[1]]", "[at[1], channel[1]]"),
     ],
     ids=["remainder 1", "another divisor", "another quotient", "any", "the group", "not by channels"],
 )

@@ -80,9 +80,9 @@ def of_sets(x: np.ndarray) -> np.ndarray:
     return x.transpose(1, 0, 2).reshape(4, 15)
 
 
-FIRST = 'First: {sizes: kept, type: int, value: "flat(argmax(InputTensor[over(r)] for r in box(extent)), extent)"}'
-OWN = "flat([at[d] if reduced(d) else 0 for d in axes(InputTensor)], extent)"
-POWERS = 'Sum: {sizes: kept, value: "sum(exp(InputTensor[over(r)]) for r in box(extent))"}'
+FIRST = 'First: {sizes: kept, type: int, value: "ravel_index(argmax(InputTensor[over(r)] for r in ndindex(extent)), extent)"}'
+OWN = "ravel_index([at[d] if reduced(d) else 0 for d in axes(InputTensor)], extent)"
+POWERS = 'Sum: {sizes: kept, value: "sum(exp(InputTensor[over(r)]) for r in ndindex(extent))"}'
 ALONG = (
     'Top: {sizes: "replace(InputTensor.Sizes, Axes[0], 1)", value: "finite(max(line(i) for i in range(length)))"}',
     'Total: {sizes: "replace(InputTensor.Sizes, Axes[0], 1)", value: "sum(exp(line(i) - Top[at]) for i in range(length))"}',
@@ -101,38 +101,38 @@ RECOGNISED = [
     Case("distance from the logarithm of the sum", SOFTMAX, "abs(InputTensor[at] - log(Sum[here]) - Peak[here])", lambda x: -np.log(softmax(x, **KEEP)), uses="normalization, softmax"),
     Case("shifted below alone", SOFTMAX, "exp(InputTensor[at]) / Sum[here]", lambda x: np.exp(x) / np.exp(x - x.max(**KEEP)).sum(**KEEP), uses="normalization, softmax"),
     Case("without a peak", SOFTMAX, "exp(InputTensor[at]) / Sum[here]", lambda x: softmax(x, **KEEP), tensors=(POWERS,)),
-    Case("without a tensor", SOFTMAX, '"InputTensor[at] / sum(abs(InputTensor[over(r)]) for r in box(extent))"', lambda x: x / np.abs(x).sum(**KEEP)),
-    Case("deviation", SOFTMAX, '"InputTensor[at] - sum(InputTensor[over(r)] for r in box(extent)) / count"', lambda x: x - x.mean(**KEEP)),
+    Case("without a tensor", SOFTMAX, '"InputTensor[at] / sum(abs(InputTensor[over(r)]) for r in ndindex(extent))"', lambda x: x / np.abs(x).sum(**KEEP)),
+    Case("deviation", SOFTMAX, '"InputTensor[at] - sum(InputTensor[over(r)] for r in ndindex(extent)) / count"', lambda x: x - x.mean(**KEEP)),
     Case("one axis by replacing", SOFTMAX, '"exp(InputTensor[at] - Top[row]) / Total[row]"', lambda x: softmax(x, axis=0, keepdims=True), let=LINE, tensors=ALONG),
     Case("hardmax", SOFTMAX, f'"First[here] == {OWN}"', lambda x: np.eye(15)[of_sets(x).argmax(1)].reshape(4, 3, 5).transpose(1, 0, 2), tensors=(FIRST,), input=TIES),
-    sums("sum", "convert(sum(InputTensor[over(r)] for r in box(extent)), OutputTensor)", lambda x: x.sum(**KEEP)),
-    sums("greatest of integers", "convert(max(InputTensor[over(r)] for r in box(extent)), OutputTensor)", lambda x: x.max(**KEEP), input=TIES.astype(np.int32)),
-    sums("half the square of a norm", "convert(0.5 * sum(InputTensor[over(r)] * InputTensor[over(r)] for r in box(extent)), OutputTensor)", lambda x: (x * x).sum(**KEEP) / 2),
-    chosen("place of the least", "flat(argmin(InputTensor[over(r)] for r in box(extent)), extent)", lambda x: of_sets(x).argmin(1).reshape(1, 4, 1), "INCREASING", input=TIES),
+    sums("sum", "convert(sum(InputTensor[over(r)] for r in ndindex(extent)), OutputTensor)", lambda x: x.sum(**KEEP)),
+    sums("greatest of integers", "convert(max(InputTensor[over(r)] for r in ndindex(extent)), OutputTensor)", lambda x: x.max(**KEEP), input=TIES.astype(np.int32)),
+    sums("half the square of a norm", "convert(0.5 * sum(InputTensor[over(r)] * InputTensor[over(r)] for r in ndindex(extent)), OutputTensor)", lambda x: (x * x).sum(**KEEP) / 2),
+    chosen("place of the least", "ravel_index(argmin(InputTensor[over(r)] for r in ndindex(extent)), extent)", lambda x: of_sets(x).argmin(1).reshape(1, 4, 1), "INCREASING", input=TIES),
 ]  # fmt: skip
 
 NEARLY = [
-    Case("no care for infinity", SOFTMAX, '"exp(InputTensor[at] - Top[here]) / Sum[here]"', lambda x: softmax(x, **KEEP), tensors=('Top: {sizes: kept, value: "max(InputTensor[over(r)] for r in box(extent))"}', 'Sum: {sizes: kept, value: "sum(exp(InputTensor[over(r)] - Top[at]) for r in box(extent))"}'), input=INFINITE),
-    Case("after the least", SOFTMAX, '"exp(InputTensor[at] - Peak[here]) / Sum[here]"', lambda x: softmax(x, **KEEP), uses="normalization, softmax", tensors=('Peak: {sizes: kept, value: "finite(min(InputTensor[over(r)] for r in box(extent)))"}',)),
-    Case("twice as steep", SOFTMAX, '"exp(2 * (InputTensor[at] - Peak[here])) / Sum[here]"', lambda x: softmax(2 * x, **KEEP), uses="normalization, softmax", tensors=('Sum: {sizes: kept, value: "sum(exp(2 * (InputTensor[over(r)] - Peak[at])) for r in box(extent))"}',)),
-    Case("some elements", SOFTMAX, '"InputTensor[at] / sum(InputTensor[over(r)] for r in box(extent) if InputTensor[over(r)] > 0)"', lambda x: x / np.where(x > 0, x, 0).sum(**KEEP)),
-    Case("the total for each element", SOFTMAX, '"sum(InputTensor[over(r)] for r in box(extent))"', lambda x: np.broadcast_to(x.sum(**KEEP), x.shape)),
-    Case("two totals", SOFTMAX, '"InputTensor[at] * sum(InputTensor[over(r)] for r in box(extent)) - sum(abs(InputTensor[over(r)]) for r in box(extent))"', lambda x: x * x.sum(**KEEP) - np.abs(x).sum(**KEEP)),
-    Case("the other axes", SOFTMAX, '"InputTensor[at] / sum(InputTensor[over(r)] for r in box(extent))"', lambda x: x / x.sum(axis=1, keepdims=True), reduced="reduced(d): all(Axes[i] != d for i in range(len(Axes)))"),
-    Case("the axes above", SOFTMAX, '"InputTensor[at] / sum(InputTensor[over(r)] for r in box(extent))"', lambda x: x / x.sum(axis=(1, 2), keepdims=True), reduced="reduced(d): any(Axes[i] < d for i in range(len(Axes)))"),
-    Case("another element of the set", SOFTMAX, '"InputTensor[here] / sum(InputTensor[over(r)] for r in box(extent))"', lambda x: np.broadcast_to(x[:1, :, :1] / x.sum(**KEEP), x.shape)),
-    Case("all but the last", SOFTMAX, '"InputTensor[at] - sum(InputTensor[over(r)] for r in box(most))"', lambda x: x - x[:-1, :, :-1].sum(**KEEP), let=('most: "[extent[d] - 1 if reduced(d) else 1 for d in axes(InputTensor)]"',)),
-    Case("last of the greatest", SOFTMAX, f'"Last[here] == {OWN}"', lambda x: np.eye(15)[14 - of_sets(x)[:, ::-1].argmax(1)].reshape(4, 3, 5).transpose(1, 0, 2), let=('turned(r): "[extent[d] - 1 - r[d] for d in axes(InputTensor)]"',), tensors=('Last: {sizes: kept, type: int, value: "flat(turned(argmax(InputTensor[over(turned(r))] for r in box(extent))), extent)"}',), input=TIES),
+    Case("no care for infinity", SOFTMAX, '"exp(InputTensor[at] - Top[here]) / Sum[here]"', lambda x: softmax(x, **KEEP), tensors=('Top: {sizes: kept, value: "max(InputTensor[over(r)] for r in ndindex(extent))"}', 'Sum: {sizes: kept, value: "sum(exp(InputTensor[over(r)] - Top[at]) for r in ndindex(extent))"}'), input=INFINITE),
+    Case("after the least", SOFTMAX, '"exp(InputTensor[at] - Peak[here]) / Sum[here]"', lambda x: softmax(x, **KEEP), uses="normalization, softmax", tensors=('Peak: {sizes: kept, value: "finite(min(InputTensor[over(r)] for r in ndindex(extent)))"}',)),
+    Case("twice as steep", SOFTMAX, '"exp(2 * (InputTensor[at] - Peak[here])) / Sum[here]"', lambda x: softmax(2 * x, **KEEP), uses="normalization, softmax", tensors=('Sum: {sizes: kept, value: "sum(exp(2 * (InputTensor[over(r)] - Peak[at])) for r in ndindex(extent))"}',)),
+    Case("some elements", SOFTMAX, '"InputTensor[at] / sum(InputTensor[over(r)] for r in ndindex(extent) if InputTensor[over(r)] > 0)"', lambda x: x / np.where(x > 0, x, 0).sum(**KEEP)),
+    Case("the total for each element", SOFTMAX, '"sum(InputTensor[over(r)] for r in ndindex(extent))"', lambda x: np.broadcast_to(x.sum(**KEEP), x.shape)),
+    Case("two totals", SOFTMAX, '"InputTensor[at] * sum(InputTensor[over(r)] for r in ndindex(extent)) - sum(abs(InputTensor[over(r)]) for r in ndindex(extent))"', lambda x: x * x.sum(**KEEP) - np.abs(x).sum(**KEEP)),
+    Case("the other axes", SOFTMAX, '"InputTensor[at] / sum(InputTensor[over(r)] for r in ndindex(extent))"', lambda x: x / x.sum(axis=1, keepdims=True), reduced="reduced(d): all(Axes[i] != d for i in range(len(Axes)))"),
+    Case("the axes above", SOFTMAX, '"InputTensor[at] / sum(InputTensor[over(r)] for r in ndindex(extent))"', lambda x: x / x.sum(axis=(1, 2), keepdims=True), reduced="reduced(d): any(Axes[i] < d for i in range(len(Axes)))"),
+    Case("another element of the set", SOFTMAX, '"InputTensor[here] / sum(InputTensor[over(r)] for r in ndindex(extent))"', lambda x: np.broadcast_to(x[:1, :, :1] / x.sum(**KEEP), x.shape)),
+    Case("all but the last", SOFTMAX, '"InputTensor[at] - sum(InputTensor[over(r)] for r in ndindex(most))"', lambda x: x - x[:-1, :, :-1].sum(**KEEP), let=('most: "[extent[d] - 1 if reduced(d) else 1 for d in axes(InputTensor)]"',)),
+    Case("last of the greatest", SOFTMAX, f'"Last[here] == {OWN}"', lambda x: np.eye(15)[14 - of_sets(x)[:, ::-1].argmax(1)].reshape(4, 3, 5).transpose(1, 0, 2), let=('turned(r): "[extent[d] - 1 - r[d] for d in axes(InputTensor)]"',), tensors=('Last: {sizes: kept, type: int, value: "ravel_index(turned(argmax(InputTensor[over(turned(r))] for r in ndindex(extent))), extent)"}',), input=TIES),
     Case("all but the greatest", SOFTMAX, f'"First[here] != {OWN}"', lambda x: 1 - np.eye(15)[of_sets(x).argmax(1)].reshape(4, 3, 5).transpose(1, 0, 2), tensors=(FIRST,), input=TIES),
-    sums("mean of integers", "convert(sum(float(InputTensor[over(r)]) for r in box(extent)) / count, OutputTensor)", lambda x: np.trunc(x.mean(**KEEP)), input=TIES.astype(np.int32) * 7),
-    sums("of no type that rules demand", "convert(sum(InputTensor[over(r)] for r in box(extent)), OutputTensor)", lambda x: x.sum(**KEEP), replaced={}),
-    sums("difference of extremes", "convert(max(InputTensor[over(r)] for r in box(extent)) - min(InputTensor[over(r)] for r in box(extent)), OutputTensor)", lambda x: np.ptp(x, **KEEP)),
-    sums("weighted", "convert(sum(float(flat(r, extent)) * float(InputTensor[over(r)]) for r in box(extent)), OutputTensor)", lambda x: (of_sets(x) @ np.arange(15)).reshape(1, 4, 1)),
-    sums("from the other end", "convert(InputTensor[over([extent[d] - 1 for d in axes(InputTensor)])] + max(InputTensor[over(r)] for r in box(extent)), OutputTensor)", lambda x: x[-1:, :, -1:] + x.max(**KEEP)),
-    chosen("of magnitudes", "flat(argmax(abs(InputTensor[over(r)]) for r in box(extent)), extent)", lambda x: np.abs(of_sets(x)).argmax(1).reshape(1, 4, 1), "INCREASING"),
-    chosen("the other direction", "flat(turned(argmax(InputTensor[over(turned(r))] for r in box(extent))), extent)", lambda x: (14 - of_sets(x)[:, ::-1].argmax(1)).reshape(1, 4, 1), "INCREASING", let=('turned(r): "r if AxisDirection == DECREASING else [extent[d] - 1 - r[d] for d in axes(InputTensor)]"',), input=TIES),
-    chosen("counted from the end", "flat(turned(argmax(InputTensor[over(r)] for r in box(extent))), extent)", lambda x: (14 - of_sets(x).argmax(1)).reshape(1, 4, 1), "INCREASING", let=('turned(r): "[extent[d] - 1 - r[d] for d in axes(InputTensor)]"',), input=TIES),
-    chosen("place in the whole tensor", "flat(over(argmax(InputTensor[over(r)] for r in box(extent))), InputTensor.Sizes)", lambda x: np.array([(i // 5) * 20 + row * 5 + i % 5 for row, i in enumerate(of_sets(x).argmax(1))]).reshape(1, 4, 1), "INCREASING", input=TIES),
+    sums("mean of integers", "convert(sum(float(InputTensor[over(r)]) for r in ndindex(extent)) / count, OutputTensor)", lambda x: np.trunc(x.mean(**KEEP)), input=TIES.astype(np.int32) * 7),
+    sums("of no type that rules demand", "convert(sum(InputTensor[over(r)] for r in ndindex(extent)), OutputTensor)", lambda x: x.sum(**KEEP), replaced={}),
+    sums("difference of extremes", "convert(max(InputTensor[over(r)] for r in ndindex(extent)) - min(InputTensor[over(r)] for r in ndindex(extent)), OutputTensor)", lambda x: np.ptp(x, **KEEP)),
+    sums("weighted", "convert(sum(float(ravel_index(r, extent)) * float(InputTensor[over(r)]) for r in ndindex(extent)), OutputTensor)", lambda x: (of_sets(x) @ np.arange(15)).reshape(1, 4, 1)),
+    sums("from the other end", "convert(InputTensor[over([extent[d] - 1 for d in axes(InputTensor)])] + max(InputTensor[over(r)] for r in ndindex(extent)), OutputTensor)", lambda x: x[-1:, :, -1:] + x.max(**KEEP)),
+    chosen("of magnitudes", "ravel_index(argmax(abs(InputTensor[over(r)]) for r in ndindex(extent)), extent)", lambda x: np.abs(of_sets(x)).argmax(1).reshape(1, 4, 1), "INCREASING"),
+    chosen("the other direction", "ravel_index(turned(argmax(InputTensor[over(turned(r))] for r in ndindex(extent))), extent)", lambda x: (14 - of_sets(x)[:, ::-1].argmax(1)).reshape(1, 4, 1), "INCREASING", let=('turned(r): "r if AxisDirection == DECREASING else [extent[d] - 1 - r[d] for d in axes(InputTensor)]"',), input=TIES),
+    chosen("counted from the end", "ravel_index(turned(argmax(InputTensor[over(r)] for r in ndindex(extent))), extent)", lambda x: (14 - of_sets(x).argmax(1)).reshape(1, 4, 1), "INCREASING", let=('turned(r): "[extent[d] - 1 - r[d] for d in axes(InputTensor)]"',), input=TIES),
+    chosen("place in the whole tensor", "ravel_index(over(argmax(InputTensor[over(r)] for r in ndindex(extent))), InputTensor.Sizes)", lambda x: np.array([(i // 5) * 20 + row * 5 + i % 5 for row, i in enumerate(of_sets(x).argmax(1))]).reshape(1, 4, 1), "INCREASING", input=TIES),
 ]  # fmt: skip
 
 

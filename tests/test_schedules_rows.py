@@ -41,7 +41,7 @@ def test_normalizations_are_by_rows_and_attention_is_attention() -> None:
     [
         ("InputTensor[over(r)] * InputTensor[over(r)]", "abs(InputTensor[over(r)])", True),
         ("max(Norm[here], Epsilon)", "(Norm[here] + abs(InputTensor[at]) + Epsilon)", True),
-        ("r in box(extent)) if P == 1", "r in box(extent) if InputTensor[over(r)] > 0) if P == 1", False),
+        ("in ndindex(extent)) if P == 1", "in ndindex(extent) if InputTensor[over(r)] > 0) if P == 1", False),
         ("sum(abs(InputTensor[over(r)])", "max(abs(InputTensor[over(r)])", False),
         ("sum(abs(InputTensor[over(r)])", "sum(abs(InputTensor[over(over(r))])", True),
         ("sum(abs(InputTensor[over(r)])", "sum(abs(InputTensor[r])", False),

@@ -31,7 +31,7 @@ def test_sampled_regions_have_lanes() -> None:
 SECTION = """compute:
 {}  outputs: {{OutputTensor: "{}"}}
 """
-SUM = "sum({} for r in range(RoiCount) for o in box(ROITensor.Sizes[2:]) if {})"
+SUM = "sum({} for r in range(RoiCount) for o in ndindex(ROITensor.Sizes[2:]) if {})"
 
 
 def variant(folder: Path, value: str) -> Variant:
@@ -72,7 +72,7 @@ def test_terms_that_nearly_are_selected_are_not(term: str, condition: str, tmp_p
     "value",
     [
         "sum(InputTensor[[r, at[1], at[2], at[3]]] * f(r) for r in range(RoiCount))",
-        "max(InputTensor[[0, at[1]] + p] for p in box(at[2:])) if f(at[0]) > 0 else 0",
+        "max(InputTensor[[0, at[1]] + p] for p in ndindex(at[2:])) if f(at[0]) > 0 else 0",
         "InputTensor[[0, at[1], at[2], 0]] / sum(f(r) for r in range(RoiCount))",
     ],
     ids=["sum", "greatest", "quotient"],
@@ -89,7 +89,7 @@ def test_lanes_are_found(value: str, tmp_path: Path) -> None:
         "sum(InputTensor[[r, at[1], at[1], 0]] for r in range(RoiCount))",
         "sum(abs(InputTensor[[r, at[1], 0, 0]]) for r in range(RoiCount))",
         "sum(f(r) for r in range(RoiCount) if InputTensor[[r, at[1], 0, 0]] > 0)",
-        "max(InputTensor[[0, at[1]] + p] for p in box(at[1:3]))",
+        "max(InputTensor[[0, at[1]] + p] for p in ndindex(at[1:3]))",
     ],
     ids=["other weights", "shifted", "twice", "of a function", "in a condition", "another box"],
 )

@@ -30,7 +30,7 @@ SECTION = """compute:
     OutputTensor: "{}"
 """
 NEXT = "[at[d] + 1 for d in range(dims)]"
-BOX = f"for p in box([at[d] for d in range(dims)], {NEXT})"
+BOX = f"for p in ndindex([at[d] for d in range(dims)], {NEXT})"
 LATER = "all(p[d] > 0 for d in range(dims))"
 TURNED = "[at[dims - 1 - d] for d in range(dims)]"
 
@@ -65,7 +65,7 @@ def test_taps_along_axes_are_found(value: str, totals: int, tmp_path: Path) -> N
         f"quantize(sum(float(InputTensor[p]) * float(p[0]) {BOX}), OutputTensor)",
         f"quantize(sum(float(InputTensor[p]) * float(InputTensor[p]) {BOX}), OutputTensor)",
         f"quantize(sum(float(InputTensor[p]) {BOX}) * float(at[0]), OutputTensor)",
-        f"quantize(sum(float(InputTensor[p]) for p in box({TURNED}, {NEXT})), OutputTensor)",
+        f"quantize(sum(float(InputTensor[p]) for p in ndindex({TURNED}, {NEXT})), OutputTensor)",
         f"InputTensor[{TURNED}]",
         "InputTensor[[at[d] for d in range(dims - 1)] + [0]]",
     ],

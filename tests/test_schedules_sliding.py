@@ -21,7 +21,7 @@ from test_schedules_sums import declared_memory
 __all__ = ["device"]
 
 
-ELEMENTS = "InputTensor[at[:2] + place(at[2:], w)] for w in box(WindowSize) if valid(w)"
+ELEMENTS = "InputTensor[at[:2] + place(at[2:], w)] for w in ndindex(WindowSize) if valid(w)"
 
 
 def section(operator: str) -> str:

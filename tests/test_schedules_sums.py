@@ -34,9 +34,14 @@ def test_only_recurrent_networks_have_such_sums() -> None:
         for name, form in found.items()
     }
     assert written == {
-        "RNN": [(["Fed"], 1, 1), (["Hidden"], 1, 1)],
-        "GRU": [(["Fed"], 1, 1), (["Reset", "Hidden"], 3, 1), (["Reset"], 1, 1), (["Hidden"], 2, 2)],
-        "LSTM": [(["Fed"], 1, 1), (["Cell", "Hidden"], 4, 1)],
+        "RNN": [(["InputProjection"], 1, 1), (["Hidden"], 1, 1)],
+        "GRU": [
+            (["InputProjection"], 1, 1),
+            (["Reset", "Hidden"], 3, 1),
+            (["Reset"], 1, 1),
+            (["Hidden"], 2, 2),
+        ],
+        "LSTM": [(["InputProjection"], 1, 1), (["Cell", "Hidden"], 4, 1)],
     }
 
 
@@ -46,9 +51,11 @@ SECTION = """compute:
     Hidden:
       sizes: states
       recurrent: true
-      value: "begin(HiddenInitTensor) if at[0] == 0 else act(fed(0) + {}, 0) if running else earlier(Hidden)"
+      value: >-
+        initial(HiddenInitTensor) if at[0] == 0
+        else act(input_term(0) + {}, 0) if active else previous(Hidden)
   outputs:
-    OutputSequenceTensor: "Hidden[[step(at[0], at[1], at[2])] + at[1:]] if at[0] < steps(at[2]) else 0"
+    OutputSequenceTensor: "Hidden[[step(at[0], at[1], at[2])] + at[1:]] if at[0] < length(at[2]) else 0"
     OutputSingleTensor: "Hidden[[SequenceLength] + at[1:]]"
 """
 STATE, WEIGHT = "Hidden[[at[0] - 1, at[1], at[2], k]]", "RecurrenceTensor[[0, at[1], at[3], k]]"
@@ -68,7 +75,7 @@ def passes(folder: Path, part: str) -> dict[str, Any]:
     [
         (f"sum({STATE} * {WEIGHT} {LOOP})", 1, 1),
         (f"sum({WEIGHT} * {STATE} {LOOP})", 1, 1),
-        (f"2 * sum({STATE} * {WEIGHT} * {STATE} {LOOP}) + earlier(Hidden)", 1, 1),
+        (f"2 * sum({STATE} * {WEIGHT} * {STATE} {LOOP}) + previous(Hidden)", 1, 1),
         (f"sum({STATE} * {WEIGHT} {LOOP}) * sum({STATE} * {STATE} * {WEIGHT} {LOOP})", 2, 2),
         (f"max(sum({STATE} * {WEIGHT} {LOOP}), sum({STATE} * {FIRST_WEIGHT} {LOOP}))", 2, 1),
     ],

@@ -36,7 +36,7 @@ SECTION = """compute:
     OutputScaleTensor: "Total[[0]]"
     OutputZeroPointTensor: "convert(0, OutputZeroPointTensor)"
 """
-ALL = "for p in box(InputTensor.Sizes)"
+ALL = "for p in ndindex(InputTensor.Sizes)"
 
 
 def form_of(folder: Path, value: str, sizes: str = "[1]") -> Totals | None:
@@ -62,7 +62,7 @@ def test_totals_are_found(value: str, tmp_path: Path) -> None:
         (f"max(InputTensor[p] {ALL} if InputTensor[p] > 0)", "[1]"),
         (f"max(InputTensor[p] {ALL}) + InputTensor[[0 for d in axes(InputTensor)]]", "[1]"),
         (f"max(InputTensor[p] {ALL})", "[2]"),
-        ("max(InputTensor[p] for p in box([1 for d in axes(InputTensor)]))", "[1]"),
+        ("max(InputTensor[p] for p in ndindex([1 for d in axes(InputTensor)]))", "[1]"),
     ],
     ids=["sum", "of some", "one more", "twice", "of another box"],
 )

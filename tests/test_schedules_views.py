@@ -241,26 +241,26 @@ ROW = "QueryTensor[align([b, s, {}], QueryTensor.DimensionCount, 0)]"
     [
         (ROW.format("h * HeadSize + e"), True),
         (ROW.format("e * Heads + h"), True),
-        (ROW.format("flat([h, HeadSize - 1 - e], [Heads, HeadSize])"), True),
+        (ROW.format("ravel_index([h, HeadSize - 1 - e], [Heads, HeadSize])"), True),
         (ROW.format("h * e"), False),
         (ROW.format("h * HeadSize + at[min(HeadCount, 3)]"), False),
-        (ROW.format("flat([h, e % HeadSize], [Heads, HeadSize])"), False),
+        (ROW.format("ravel_index([h, e % HeadSize], [Heads, HeadSize])"), False),
         (ROW.format("h * HeadSize + e") + " * 2", False),
         (ROW.format("h * HeadSize + e") + " if s > 0 else 0", False),
-        (ROW.format("h * HeadSize + e") + " if inside([s, h], [SequenceLength, 2]) else 0", True),
+        (ROW.format("h * HeadSize + e") + " if in_bounds([s, h], [SequenceLength, 2]) else 0", True),
         (ROW.format("h * HeadSize + e") + " if HeadCount > 1 else 0", True),
     ],
 )
 def test_what_views_are(query: str, fits: bool, tmp_path: Path) -> None:
     text = section("MULTIHEAD_ATTENTION").replace(
-        "Groups: HeadCount\n", f'Groups: HeadCount\n    query(b, h, s, e): "{query}"\n'
+        "KeyValueHeads: HeadCount\n", f'KeyValueHeads: HeadCount\n    query(b, h, s, e): "{query}"\n'
     )
     assert query in text
     defines = lowered(Variant(tmp_path, "MULTIHEAD_ATTENTION", text).operator).defines
     assert defines is not None
     found = {one.name: view_of(one) for one in defines.tensors}
     assert (found["Query"] is not None) == fits
-    assert found["PresentKey"] is not None and found["Mixed"] is None
+    assert found["PresentKey"] is not None and found["Context"] is None
 
 
 @pytest.mark.parametrize(
@@ -277,31 +277,31 @@ def test_what_views_are(query: str, fits: bool, tmp_path: Path) -> None:
 def test_what_stands_before(old: str, fits: bool, tmp_path: Path) -> None:
     """The keys that are not new ones; without limits, nothing says which these are."""
     text = section("MULTIHEAD_ATTENTION").replace(
-        "Groups: HeadCount\n", f'Groups: HeadCount\n    old(P, c): "{old}"\n'
+        "KeyValueHeads: HeadCount\n", f'KeyValueHeads: HeadCount\n    is_past(P, c): "{old}"\n'
     )
     assert old in text
     defines = lowered(Variant(tmp_path, "MULTIHEAD_ATTENTION", text).operator).defines
     assert defines is not None
     found = {one.name: view_before(one) for one in defines.tensors}
     assert (found["PresentKey"] is not None) == fits
-    assert found["Query"] is None and found["Mixed"] is None
+    assert found["Query"] is None and found["Context"] is None
 
 
 @pytest.mark.parametrize(
     ("place", "fits"),
     [
-        ("[at[0], unflat(at[2], [Heads, 4])[0], at[1], unflat(at[2], [Heads, 4])[1]]", True),
+        ("[at[0], unravel_index(at[2], [Heads, 4])[0], at[1], unravel_index(at[2], [Heads, 4])[1]]", True),
         ("[at[0], at[1], at[2], at[3]]", True),
         ("[at[0], at[1], at[2], at[2]]", False),
         ("[at[0], at[1], at[2], 0]", False),
-        ("[at[0], unflat(at[2], [Heads, 4])[1], at[1], unflat(at[2], [Heads, 8])[0]]", False),
-        ("[at[0], unflat(at[2], [Heads, 4])[0], at[1], at[2] % 4]", False),
+        ("[at[0], unravel_index(at[2], [Heads, 4])[1], at[1], unravel_index(at[2], [Heads, 8])[0]]", False),
+        ("[at[0], unravel_index(at[2], [Heads, 4])[0], at[1], at[2] % 4]", False),
         ("[at[1], at[2], at[3], at[4]]", False),
     ],
 )
 def test_where_outputs_have_the_entries(place: str, fits: bool, tmp_path: Path) -> None:
-    text = section("MULTIHEAD_ATTENTION").replace("Joined[align(at, 3, 0)]", f"Mixed[{place}]")
+    text = section("MULTIHEAD_ATTENTION").replace("MergedHeads[align(at, 3, 0)]", f"Context[{place}]")
     assert place in text
     defines = lowered(Variant(tmp_path, "MULTIHEAD_ATTENTION", text).operator).defines
     assert defines is not None
-    assert (view_in("OutputTensor", defines.outputs["OutputTensor"], "Mixed") is not None) == fits
+    assert (view_in("OutputTensor", defines.outputs["OutputTensor"], "Context") is not None) == fits

@@ -200,9 +200,9 @@ def test_the_support_bars_are_the_tables(pages: dict[str, Page]) -> None:
 
 
 def test_the_pages_of_interfaces_have_what_is_public(pages: dict[str, Page]) -> None:
-    header = (ROOT / "generated/include/dmlops.h").read_text(encoding="utf-8")
-    interface = header[: header.index("/* Everything from here to the C++ part")]
-    declared = set(re.findall(r"^static inline [^(;]*?(dmlops_\w+)\(", interface, re.MULTILINE))
+    headers = (ROOT / f"generated/include/{name}.h" for name in ("dmlops", "dmlops_plan"))
+    text = "".join(path.read_text(encoding="utf-8") for path in headers)
+    declared = set(re.findall(r"^DMLOPS_API [^(;{]*?(dmlops_\w+)\(", text, re.MULTILINE))
     assert {"dmlops_validate", "dmlops_plan"} < declared
     code = [one.text for one in pages["c.html"].all("pre")]
     assert all(any(f"{name}(" in text for text in code) for name in declared)

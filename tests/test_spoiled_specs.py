@@ -17,7 +17,7 @@ ND1 = "operators/gather/gather_nd1.yaml"
 
 COMPUTE = """compute:
   let:
-    index: wrap(IndicesTensor[at], InputTensor.Sizes[Axis])
+    index: normalize_index(IndicesTensor[at], InputTensor.Sizes[Axis])
   outputs:
     OutputTensor: InputTensor[replace(at, Axis, index)]"""
 
@@ -73,7 +73,7 @@ SPOILS = [
     Spoil("said-twice", ELEMENTS, "require: Axis < InputTensor.DimensionCount", "require: Axis < 8 and Axis < 8", "idle-expression", "Axis < 8\n"),
     Spoil("choice-never-taken", ELEMENTS, COMPUTE, COMPUTE.replace("InputTensor[replace(at, Axis, index)]", "InputTensor[replace(at, Axis, index)] if Axis == 0 else 0 if Axis == 0 else 1"), "idle-expression", "Axis == 0 else 1"),
     Spoil("always-present", ELEMENTS, "id: axis-range\n", "id: axis-range\n    when: present(IndicesTensor)\n", "idle-expression", "id: axis-range"),
-    Spoil("negative-index", ELEMENTS, "InputTensor.Sizes[Axis])", "InputTensor.Sizes[-1])", "expression-form", "-1])", "counted from 0"),
+    Spoil("negative-index", ELEMENTS, "InputTensor.Sizes[Axis])", "at[-1])", "expression-form", "-1])", "counted from 0"),
     Spoil("negative-bound", ELEMENTS, "InputTensor[replace(at, Axis, index)]", "InputTensor[at[:-1] + [index]]", "expression-form", "-1] + [index]", "counted from 0"),
     Spoil("row-twice", ELEMENTS, "    - {tensors: [IndicesTensor], ranks: 4, types: [UINT32]}\n", "    - {tensors: [IndicesTensor], ranks: 4, types: [UINT32]}\n    - {tensors: [IndicesTensor, OutputTensor], ranks: 4, types: [INT32]}\n", "repeated-row", "{tensors: [IndicesTensor, OutputTensor], ranks: 4, types: [INT32]}"),
     # Messages

@@ -656,24 +656,24 @@ void WriteOutputSecondMoment(List at, OUTPUT_SECOND_MOMENT_VALUE entry)
     StoreOutputSecondMoment(OffsetInOutputSecondMoment(at), entry);
 }
 
-REAL_VALUE Turn()
+REAL_VALUE T()
 {
     return Convert((int64_t)ReadTrainingStep(ListOf(number[0], number[1], NUMBER_LENGTH)), (REAL_VALUE)0);
 }
 
-REAL_VALUE Pace()
+REAL_VALUE StepSize()
 {
-    return (REAL_VALUE)learningRate * Sqrt((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta2, Turn()))
-        / ((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta1, Turn()));
+    return (REAL_VALUE)learningRate * Sqrt((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta2, T()))
+        / ((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta1, T()));
 }
 
-REAL_VALUE First(List at)
+REAL_VALUE FirstMoment(List at)
 {
     return (REAL_VALUE)beta1 * (REAL_VALUE)ReadInputFirstMoment(at)
         + ((REAL_VALUE)1.0f - (REAL_VALUE)beta1) * (REAL_VALUE)ReadGradient(at);
 }
 
-REAL_VALUE Second(List at)
+REAL_VALUE SecondMoment(List at)
 {
     return (REAL_VALUE)beta2 * (REAL_VALUE)ReadInputSecondMoment(at)
         + ((REAL_VALUE)1.0f - (REAL_VALUE)beta2) * (REAL_VALUE)ReadGradient(at) * (REAL_VALUE)ReadGradient(at);
@@ -1041,10 +1041,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor
     const OUTPUT_PARAMETERS_VALUE entry0 = (OUTPUT_PARAMETERS_VALUE)RoundingOnce((REAL_VALUE)ReadInputParameters(at)
-        - Pace() * First(at) / (Sqrt(Second(at)) + (REAL_VALUE)epsilon), OUTPUT_PARAMETERS_BITS);
-    const OUTPUT_FIRST_MOMENT_VALUE entry1 = (OUTPUT_FIRST_MOMENT_VALUE)RoundingOnce(First(at),
+        - StepSize() * FirstMoment(at) / (Sqrt(SecondMoment(at)) + (REAL_VALUE)epsilon), OUTPUT_PARAMETERS_BITS);
+    const OUTPUT_FIRST_MOMENT_VALUE entry1 = (OUTPUT_FIRST_MOMENT_VALUE)RoundingOnce(FirstMoment(at),
         OUTPUT_FIRST_MOMENT_BITS);
-    const OUTPUT_SECOND_MOMENT_VALUE entry2 = (OUTPUT_SECOND_MOMENT_VALUE)RoundingOnce(Second(at),
+    const OUTPUT_SECOND_MOMENT_VALUE entry2 = (OUTPUT_SECOND_MOMENT_VALUE)RoundingOnce(SecondMoment(at),
         OUTPUT_SECOND_MOMENT_BITS);
     DeviceMemoryBarrier();  // read everything before writing anything: an output may share an input's buffer
     WriteOutputParameters(at, entry0);

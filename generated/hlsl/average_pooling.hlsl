@@ -196,7 +196,7 @@ List Join(List left, List right)
     return result;
 }
 
-bool Inside(List at, List sizes)
+bool InBounds(List at, List sizes)
 {
     bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
@@ -404,7 +404,7 @@ List Place(List o, List w)
 
 bool Valid(List at, List w)
 {
-    return Inside(Place(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
+    return InBounds(Place(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
 REAL_VALUE SumOf(List at)
@@ -444,9 +444,9 @@ bool Chosen(List o, List w)
 {
     if (includePadding != 0)
     {
-        return Inside(Padded(Place(o, w)), ListOf(paddedSizes[0], paddedSizes[1], PADDED_SIZES_LENGTH));
+        return InBounds(Padded(Place(o, w)), ListOf(paddedSizes[0], paddedSizes[1], PADDED_SIZES_LENGTH));
     }
-    return Inside(Place(o, w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
+    return InBounds(Place(o, w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
 int64_t SumOf2(List o)

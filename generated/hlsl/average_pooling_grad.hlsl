@@ -171,7 +171,7 @@ int FloorQuotient(int a, int b, int reciprocal)
     return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }
 
-bool Inside(List at, List sizes)
+bool InBounds(List at, List sizes)
 {
     bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
@@ -423,9 +423,9 @@ bool Chosen(List o, List w)
 {
     if (includePadding != 0)
     {
-        return Inside(Padded(Place(o, w)), ListOf(paddedSizes[0], paddedSizes[1], PADDED_SIZES_LENGTH));
+        return InBounds(Padded(Place(o, w)), ListOf(paddedSizes[0], paddedSizes[1], PADDED_SIZES_LENGTH));
     }
-    return Inside(Place(o, w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
+    return InBounds(Place(o, w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
 int64_t SumOf(List o)

@@ -947,7 +947,7 @@ List Entries(List at)
     return result;
 }
 
-REAL_VALUE Spread(List at)
+REAL_VALUE Broadcast(List at)
 {
     return (REAL_VALUE)ReadScale(Entries(at));
 }
@@ -962,7 +962,7 @@ List Entries2(List at)
     return result;
 }
 
-REAL_VALUE Spread2(List at)
+REAL_VALUE Broadcast2(List at)
 {
     return (REAL_VALUE)ReadMean(Entries2(at));
 }
@@ -978,7 +978,7 @@ List Entries3(List at)
     return result;
 }
 
-REAL_VALUE Spread3(List at)
+REAL_VALUE Broadcast3(List at)
 {
     return (REAL_VALUE)ReadVariance(Entries3(at));
 }
@@ -993,7 +993,7 @@ List Entries4(List at)
     return result;
 }
 
-REAL_VALUE Spread4(List at)
+REAL_VALUE Broadcast4(List at)
 {
     return (REAL_VALUE)ReadBias(Entries4(at));
 }
@@ -1329,8 +1329,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate(Spread(at) * ((REAL_VALUE)ReadInput(at) - Spread2(at))
-        / Sqrt(Spread3(at) + (REAL_VALUE)epsilon) + Spread4(at), 0), OUTPUT_BITS));
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate(Broadcast(at) * ((REAL_VALUE)ReadInput(at) - Broadcast2(at))
+        / Sqrt(Broadcast3(at) + (REAL_VALUE)epsilon) + Broadcast4(at), 0), OUTPUT_BITS));
 #endif
 #endif
 }

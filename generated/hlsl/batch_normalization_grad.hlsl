@@ -694,7 +694,7 @@ List Entries2(List at)
     return result;
 }
 
-REAL_VALUE Spread(List at)
+REAL_VALUE Broadcast(List at)
 {
     return (REAL_VALUE)ReadScale(Entries2(at));
 }
@@ -710,14 +710,14 @@ List Entries3(List at)
     return result;
 }
 
-REAL_VALUE Spread2(List at)
+REAL_VALUE Broadcast2(List at)
 {
     return (REAL_VALUE)ReadVariance(Entries3(at));
 }
 
 REAL_VALUE Rate(List at)
 {
-    return (REAL_VALUE)1.0f / Sqrt(Spread2(at) + (REAL_VALUE)epsilon);
+    return (REAL_VALUE)1.0f / Sqrt(Broadcast2(at) + (REAL_VALUE)epsilon);
 }
 
 #if PASS == 4
@@ -1225,7 +1225,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteKeptSlope(first + item, SumOf(at));
     WriteKeptTilt(first + item, SumOf2(at));
 #elif PASS == 1  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce((REAL_VALUE)ReadInputGradient(at) * Spread(at)
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce((REAL_VALUE)ReadInputGradient(at) * Broadcast(at)
         * Rate(at), OUTPUT_GRADIENT_BITS));
 #elif PASS == 2  // OutputScaleGradientTensor
     WriteOutputScaleGradient(at, (OUTPUT_SCALE_GRADIENT_VALUE)RoundingOnce(ReadKeptTilt(at) * Rate(at),

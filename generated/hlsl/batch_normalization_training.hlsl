@@ -1225,7 +1225,7 @@ List Entries(List at)
     return result;
 }
 
-REAL_VALUE Spread(List at)
+REAL_VALUE Broadcast(List at)
 {
     return (REAL_VALUE)ReadScale(Entries(at));
 }
@@ -1250,7 +1250,7 @@ List Entries2(List at)
     return result;
 }
 
-REAL_VALUE Spread2(List at)
+REAL_VALUE Broadcast2(List at)
 {
     return (REAL_VALUE)ReadBias(Entries2(at));
 }
@@ -1801,9 +1801,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteKeptCenter(first + item, Center(at));
     WriteKeptVariance(first + item, SumOf2(at) / Count());
 #elif PASS == 1  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate(Spread(at)
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate(Broadcast(at)
         * ((REAL_VALUE)ReadInput(at) - ReadKeptMean(Here(at))) / Sqrt(ReadKeptVariance(Here(at)) + (REAL_VALUE)epsilon)
-        + Spread2(at) + Chosen(at), 0), OUTPUT_BITS));
+        + Broadcast2(at) + Chosen(at), 0), OUTPUT_BITS));
 #elif PASS == 2  // OutputMeanTensor
     WriteOutputMean(at, (OUTPUT_MEAN_VALUE)RoundingOnce(ReadKeptMean(at), OUTPUT_MEAN_BITS));
 #elif PASS == 3  // OutputVarianceTensor

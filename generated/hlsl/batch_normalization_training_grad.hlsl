@@ -755,7 +755,7 @@ List Entries2(List at)
     return result;
 }
 
-REAL_VALUE Spread(List at)
+REAL_VALUE Broadcast(List at)
 {
     return (REAL_VALUE)ReadScale(Entries2(at));
 }
@@ -771,14 +771,14 @@ List Entries3(List at)
     return result;
 }
 
-REAL_VALUE Spread2(List at)
+REAL_VALUE Broadcast2(List at)
 {
     return (REAL_VALUE)ReadVariance(Entries3(at));
 }
 
 REAL_VALUE Rate(List at)
 {
-    return (REAL_VALUE)1.0f / Sqrt(Spread2(at) + (REAL_VALUE)epsilon);
+    return (REAL_VALUE)1.0f / Sqrt(Broadcast2(at) + (REAL_VALUE)epsilon);
 }
 
 List Here(List at)
@@ -1305,9 +1305,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteKeptSlope(first + item, SumOf(at));
     WriteKeptTilt(first + item, SumOf2(at));
 #elif PASS == 1  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(Spread(at) * Rate(at)
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(Broadcast(at) * Rate(at)
         * ((REAL_VALUE)ReadInputGradient(at) - ReadKeptSlope(Here(at)) / Count()
-        - Centered(at) * ReadKeptTilt(Here(at)) / Count() / (Spread2(at) + (REAL_VALUE)epsilon)),
+        - Centered(at) * ReadKeptTilt(Here(at)) / Count() / (Broadcast2(at) + (REAL_VALUE)epsilon)),
         OUTPUT_GRADIENT_BITS));
 #elif PASS == 2  // OutputScaleGradientTensor
     WriteOutputScaleGradient(at, (OUTPUT_SCALE_GRADIENT_VALUE)RoundingOnce(ReadKeptTilt(at) * Rate(at),

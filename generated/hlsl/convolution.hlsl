@@ -480,7 +480,7 @@ int FloorQuotient(int a, int b, int reciprocal)
 int FloorRemainder(int a, int b, int reciprocal) { return b == 0 ? 0 : a - FloorQuotient(a, b, reciprocal) * b; }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
-int Flat(List at, List sizes)
+int RavelIndex(List at, List sizes)
 {
     int number = 0;
     [unroll]
@@ -490,7 +490,7 @@ int Flat(List at, List sizes)
     return number;
 }
 
-List Unflat(int number, List sizes)
+List UnravelIndex(int number, List sizes)
 {
     List result = (List)0;
     result.length = sizes.length;
@@ -509,7 +509,7 @@ List Unflat(int number, List sizes)
     return result;
 }
 
-List Unflat(int number, List sizes, List reciprocals)
+List UnravelIndex(int number, List sizes, List reciprocals)
 {
     List result = (List)0;
     result.length = sizes.length;
@@ -530,7 +530,7 @@ List Unflat(int number, List sizes, List reciprocals)
     return result;
 }
 
-bool Inside(List at, List sizes)
+bool InBounds(List at, List sizes)
 {
     bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
@@ -1202,7 +1202,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     return input;
 }
 
-bool Added(List at)
+bool InOutputPadding(List at)
 {
     const int dFirst = 0;
     const int dLast = DIMS_BOUND;
@@ -1218,16 +1218,16 @@ bool Added(List at)
 
 List Channel(List at)
 {
-    return Unflat(Entry(at, 1), ListOf(groupCount[0], groupCount[1], GROUP_COUNT_LENGTH),
+    return UnravelIndex(Entry(at, 1), ListOf(groupCount[0], groupCount[1], GROUP_COUNT_LENGTH),
         ListOf(groupCountReciprocals[0], groupCountReciprocals[1], GROUP_COUNT_LENGTH));
 }
 
-int Source(List at, int k)
+int InputChannel(List at, int k)
 {
-    return Flat(Listed(Entry(Channel(at), 0), k), ListOf(groupCount2[0], groupCount2[1], GROUP_COUNT2_LENGTH));
+    return RavelIndex(Listed(Entry(Channel(at), 0), k), ListOf(groupCount2[0], groupCount2[1], GROUP_COUNT2_LENGTH));
 }
 
-List SpreadPlace(List at, List w)
+List StridedPosition(List at, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -1246,13 +1246,13 @@ int Chosen2(List at, int d, List w)
             + Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)
             - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
     }
-    return FloorQuotient(Entry(SpreadPlace(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
+    return FloorQuotient(Entry(StridedPosition(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
         Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d));
 }
 
-List Place(List at, List w)
+List Position(List at, List w)
 {
-    const List list1 = SpreadPlace(at, w);
+    const List list1 = StridedPosition(at, w);
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
@@ -1267,7 +1267,7 @@ List Chosen3(List at, int k)
     {
         return Listed(Entry(at, 1), k);
     }
-    return Listed(Source(at, k), Entry(Channel(at), 1));
+    return Listed(InputChannel(at, k), Entry(Channel(at), 1));
 }
 
 int Chosen4(int d, List w)
@@ -1279,7 +1279,7 @@ int Chosen4(int d, List w)
     return Entry(w, d);
 }
 
-List Tap(List w)
+List FilterOffset(List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -1291,12 +1291,12 @@ List Tap(List w)
 
 REAL_VALUE Filter(List at, int k, List w)
 {
-    return (REAL_VALUE)ReadFilter(Join(Chosen3(at, k), Tap(w)));
+    return (REAL_VALUE)ReadFilter(Join(Chosen3(at, k), FilterOffset(w)));
 }
 
 bool AllOf(List w, List at)
 {
-    const List list1 = SpreadPlace(at, w);
+    const List list1 = StridedPosition(at, w);
     const int dFirst = 0;
     const int dLast = DIMS_BOUND;
     bool result = true;
@@ -1309,9 +1309,9 @@ bool AllOf(List w, List at)
     return result;
 }
 
-bool Hits(List at, List w)
+bool ReadsInput(List at, List w)
 {
-    return Inside(Place(at, w), ListOf(inputSizes2[0], inputSizes2[1], INPUT_SIZES2_LENGTH))
+    return InBounds(Position(at, w), ListOf(inputSizes2[0], inputSizes2[1], INPUT_SIZES2_LENGTH))
         && (isForward != 0 || AllOf(w, at));
 }
 
@@ -1331,12 +1331,12 @@ REAL_VALUE Total2(List at)
         [loop]
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
-            if (Hits(at, w))
+            if (ReadsInput(at, w))
             {
                 [loop]
                 for (int k = kFirst; k < kLast; k++)
                 {
-                    result += (REAL_VALUE)ReadInput(Join(Listed(Entry(at, 0), Source(at, k)), Place(at, w)))
+                    result += (REAL_VALUE)ReadInput(Join(Listed(Entry(at, 0), InputChannel(at, k)), Position(at, w)))
                         * Filter(at, k, w);
                 }
             }
@@ -1347,7 +1347,7 @@ REAL_VALUE Total2(List at)
 
 REAL_VALUE Chosen(List at)
 {
-    if (Added(at))
+    if (InOutputPadding(at))
     {
         return (REAL_VALUE)0.0f;
     }

@@ -375,7 +375,7 @@ uint Divided(uint n, uint size, uint reciprocal)
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
-int Flat(List at, List sizes)
+int RavelIndex(List at, List sizes)
 {
     int number = 0;
     [unroll]
@@ -385,7 +385,7 @@ int Flat(List at, List sizes)
     return number;
 }
 
-List Unflat(int number, List sizes)
+List UnravelIndex(int number, List sizes)
 {
     List result = (List)0;
     result.length = sizes.length;
@@ -404,7 +404,7 @@ List Unflat(int number, List sizes)
     return result;
 }
 
-List Unflat(int number, List sizes, List reciprocals)
+List UnravelIndex(int number, List sizes, List reciprocals)
 {
     List result = (List)0;
     result.length = sizes.length;
@@ -425,7 +425,7 @@ List Unflat(int number, List sizes, List reciprocals)
     return result;
 }
 
-bool Inside(List at, List sizes)
+bool InBounds(List at, List sizes)
 {
     bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
@@ -575,16 +575,16 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
 
 List Channel(List at)
 {
-    return Unflat(Entry(at, 1), ListOf(groupCount[0], groupCount[1], GROUP_COUNT_LENGTH),
+    return UnravelIndex(Entry(at, 1), ListOf(groupCount[0], groupCount[1], GROUP_COUNT_LENGTH),
         ListOf(groupCountReciprocals[0], groupCountReciprocals[1], GROUP_COUNT_LENGTH));
 }
 
-int Source(List at, int k)
+int InputChannel(List at, int k)
 {
-    return Flat(Listed(Entry(Channel(at), 0), k), ListOf(groupCount2[0], groupCount2[1], GROUP_COUNT2_LENGTH));
+    return RavelIndex(Listed(Entry(Channel(at), 0), k), ListOf(groupCount2[0], groupCount2[1], GROUP_COUNT2_LENGTH));
 }
 
-List Place(List at, List w)
+List Position(List at, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -623,7 +623,7 @@ int Zero(int d, int i)
 
 int Value(List at, int k, List w)
 {
-    return (int)ReadInput(Join(Listed(Entry(at, 0), Source(at, k)), Place(at, w))) - Zero(0, 0);
+    return (int)ReadInput(Join(Listed(Entry(at, 0), InputChannel(at, k)), Position(at, w))) - Zero(0, 0);
 }
 
 int Filter(List at, int k, List w)
@@ -661,9 +661,9 @@ int Weight(List at, int k, List w)
     return Filter(at, k, w) - Zero2(channelAxis, Entry(at, 1));
 }
 
-bool Hits(List at, List w)
+bool ReadsInput(List at, List w)
 {
-    return Inside(Place(at, w), ListOf(inputSizes2[0], inputSizes2[1], INPUT_SIZES2_LENGTH));
+    return InBounds(Position(at, w), ListOf(inputSizes2[0], inputSizes2[1], INPUT_SIZES2_LENGTH));
 }
 
 int64_t Exact(List at)
@@ -682,7 +682,7 @@ int64_t Exact(List at)
         [loop]
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
-            if (Hits(at, w))
+            if (ReadsInput(at, w))
             {
                 [loop]
                 for (int k = kFirst; k < kLast; k++)

@@ -185,7 +185,7 @@ int FloorQuotient(int a, int b, int reciprocal)
 int FloorRemainder(int a, int b, int reciprocal) { return b == 0 ? 0 : a - FloorQuotient(a, b, reciprocal) * b; }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
-int Flat(List at, List sizes)
+int RavelIndex(List at, List sizes)
 {
     int number = 0;
     [unroll]
@@ -195,7 +195,7 @@ int Flat(List at, List sizes)
     return number;
 }
 
-bool Inside(List at, List sizes)
+bool InBounds(List at, List sizes)
 {
     bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
@@ -316,7 +316,7 @@ List Block(List at, List w)
 
 int Entry2(List at, List w)
 {
-    return Flat(Join(Part(at, 1, 2), w), ListOf(outputSizes2[0], outputSizes2[1], OUTPUT_SIZES2_LENGTH));
+    return RavelIndex(Join(Part(at, 1, 2), w), ListOf(outputSizes2[0], outputSizes2[1], OUTPUT_SIZES2_LENGTH));
 }
 
 bool OnStride(List at, List w)
@@ -349,11 +349,12 @@ INPUT_VALUE SumOf(List at)
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
             const List list1 = Block(at, w);
-            if (Inside(list1, ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH))
+            if (InBounds(list1, ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH))
                 && OnStride(at, w))
             {
                 result += ReadInput(Listed(Entry(at, 0), Entry2(at, w),
-                    Flat(list1, ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH))));
+                    RavelIndex(list1, ListOf(blocksPerDimension[0], blocksPerDimension[1],
+                    BLOCKS_PER_DIMENSION_LENGTH))));
             }
         }
     }

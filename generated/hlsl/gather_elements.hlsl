@@ -120,7 +120,7 @@ Position Locate(uint item)
 }
 
 // The coordinate that an index selects: a negative one counts from the end, and what is still out of range is clamped
-uint Wrap(Index index, uint size)
+uint NormalizeIndex(Index index, uint size)
 {
 #if INDEX_SIGNED
     const bool negative = index >> (8 * INDEX_SIZE - 1);
@@ -142,7 +142,7 @@ void Follow(uint index, inout uint offsets[VECTOR])
             const Indices indices = indicesTensor[(index + lookups[l].indexOffset + first * indexStep) / INDEX_VECTOR];
             [unroll]
             for (uint k = 0; k < INDEX_VECTOR; k++)
-                offsets[first + k] += Wrap(indices[k], lookups[l].size) * lookups[l].inputStride;
+                offsets[first + k] += NormalizeIndex(indices[k], lookups[l].size) * lookups[l].inputStride;
         }
     }
 }

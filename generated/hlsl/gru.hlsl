@@ -12,12 +12,12 @@
 // see docs/SHADERS.md. Sizes and strides are in elements.
 //
 //   PASS       what the pass writes:
-//              0 Fed
+//              0 InputProjection
 //              1 Reset, one step along dimension 0
 //              2 Hidden, one step along dimension 0
 //              3 OutputSequenceTensor
 //              4 OutputSingleTensor
-//              5 Fed, with several threads to a sum
+//              5 InputProjection, with several threads to a sum
 //              6 Reset, Hidden, one step along dimension 0, with several threads to a sum
 //              7 Reset, one step along dimension 0, with several threads to a sum
 //              8 Hidden, one step along dimension 0, with several threads to a sum
@@ -207,7 +207,7 @@ struct Dimension
     int4 outputSequenceStrides[2];
     int4 outputSingleSizes[2];
     int4 outputSingleStrides[2];
-    int4 keptFedSizes[2];
+    int4 keptInputProjectionSizes[2];
     int4 keptResetSizes[2];
     int4 keptHiddenSizes[2];
     int4 number[2];
@@ -219,7 +219,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptFedFirst;
+    int keptInputProjectionFirst;
     int keptResetFirst;
     int keptHiddenFirst;
     int inputSize;
@@ -316,7 +316,7 @@ List Join(List left, List right)
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
-int Flat(List at, List sizes)
+int RavelIndex(List at, List sizes)
 {
     int number = 0;
     [unroll]
@@ -991,16 +991,16 @@ void WriteOutputSingle(List at, OUTPUT_SINGLE_VALUE entry)
     StoreOutputSingle(OffsetInOutputSingle(at), entry);
 }
 
-REAL_VALUE ReadKeptFed(List at)
+REAL_VALUE ReadKeptInputProjection(List at)
 {
     uint place = 0;
     [unroll]
-    for (int d = 0; d < KEPT_FED_SIZES_LENGTH; d++)
+    for (int d = 0; d < KEPT_INPUT_PROJECTION_SIZES_LENGTH; d++)
     {
-        const int size = keptFedSizes[d / 4][d % 4];
+        const int size = keptInputProjectionSizes[d / 4][d % 4];
         place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptFedFirst + place * (REAL_BITS / 32);
+    place = (uint)keptInputProjectionFirst + place * (REAL_BITS / 32);
 #if REAL_BITS == 64
     return asdouble(ScratchWord(place), ScratchWord(place + 1));
 #else
@@ -1008,9 +1008,9 @@ REAL_VALUE ReadKeptFed(List at)
 #endif
 }
 
-void WriteKeptFed(uint number, REAL_VALUE entry)
+void WriteKeptInputProjection(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptFedFirst + number * (REAL_BITS / 32);
+    const uint place = (uint)keptInputProjectionFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
@@ -1242,12 +1242,12 @@ REAL_VALUE Bias(int part, int d, int i)
     if (BIAS_PRESENT != 0)
     {
         return (REAL_VALUE)ReadBias(Listed(0, 0, d,
-            Flat(Listed(part, i), ListOf(number[0], number[1], NUMBER_LENGTH))));
+            RavelIndex(Listed(part, i), ListOf(number[0], number[1], NUMBER_LENGTH))));
     }
     return (REAL_VALUE)0.0f;
 }
 
-int Steps(int b)
+int Length(int b)
 {
     if (SEQUENCE_LENGTHS_PRESENT != 0)
     {
@@ -1256,9 +1256,9 @@ int Steps(int b)
     return sequenceLength;
 }
 
-bool Running(List at)
+bool Active(List at)
 {
-    return !(SEQUENCE_LENGTHS_PRESENT != 0) || Entry(at, 0) <= Steps(Entry(at, 2));
+    return !(SEQUENCE_LENGTHS_PRESENT != 0) || Entry(at, 0) <= Length(Entry(at, 2));
 }
 
 bool Reversed(int d)
@@ -1270,23 +1270,23 @@ int Time(int s, int d, int b)
 {
     if (Reversed(d))
     {
-        return Steps(b) - s;
+        return Length(b) - s;
     }
     return s - 1;
 }
 
 int Gate(int g, int j)
 {
-    return Flat(Listed(g, j), ListOf(gateCount[0], gateCount[1], GATE_COUNT_LENGTH));
+    return RavelIndex(Listed(g, j), ListOf(gateCount[0], gateCount[1], GATE_COUNT_LENGTH));
 }
 
-REAL_VALUE Fed(List at, int g)
+REAL_VALUE InputTerm(List at, int g)
 {
-    return ReadKeptFed(Listed(Time(Entry(at, 0), Entry(at, 1), Entry(at, 2)), Entry(at, 1), Entry(at, 2),
+    return ReadKeptInputProjection(Listed(Time(Entry(at, 0), Entry(at, 1), Entry(at, 2)), Entry(at, 1), Entry(at, 2),
         Gate(g, Entry(at, 3))));
 }
 
-REAL_VALUE ProductOf(List at, int g)
+REAL_VALUE RecurrentProduct(List at, int g)
 {
     const int kFirst = 0;
     const int kLast = hiddenSize;
@@ -1300,26 +1300,26 @@ REAL_VALUE ProductOf(List at, int g)
     return result;
 }
 
-REAL_VALUE Recur(List at, int g)
+REAL_VALUE HiddenTerm(List at, int g)
 {
-    return ProductOf(at, g) + Bias(1, Entry(at, 1), Gate(g, Entry(at, 3)));
+    return RecurrentProduct(at, g) + Bias(1, Entry(at, 1), Gate(g, Entry(at, 3)));
 }
 
-REAL_VALUE Act(List at, REAL_VALUE x, int i)
+REAL_VALUE Act(List at, REAL_VALUE x, int n)
 {
-    return Activate(x, Entry(at, 1) * functionCount + i);
+    return Activate(x, Entry(at, 1) * functionCount + n);
 }
 
 REAL_VALUE Chosen(List at)
 {
-    if (Entry(at, 0) == 0 || !Running(at))
+    if (Entry(at, 0) == 0 || !Active(at))
     {
         return (REAL_VALUE)0.0f;
     }
-    return Act(at, Fed(at, 1) + Recur(at, 1), 0);
+    return Act(at, InputTerm(at, 1) + HiddenTerm(at, 1), 0);
 }
 
-REAL_VALUE Begin(List at)
+REAL_VALUE Initial(List at)
 {
     if (HIDDEN_INIT_PRESENT != 0)
     {
@@ -1328,9 +1328,9 @@ REAL_VALUE Begin(List at)
     return (REAL_VALUE)0.0f;
 }
 
-REAL_VALUE Update(List at)
+REAL_VALUE Z(List at)
 {
-    return Act(at, Fed(at, 0) + Recur(at, 0), 0);
+    return Act(at, InputTerm(at, 0) + HiddenTerm(at, 0), 0);
 }
 
 REAL_VALUE SumOf2(List at)
@@ -1348,7 +1348,7 @@ REAL_VALUE SumOf2(List at)
     return result;
 }
 
-REAL_VALUE ResetSum(List at)
+REAL_VALUE ResetTerm(List at)
 {
     return SumOf2(at) + Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
 }
@@ -1357,17 +1357,17 @@ REAL_VALUE Chosen3(List at)
 {
     if (linearBeforeReset != 0)
     {
-        return ReadKeptReset(at) * Recur(at, 2);
+        return ReadKeptReset(at) * HiddenTerm(at, 2);
     }
-    return ResetSum(at);
+    return ResetTerm(at);
 }
 
-REAL_VALUE Candidate(List at)
+REAL_VALUE H(List at)
 {
-    return Act(at, Fed(at, 2) + Chosen3(at), 1);
+    return Act(at, InputTerm(at, 2) + Chosen3(at), 1);
 }
 
-REAL_VALUE Earlier(List at)
+REAL_VALUE Previous(List at)
 {
     return ReadKeptHidden(Join(Listed(Entry(at, 0) - 1), Part(at, 1, 8)));
 }
@@ -1376,27 +1376,27 @@ REAL_VALUE Chosen2(List at)
 {
     if (Entry(at, 0) == 0)
     {
-        return Begin(at);
+        return Initial(at);
     }
-    if (Running(at))
+    if (Active(at))
     {
-        return ((REAL_VALUE)1.0f - Update(at)) * Candidate(at) + Update(at) * Earlier(at);
+        return ((REAL_VALUE)1.0f - Z(at)) * H(at) + Z(at) * Previous(at);
     }
-    return Earlier(at);
+    return Previous(at);
 }
 
 int Step(int t, int d, int b)
 {
     if (Reversed(d))
     {
-        return Steps(b) - t;
+        return Length(b) - t;
     }
     return t + 1;
 }
 
 REAL_VALUE Chosen4(List at)
 {
-    if (Entry(at, 0) < Steps(Entry(at, 2)))
+    if (Entry(at, 0) < Length(Entry(at, 2)))
     {
         return ReadKeptHidden(Join(Listed(Step(Entry(at, 0), Entry(at, 1), Entry(at, 2))), Part(at, 1, 8)));
     }
@@ -1408,9 +1408,9 @@ REAL_VALUE Chosen5(List at, REAL_VALUE read2, REAL_VALUE total1, REAL_VALUE read
 {
     if (Entry(at, 0) == 0)
     {
-        return Begin(at);
+        return Initial(at);
     }
-    if (Running(at))
+    if (Active(at))
     {
         return ((REAL_VALUE)1.0f - Activate(read2 + (total1 + read3), Entry(at, 1) * functionCount))
             * Activate(read4 + Reset * (total2 + read5), Entry(at, 1) * functionCount + 1)
@@ -1424,9 +1424,9 @@ REAL_VALUE Chosen6(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read
 {
     if (Entry(at, 0) == 0)
     {
-        return Begin(at);
+        return Initial(at);
     }
-    if (Running(at))
+    if (Active(at))
     {
         return ((REAL_VALUE)1.0f - Activate(read0 + (total0 + read1), Entry(at, 1) * functionCount))
             * Activate(read2 + (total1 + read3), Entry(at, 1) * functionCount + 1)
@@ -1609,7 +1609,7 @@ float ValueOf(List at, ReadBefore before, float sums[1])
 
 void WriteElement(List at, ReadBefore before, float sums[1])
 {
-    WriteKeptFed(NumberOf(at), ValueOf(at, before, sums));
+    WriteKeptInputProjection(NumberOf(at), ValueOf(at, before, sums));
 }
 
 #if COOPERATIVE_MATRIX
@@ -1775,7 +1775,7 @@ void AddUp(uint item, uint thread)
                     four[i] = asuint(ValueOf(at, before[i], own));
                     at.entries[3]++;
                 }
-                scratch[((uint)keptFedFirst + number) / 4] = four;
+                scratch[((uint)keptInputProjectionFirst + number) / 4] = four;
             }
         }
     }
@@ -2048,13 +2048,13 @@ struct ReadBefore
 ReadBefore Read(List at)
 {
     ReadBefore before;
-    before.read0 = Fed(at, 1);
+    before.read0 = InputTerm(at, 1);
     before.read1 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
-    before.read2 = Fed(at, 0);
+    before.read2 = InputTerm(at, 0);
     before.read3 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
-    before.read4 = Fed(at, 2);
+    before.read4 = InputTerm(at, 2);
     before.read5 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
-    before.read6 = Earlier(at);
+    before.read6 = Previous(at);
     return before;
 }
 
@@ -2081,7 +2081,7 @@ float WriteElement(List at, ReadBefore before, float sums[3])
     const float total0 = sums[0];
     const float total1 = sums[1];
     const float total2 = sums[2];
-    const float Reset = Entry(at, 0) == 0 || !Running(at) ? (REAL_VALUE)0.0f
+    const float Reset = Entry(at, 0) == 0 || !Active(at) ? (REAL_VALUE)0.0f
         : Activate(read0 + (total0 + read1), Entry(at, 1) * functionCount);
     WriteKeptReset(number, Reset);
     const float Hidden = Chosen5(at, read2, total1, read3, read4, Reset, total2, read5, read6);
@@ -2169,13 +2169,13 @@ void AddUpStep(uint item, uint thread, uint step)
         uint place = 0;
         if (n / SUM_ROWS == 0)
             place = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+                RavelIndex(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
         if (n / SUM_ROWS == 1)
             place = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+                RavelIndex(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
         if (n / SUM_ROWS == 2)
             place = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+                RavelIndex(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
         if (n >= TILE_ROWS)
             place = CopyInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0));
         StoreShared(tiles[placesStart + n], uint4(place, 0, 0, 0), NON_PRIVATE);
@@ -2361,11 +2361,11 @@ void AddUpStep(uint item, uint thread, uint step)
         if (n < SUM_ROWS)
         {
             weightsFirst[n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+                RavelIndex(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
             weightsFirst[SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+                RavelIndex(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
             weightsFirst[2 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+                RavelIndex(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
         }
     }
     GroupMemoryBarrierWithGroupSync();
@@ -2554,7 +2554,7 @@ struct ReadBefore
 ReadBefore Read(List at)
 {
     ReadBefore before;
-    before.read0 = Fed(at, 1);
+    before.read0 = InputTerm(at, 1);
     before.read1 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
     return before;
 }
@@ -2575,7 +2575,7 @@ void WriteElement(List at, ReadBefore before, float sums[1])
     const float read0 = before.read0;
     const float read1 = before.read1;
     const float total0 = sums[0];
-    const float Reset = Entry(at, 0) == 0 || !Running(at) ? (REAL_VALUE)0.0f
+    const float Reset = Entry(at, 0) == 0 || !Active(at) ? (REAL_VALUE)0.0f
         : Activate(read0 + (total0 + read1), Entry(at, 1) * functionCount);
     WriteKeptReset(number, Reset);
 }
@@ -2661,7 +2661,7 @@ void AddUpStep(uint item, uint thread, uint step)
         uint place = 0;
         if (n / SUM_ROWS == 0)
             place = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+                RavelIndex(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
         if (n >= TILE_ROWS)
             place = PlaceInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0));
         StoreShared(tiles[placesStart + n], uint4(place, 0, 0, 0), NON_PRIVATE);
@@ -2843,7 +2843,7 @@ void AddUpStep(uint item, uint thread, uint step)
         if (n < SUM_ROWS)
         {
             weightsFirst[n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+                RavelIndex(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
         }
     }
     GroupMemoryBarrierWithGroupSync();
@@ -3044,11 +3044,11 @@ struct ReadBefore
 ReadBefore Read(List at)
 {
     ReadBefore before;
-    before.read0 = Fed(at, 0);
+    before.read0 = InputTerm(at, 0);
     before.read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
-    before.read2 = Fed(at, 2);
+    before.read2 = InputTerm(at, 2);
     before.read3 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
-    before.read4 = Earlier(at);
+    before.read4 = Previous(at);
     return before;
 }
 
@@ -3180,9 +3180,9 @@ void AddUpStep(uint item, uint thread, uint step)
         if (n < SUM_ROWS)
         {
             weightsFirst[n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+                RavelIndex(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
             weightsFirst[SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+                RavelIndex(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
         }
     }
     GroupMemoryBarrierWithGroupSync();
@@ -3357,8 +3357,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Numbered(first + item);
-#if PASS == 0  // Fed
-    WriteKeptFed(first + item, SumOf(at) + Bias(0, Entry(at, 1), Entry(at, 3)));
+#if PASS == 0  // InputProjection
+    WriteKeptInputProjection(first + item, SumOf(at) + Bias(0, Entry(at, 1), Entry(at, 3)));
 #elif PASS == 1  // Reset
     WriteKeptReset(first + item, Chosen(at));
 #elif PASS == 2  // Hidden

@@ -95,7 +95,7 @@ int Entry(List list, int place)
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
 }
 
-bool Inside(List at, List sizes)
+bool InBounds(List at, List sizes)
 {
     bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
@@ -452,7 +452,7 @@ REAL_VALUE SumOf(List at)
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
             const List list1 = Region(at, w);
-            if (Inside(list1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
+            if (InBounds(list1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
             {
                 result += (REAL_VALUE)ReadInput(list1) * (REAL_VALUE)ReadInput(list1);
             }

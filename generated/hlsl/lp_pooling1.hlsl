@@ -193,7 +193,7 @@ List Join(List left, List right)
     return result;
 }
 
-bool Inside(List at, List sizes)
+bool InBounds(List at, List sizes)
 {
     bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
@@ -548,7 +548,7 @@ List Place(List o, List w)
 
 bool Valid(List at, List w)
 {
-    return Inside(Place(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
+    return InBounds(Place(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
 REAL_VALUE SumOf(List at)

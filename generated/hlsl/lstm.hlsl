@@ -12,12 +12,12 @@
 // see docs/SHADERS.md. Sizes and strides are in elements.
 //
 //   PASS       what the pass writes:
-//              0 Fed
+//              0 InputProjection
 //              1 Cell, Hidden, one step along dimension 0
 //              2 OutputSequenceTensor
 //              3 OutputSingleTensor
 //              4 OutputCellSingleTensor
-//              5 Fed, with several threads to a sum
+//              5 InputProjection, with several threads to a sum
 //              6 Cell, Hidden, one step along dimension 0, with several threads to a sum
 // In passes from 5 on only. Rows run along the dimensions of the result that only weights depend on, columns along
 // those that only the other factors depend on:
@@ -246,7 +246,7 @@ struct Dimension
     int4 outputSingleStrides[2];
     int4 outputCellSingleSizes[2];
     int4 outputCellSingleStrides[2];
-    int4 keptFedSizes[2];
+    int4 keptInputProjectionSizes[2];
     int4 keptCellSizes[2];
     int4 keptHiddenSizes[2];
     int4 number[2];
@@ -259,7 +259,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptFedFirst;
+    int keptInputProjectionFirst;
     int keptCellFirst;
     int keptHiddenFirst;
     int inputSize;
@@ -356,7 +356,7 @@ List Join(List left, List right)
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
-int Flat(List at, List sizes)
+int RavelIndex(List at, List sizes)
 {
     int number = 0;
     [unroll]
@@ -1102,16 +1102,16 @@ void WriteOutputCellSingle(List at, OUTPUT_CELL_SINGLE_VALUE entry)
     StoreOutputCellSingle(OffsetInOutputCellSingle(at), entry);
 }
 
-REAL_VALUE ReadKeptFed(List at)
+REAL_VALUE ReadKeptInputProjection(List at)
 {
     uint place = 0;
     [unroll]
-    for (int d = 0; d < KEPT_FED_SIZES_LENGTH; d++)
+    for (int d = 0; d < KEPT_INPUT_PROJECTION_SIZES_LENGTH; d++)
     {
-        const int size = keptFedSizes[d / 4][d % 4];
+        const int size = keptInputProjectionSizes[d / 4][d % 4];
         place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptFedFirst + place * (REAL_BITS / 32);
+    place = (uint)keptInputProjectionFirst + place * (REAL_BITS / 32);
 #if REAL_BITS == 64
     return asdouble(ScratchWord(place), ScratchWord(place + 1));
 #else
@@ -1119,9 +1119,9 @@ REAL_VALUE ReadKeptFed(List at)
 #endif
 }
 
-void WriteKeptFed(uint number, REAL_VALUE entry)
+void WriteKeptInputProjection(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptFedFirst + number * (REAL_BITS / 32);
+    const uint place = (uint)keptInputProjectionFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
@@ -1353,12 +1353,12 @@ REAL_VALUE Bias(int part, int d, int i)
     if (BIAS_PRESENT != 0)
     {
         return (REAL_VALUE)ReadBias(Listed(0, 0, d,
-            Flat(Listed(part, i), ListOf(number[0], number[1], NUMBER_LENGTH))));
+            RavelIndex(Listed(part, i), ListOf(number[0], number[1], NUMBER_LENGTH))));
     }
     return (REAL_VALUE)0.0f;
 }
 
-REAL_VALUE Begin(List at)
+REAL_VALUE Initial(List at)
 {
     if (CELL_MEM_INIT_PRESENT != 0)
     {
@@ -1367,7 +1367,7 @@ REAL_VALUE Begin(List at)
     return (REAL_VALUE)0.0f;
 }
 
-int Steps(int b)
+int Length(int b)
 {
     if (SEQUENCE_LENGTHS_PRESENT != 0)
     {
@@ -1376,9 +1376,9 @@ int Steps(int b)
     return sequenceLength;
 }
 
-bool Running(List at)
+bool Active(List at)
 {
-    return !(SEQUENCE_LENGTHS_PRESENT != 0) || Entry(at, 0) <= Steps(Entry(at, 2));
+    return !(SEQUENCE_LENGTHS_PRESENT != 0) || Entry(at, 0) <= Length(Entry(at, 2));
 }
 
 bool Reversed(int d)
@@ -1390,23 +1390,23 @@ int Time(int s, int d, int b)
 {
     if (Reversed(d))
     {
-        return Steps(b) - s;
+        return Length(b) - s;
     }
     return s - 1;
 }
 
 int Gate(int g, int j)
 {
-    return Flat(Listed(g, j), ListOf(gateCount[0], gateCount[1], GATE_COUNT_LENGTH));
+    return RavelIndex(Listed(g, j), ListOf(gateCount[0], gateCount[1], GATE_COUNT_LENGTH));
 }
 
-REAL_VALUE Fed(List at, int g)
+REAL_VALUE InputTerm(List at, int g)
 {
-    return ReadKeptFed(Listed(Time(Entry(at, 0), Entry(at, 1), Entry(at, 2)), Entry(at, 1), Entry(at, 2),
+    return ReadKeptInputProjection(Listed(Time(Entry(at, 0), Entry(at, 1), Entry(at, 2)), Entry(at, 1), Entry(at, 2),
         Gate(g, Entry(at, 3))));
 }
 
-REAL_VALUE ProductOf(List at, int g)
+REAL_VALUE RecurrentProduct(List at, int g)
 {
     const int kFirst = 0;
     const int kLast = hiddenSize;
@@ -1420,27 +1420,27 @@ REAL_VALUE ProductOf(List at, int g)
     return result;
 }
 
-REAL_VALUE Recur(List at, int g)
+REAL_VALUE HiddenTerm(List at, int g)
 {
-    return ProductOf(at, g) + Bias(1, Entry(at, 1), Gate(g, Entry(at, 3)));
+    return RecurrentProduct(at, g) + Bias(1, Entry(at, 1), Gate(g, Entry(at, 3)));
 }
 
-REAL_VALUE Earlier(List at)
+REAL_VALUE Previous(List at)
 {
     return ReadKeptCell(Join(Listed(Entry(at, 0) - 1), Part(at, 1, 8)));
 }
 
-REAL_VALUE Peep(List at, int p, REAL_VALUE c)
+REAL_VALUE Peephole(List at, int g, REAL_VALUE x)
 {
     if (PEEPHOLE_PRESENT != 0)
     {
         return (REAL_VALUE)ReadPeephole(Listed(0, 0, Entry(at, 1),
-            Flat(Listed(p, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)))) * c;
+            RavelIndex(Listed(g, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)))) * x;
     }
     return (REAL_VALUE)0.0f;
 }
 
-REAL_VALUE Cut(REAL_VALUE x)
+REAL_VALUE Clip(REAL_VALUE x)
 {
     if (USE_CLIP_THRESHOLD_BOUND)
     {
@@ -1449,39 +1449,44 @@ REAL_VALUE Cut(REAL_VALUE x)
     return x;
 }
 
-REAL_VALUE Act(List at, REAL_VALUE x, int i)
+REAL_VALUE Act(List at, REAL_VALUE x, int n)
 {
-    return Activate(x, Entry(at, 1) * functionCount + i);
+    return Activate(x, Entry(at, 1) * functionCount + n);
 }
 
-REAL_VALUE Input(List at)
+REAL_VALUE I(List at)
 {
-    return Act(at, Cut(Fed(at, 0) + Recur(at, 0) + Peep(at, 0, Earlier(at))), 0);
+    return Act(at, Clip(InputTerm(at, 0) + HiddenTerm(at, 0) + Peephole(at, 0, Previous(at))), 0);
 }
 
-REAL_VALUE Forget(List at)
+REAL_VALUE F(List at)
 {
     if (COUPLE_INPUT_FORGET_BOUND)
     {
-        return (REAL_VALUE)1.0f - Input(at);
+        return (REAL_VALUE)1.0f - I(at);
     }
-    return Act(at, Cut(Fed(at, 2) + Recur(at, 2) + Peep(at, 2, Earlier(at))), 0);
+    return Act(at, Clip(InputTerm(at, 2) + HiddenTerm(at, 2) + Peephole(at, 2, Previous(at))), 0);
+}
+
+REAL_VALUE C(List at)
+{
+    return Act(at, Clip(InputTerm(at, 3) + HiddenTerm(at, 3)), 1);
 }
 
 REAL_VALUE Chosen(List at)
 {
     if (Entry(at, 0) == 0)
     {
-        return Begin(at);
+        return Initial(at);
     }
-    if (Running(at))
+    if (Active(at))
     {
-        return Forget(at) * Earlier(at) + Input(at) * Act(at, Cut(Fed(at, 3) + Recur(at, 3)), 1);
+        return F(at) * Previous(at) + I(at) * C(at);
     }
-    return Earlier(at);
+    return Previous(at);
 }
 
-REAL_VALUE Begin2(List at)
+REAL_VALUE Initial2(List at)
 {
     if (HIDDEN_INIT_PRESENT != 0)
     {
@@ -1490,12 +1495,12 @@ REAL_VALUE Begin2(List at)
     return (REAL_VALUE)0.0f;
 }
 
-REAL_VALUE Output(List at)
+REAL_VALUE O(List at)
 {
-    return Act(at, Cut(Fed(at, 1) + Recur(at, 1) + Peep(at, 1, ReadKeptCell(at))), 0);
+    return Act(at, Clip(InputTerm(at, 1) + HiddenTerm(at, 1) + Peephole(at, 1, ReadKeptCell(at))), 0);
 }
 
-REAL_VALUE Earlier2(List at)
+REAL_VALUE Previous2(List at)
 {
     return ReadKeptHidden(Join(Listed(Entry(at, 0) - 1), Part(at, 1, 8)));
 }
@@ -1504,27 +1509,27 @@ REAL_VALUE Chosen2(List at)
 {
     if (Entry(at, 0) == 0)
     {
-        return Begin2(at);
+        return Initial2(at);
     }
-    if (Running(at))
+    if (Active(at))
     {
-        return Output(at) * Act(at, Cut(ReadKeptCell(at)), 2);
+        return O(at) * Act(at, Clip(ReadKeptCell(at)), 2);
     }
-    return Earlier2(at);
+    return Previous2(at);
 }
 
 int Step(int t, int d, int b)
 {
     if (Reversed(d))
     {
-        return Steps(b) - t;
+        return Length(b) - t;
     }
     return t + 1;
 }
 
 REAL_VALUE Chosen3(List at)
 {
-    if (Entry(at, 0) < Steps(Entry(at, 2)))
+    if (Entry(at, 0) < Length(Entry(at, 2)))
     {
         return ReadKeptHidden(Join(Listed(Step(Entry(at, 0), Entry(at, 1), Entry(at, 2))), Part(at, 1, 8)));
     }
@@ -1537,9 +1542,9 @@ REAL_VALUE Chosen4(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read
 {
     if (Entry(at, 0) == 0)
     {
-        return Begin(at);
+        return Initial(at);
     }
-    if (Running(at))
+    if (Active(at))
     {
         return (COUPLE_INPUT_FORGET_BOUND ? (REAL_VALUE)1.0f
             - Activate(USE_CLIP_THRESHOLD_BOUND ? Max(Min(read0 + (total0 + read1) + read2, (REAL_VALUE)clipThreshold),
@@ -1558,21 +1563,22 @@ REAL_VALUE Chosen6(REAL_VALUE read9, REAL_VALUE total3, REAL_VALUE read10, REAL_
 {
     if (USE_CLIP_THRESHOLD_BOUND)
     {
-        return Max(Min(read9 + (total3 + read10) + Peep(at, 1, Cell), (REAL_VALUE)clipThreshold),
+        return Max(Min(read9 + (total3 + read10) + Peephole(at, 1, Cell), (REAL_VALUE)clipThreshold),
             -(REAL_VALUE)clipThreshold);
     }
-    return read9 + (total3 + read10) + Peep(at, 1, Cell);
+    return read9 + (total3 + read10) + Peephole(at, 1, Cell);
 }
 
 REAL_VALUE Chosen5(List at, REAL_VALUE read9, REAL_VALUE total3, REAL_VALUE read10, REAL_VALUE Cell, REAL_VALUE read11)
 {
     if (Entry(at, 0) == 0)
     {
-        return Begin2(at);
+        return Initial2(at);
     }
-    if (Running(at))
+    if (Active(at))
     {
-        return Activate(Chosen6(read9, total3, read10, Cell, at), Entry(at, 1) * functionCount) * Act(at, Cut(Cell), 2);
+        return Activate(Chosen6(read9, total3, read10, Cell, at), Entry(at, 1) * functionCount)
+            * Act(at, Clip(Cell), 2);
     }
     return read11;
 }
@@ -1751,7 +1757,7 @@ float ValueOf(List at, ReadBefore before, float sums[1])
 
 void WriteElement(List at, ReadBefore before, float sums[1])
 {
-    WriteKeptFed(NumberOf(at), ValueOf(at, before, sums));
+    WriteKeptInputProjection(NumberOf(at), ValueOf(at, before, sums));
 }
 
 #if COOPERATIVE_MATRIX
@@ -1917,7 +1923,7 @@ void AddUp(uint item, uint thread)
                     four[i] = asuint(ValueOf(at, before[i], own));
                     at.entries[3]++;
                 }
-                scratch[((uint)keptFedFirst + number) / 4] = four;
+                scratch[((uint)keptInputProjectionFirst + number) / 4] = four;
             }
         }
     }
@@ -2195,18 +2201,18 @@ struct ReadBefore
 ReadBefore Read(List at)
 {
     ReadBefore before;
-    before.read0 = Fed(at, 0);
+    before.read0 = InputTerm(at, 0);
     before.read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
-    before.read2 = Peep(at, 0, Earlier(at));
-    before.read3 = Fed(at, 2);
+    before.read2 = Peephole(at, 0, Previous(at));
+    before.read3 = InputTerm(at, 2);
     before.read4 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
-    before.read5 = Peep(at, 2, Earlier(at));
-    before.read6 = Earlier(at);
-    before.read7 = Fed(at, 3);
+    before.read5 = Peephole(at, 2, Previous(at));
+    before.read6 = Previous(at);
+    before.read7 = InputTerm(at, 3);
     before.read8 = Bias(1, Entry(at, 1), Gate(3, Entry(at, 3)));
-    before.read9 = Fed(at, 1);
+    before.read9 = InputTerm(at, 1);
     before.read10 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
-    before.read11 = Earlier2(at);
+    before.read11 = Previous2(at);
     return before;
 }
 
@@ -2327,16 +2333,16 @@ void AddUpStep(uint item, uint thread, uint step)
         uint place = 0;
         if (n / SUM_ROWS == 0)
             place = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(0, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+                RavelIndex(Listed(0, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
         if (n / SUM_ROWS == 1)
             place = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(2, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+                RavelIndex(Listed(2, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
         if (n / SUM_ROWS == 2)
             place = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(3, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+                RavelIndex(Listed(3, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
         if (n / SUM_ROWS == 3)
             place = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(1, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+                RavelIndex(Listed(1, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
         if (n >= TILE_ROWS)
             place = CopyInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0));
         StoreShared(tiles[placesStart + n], uint4(place, 0, 0, 0), NON_PRIVATE);
@@ -2522,13 +2528,13 @@ void AddUpStep(uint item, uint thread, uint step)
         if (n < SUM_ROWS)
         {
             weightsFirst[n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(0, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+                RavelIndex(Listed(0, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
             weightsFirst[SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(2, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+                RavelIndex(Listed(2, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
             weightsFirst[2 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(3, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+                RavelIndex(Listed(3, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
             weightsFirst[3 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(1, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+                RavelIndex(Listed(1, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
         }
     }
     GroupMemoryBarrierWithGroupSync();
@@ -2707,8 +2713,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Numbered(first + item);
-#if PASS == 0  // Fed
-    WriteKeptFed(first + item, SumOf(at) + Bias(0, Entry(at, 1), Entry(at, 3)));
+#if PASS == 0  // InputProjection
+    WriteKeptInputProjection(first + item, SumOf(at) + Bias(0, Entry(at, 1), Entry(at, 3)));
 #elif PASS == 1  // Cell, Hidden
     WriteKeptCell(first + item, Chosen(at));
     WriteKeptHidden(first + item, Chosen2(at));

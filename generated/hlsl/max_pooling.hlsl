@@ -195,7 +195,7 @@ List Join(List left, List right)
     return result;
 }
 
-bool Inside(List at, List sizes)
+bool InBounds(List at, List sizes)
 {
     bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
@@ -336,7 +336,7 @@ List Place(List o, List w)
 
 bool Valid(List at, List w)
 {
-    return Inside(Place(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
+    return InBounds(Place(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
 INPUT_VALUE MaxOf(List at)

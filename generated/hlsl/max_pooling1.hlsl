@@ -213,7 +213,7 @@ List Join(List left, List right)
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
-int Flat(List at, List sizes)
+int RavelIndex(List at, List sizes)
 {
     int number = 0;
     [unroll]
@@ -223,7 +223,7 @@ int Flat(List at, List sizes)
     return number;
 }
 
-List Unflat(int number, List sizes)
+List UnravelIndex(int number, List sizes)
 {
     List result = (List)0;
     result.length = sizes.length;
@@ -242,7 +242,7 @@ List Unflat(int number, List sizes)
     return result;
 }
 
-bool Inside(List at, List sizes)
+bool InBounds(List at, List sizes)
 {
     bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
@@ -421,7 +421,7 @@ List Place(List o, List w)
 
 bool Valid(List at, List w)
 {
-    return Inside(Place(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
+    return InBounds(Place(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
 INPUT_VALUE MaxOf(List at)
@@ -502,7 +502,7 @@ int Chosen(List at)
 {
     if (AnyOf(at))
     {
-        return Flat(Join(Part(at, 0, 2), Place(Part(at, 2, 8), GreatestAt(at))),
+        return RavelIndex(Join(Part(at, 0, 2), Place(Part(at, 2, 8), GreatestAt(at))),
             ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH));
     }
     return 0;
@@ -523,7 +523,7 @@ int Chosen2(bool isAny, List at, List chosen)
 {
     if (isAny)
     {
-        return Flat(Join(Part(at, 0, 2), Entries(at, chosen)),
+        return RavelIndex(Join(Part(at, 0, 2), Entries(at, chosen)),
             ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH));
     }
     return 0;
@@ -565,7 +565,7 @@ OUTPUT_VALUE Finished(List at, INPUT_VALUE total)
 void FinishOutputIndices(List at, int number)
 {
     const bool isAny = number >= 0;
-    const List chosen = Unflat(max(number, 0), ListOf(windowSizes[0], windowSizes[1], WINDOW_RANK));
+    const List chosen = UnravelIndex(max(number, 0), ListOf(windowSizes[0], windowSizes[1], WINDOW_RANK));
     WriteOutputIndices(at, (OUTPUT_INDICES_VALUE)Chosen2(isAny, at, chosen));
 }
 #endif

@@ -175,7 +175,7 @@ int FloorQuotient(int a, int b, int reciprocal)
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
-int Flat(List at, List sizes)
+int RavelIndex(List at, List sizes)
 {
     int number = 0;
     [unroll]
@@ -185,7 +185,7 @@ int Flat(List at, List sizes)
     return number;
 }
 
-bool Inside(List at, List sizes)
+bool InBounds(List at, List sizes)
 {
     bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
@@ -383,7 +383,7 @@ List Place(List o, List w)
 
 bool Valid(List at, List w)
 {
-    return Inside(Place(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
+    return InBounds(Place(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
 bool AnyOf(List at)
@@ -441,7 +441,7 @@ int Chosen(List at)
 {
     if (AnyOf(at))
     {
-        return Flat(Join(Part(at, 0, 2), Place(Part(at, 2, 8), GreatestAt(at))),
+        return RavelIndex(Join(Part(at, 0, 2), Place(Part(at, 2, 8), GreatestAt(at))),
             ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH));
     }
     return -1;
@@ -495,7 +495,7 @@ REAL_VALUE SumOf(List at)
         [loop]
         for (o.entries[oRow] = oFirst.entries[oRow]; o.entries[oRow] < oEnd; o.entries[oRow]++)
         {
-            if (ReadKeptWinner(Join(Part(at, 0, 2), o)) == Flat(at,
+            if (ReadKeptWinner(Join(Part(at, 0, 2), o)) == RavelIndex(at,
                 ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
             {
                 result += (REAL_VALUE)ReadInputGradient(Join(Part(at, 0, 2), o));

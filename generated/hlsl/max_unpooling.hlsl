@@ -115,7 +115,7 @@ uint Divided(uint n, uint size, uint reciprocal)
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
-int Flat(List at, List sizes)
+int RavelIndex(List at, List sizes)
 {
     int number = 0;
     [unroll]
@@ -125,7 +125,7 @@ int Flat(List at, List sizes)
     return number;
 }
 
-List Unflat(int number, List sizes)
+List UnravelIndex(int number, List sizes)
 {
     List result = (List)0;
     result.length = sizes.length;
@@ -144,7 +144,7 @@ List Unflat(int number, List sizes)
     return result;
 }
 
-List Unflat(int number, List sizes, List reciprocals)
+List UnravelIndex(int number, List sizes, List reciprocals)
 {
     List result = (List)0;
     result.length = sizes.length;
@@ -262,7 +262,7 @@ INPUT_VALUE Chosen(List at)
 {
     if (ReadKeptLast(at) > 0)
     {
-        return ReadInput(Unflat(ReadKeptLast(at) - 1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH),
+        return ReadInput(UnravelIndex(ReadKeptLast(at) - 1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH),
             ListOf(inputSizesReciprocals[0], inputSizesReciprocals[1], INPUT_SIZES_LENGTH)));
     }
     return (INPUT_VALUE)0;
@@ -295,7 +295,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if PASS == 0  // Last
     const List p = at;
     const int64_t key = Integer(ReadIndices(p));
-    const int value = Flat(p, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)) + 1;
+    const int value = RavelIndex(p, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)) + 1;
     if (value > 0 && key >= 0 && key < Multiplied(ListOf(keptLastSizes[0], keptLastSizes[1], KEPT_LAST_SIZES_LENGTH)))
         InterlockedMax(scratch[(uint)keptLastFirst + (uint)key], (uint)value);
 #elif PASS == 1  // OutputTensor

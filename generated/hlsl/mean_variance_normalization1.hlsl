@@ -1145,7 +1145,7 @@ List Entries(List at)
     return result;
 }
 
-REAL_VALUE Spread(List at)
+REAL_VALUE Broadcast(List at)
 {
     return (REAL_VALUE)ReadScale(Entries(at));
 }
@@ -1154,7 +1154,7 @@ REAL_VALUE Scale(List at)
 {
     if (SCALE_PRESENT != 0)
     {
-        return Spread(at);
+        return Broadcast(at);
     }
     return (REAL_VALUE)1.0f;
 }
@@ -1188,7 +1188,7 @@ List Entries2(List at)
     return result;
 }
 
-REAL_VALUE Spread2(List at)
+REAL_VALUE Broadcast2(List at)
 {
     return (REAL_VALUE)ReadBias(Entries2(at));
 }
@@ -1197,7 +1197,7 @@ REAL_VALUE Bias(List at)
 {
     if (BIAS_PRESENT != 0)
     {
-        return Spread2(at);
+        return Broadcast2(at);
     }
     return (REAL_VALUE)0.0f;
 }

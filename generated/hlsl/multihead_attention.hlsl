@@ -16,7 +16,7 @@
 //              0 Query
 //              1 PresentKey
 //              2 PresentValue
-//              3 Mixed, by rows, several to a group
+//              3 Context, by rows, several to a group
 //              4 OutputTensor
 //              5 OutputPresentKeyTensor
 //              6 OutputPresentValueTensor
@@ -388,11 +388,11 @@ struct Dimension
     int4 keptQuerySizes[2];
     int4 keptPresentKeySizes[2];
     int4 keptPresentValueSizes[2];
-    int4 keptMixedSizes[2];
+    int4 keptContextSizes[2];
     int4 heads[2];
     int4 keySequenceLength[2];
-    int4 groups[2];
-    int4 groups2[2];
+    int4 keyValueHeads[2];
+    int4 keyValueHeads2[2];
     int4 headCount[2];
     int4 headCount2[2];
     int4 headCountReciprocals[2];
@@ -408,7 +408,7 @@ struct Dimension
     int keptQueryFirst;
     int keptPresentKeyFirst;
     int keptPresentValueFirst;
-    int keptMixedFirst;
+    int keptContextFirst;
     int pastSequenceLength;
     int heads2;
     int heads3;
@@ -553,7 +553,7 @@ uint Divided(uint n, uint size, uint reciprocal)
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
-int Flat(List at, List sizes)
+int RavelIndex(List at, List sizes)
 {
     int number = 0;
     [unroll]
@@ -563,7 +563,7 @@ int Flat(List at, List sizes)
     return number;
 }
 
-List Unflat(int number, List sizes)
+List UnravelIndex(int number, List sizes)
 {
     List result = (List)0;
     result.length = sizes.length;
@@ -582,7 +582,7 @@ List Unflat(int number, List sizes)
     return result;
 }
 
-List Unflat(int number, List sizes, List reciprocals)
+List UnravelIndex(int number, List sizes, List reciprocals)
 {
     List result = (List)0;
     result.length = sizes.length;
@@ -603,7 +603,7 @@ List Unflat(int number, List sizes, List reciprocals)
     return result;
 }
 
-bool Inside(List at, List sizes)
+bool InBounds(List at, List sizes)
 {
     bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
@@ -1031,16 +1031,16 @@ void WriteKeptPresentValue(uint number, REAL_VALUE entry)
 }
 #endif
 
-REAL_VALUE ReadKeptMixed(List at)
+REAL_VALUE ReadKeptContext(List at)
 {
     uint place = 0;
     [unroll]
-    for (int d = 0; d < KEPT_MIXED_SIZES_LENGTH; d++)
+    for (int d = 0; d < KEPT_CONTEXT_SIZES_LENGTH; d++)
     {
-        const int size = keptMixedSizes[d / 4][d % 4];
+        const int size = keptContextSizes[d / 4][d % 4];
         place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptMixedFirst + place * (REAL_BITS / 32);
+    place = (uint)keptContextFirst + place * (REAL_BITS / 32);
 #if REAL_BITS == 64
     return asdouble(Word(place), Word(place + 1));
 #else
@@ -1057,7 +1057,7 @@ REAL_VALUE Query(int b, int h, int s, int e)
 {
     if (QUERY_PRESENT != 0)
     {
-        return Row(b, s, Flat(Listed(h, e), ListOf(heads[0], heads[1], HEADS_LENGTH)));
+        return Row(b, s, RavelIndex(Listed(h, e), ListOf(heads[0], heads[1], HEADS_LENGTH)));
     }
     if (STACKED_QUERY_KEY_PRESENT != 0)
     {
@@ -1080,9 +1080,10 @@ int Past(int b)
     return pastSequenceLength;
 }
 
-bool Fresh(int b, int t)
+bool IsNew(int b, int t)
 {
-    return Inside(Listed(t - Past(b)), ListOf(keySequenceLength[0], keySequenceLength[1], KEY_SEQUENCE_LENGTH_LENGTH));
+    return InBounds(Listed(t - Past(b)), ListOf(keySequenceLength[0], keySequenceLength[1],
+        KEY_SEQUENCE_LENGTH_LENGTH));
 }
 
 REAL_VALUE Row2(int b, int s, int i)
@@ -1094,7 +1095,7 @@ REAL_VALUE Key(int b, int h, int s, int e)
 {
     if (KEY_PRESENT != 0)
     {
-        return Row2(b, s, Flat(Listed(h, e), ListOf(groups[0], groups[1], GROUPS_LENGTH)));
+        return Row2(b, s, RavelIndex(Listed(h, e), ListOf(keyValueHeads[0], keyValueHeads[1], KEY_VALUE_HEADS_LENGTH)));
     }
     if (STACKED_QUERY_KEY_PRESENT != 0)
     {
@@ -1107,28 +1108,29 @@ REAL_VALUE Key(int b, int h, int s, int e)
     return (REAL_VALUE)ReadStackedQueryKeyValue(Listed(b, s, h, 1, e));
 }
 
-bool Old(List c)
+bool IsPast(List c)
 {
     return PAST_KEY_PRESENT != 0 && Entry(c, 2) < min(Past(Entry(c, 0)), pastSequenceLength);
 }
 
-REAL_VALUE HeldKey()
+REAL_VALUE PreviousKey()
 {
     return (REAL_VALUE)0.0f;
 }
 
 REAL_VALUE Chosen(List at)
 {
-    if (Fresh(Entry(at, 0), Entry(at, 2)))
+    if (IsNew(Entry(at, 0), Entry(at, 2)))
     {
         return Key(Entry(at, 0), Entry(at, 1), Entry(at, 2) - Past(Entry(at, 0)), Entry(at, 3))
-            + Bias(heads2 + Flat(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(groups[0], groups[1], GROUPS_LENGTH)));
+            + Bias(heads2 + RavelIndex(Join(Part(at, 1, 2), Part(at, 3, 8)),
+            ListOf(keyValueHeads[0], keyValueHeads[1], KEY_VALUE_HEADS_LENGTH)));
     }
-    if (Old(at))
+    if (IsPast(at))
     {
         return (REAL_VALUE)ReadPastKey(Align(at, PAST_KEY_SIZES_LENGTH, 0));
     }
-    return HeldKey();
+    return PreviousKey();
 }
 
 REAL_VALUE Row3(int b, int s, int i)
@@ -1140,7 +1142,8 @@ REAL_VALUE Value(int b, int h, int s, int e)
 {
     if (VALUE_PRESENT != 0)
     {
-        return Row3(b, s, Flat(Listed(h, e), ListOf(groups2[0], groups2[1], GROUPS2_LENGTH)));
+        return Row3(b, s, RavelIndex(Listed(h, e),
+            ListOf(keyValueHeads2[0], keyValueHeads2[1], KEY_VALUE_HEADS2_LENGTH)));
     }
     if (STACKED_KEY_VALUE_PRESENT != 0)
     {
@@ -1149,28 +1152,29 @@ REAL_VALUE Value(int b, int h, int s, int e)
     return (REAL_VALUE)ReadStackedQueryKeyValue(Listed(b, s, h, 2, e));
 }
 
-bool Old2(List c)
+bool IsPast2(List c)
 {
     return PAST_VALUE_PRESENT != 0 && Entry(c, 2) < min(Past(Entry(c, 0)), pastSequenceLength);
 }
 
-REAL_VALUE HeldValue()
+REAL_VALUE PreviousValue()
 {
     return (REAL_VALUE)0.0f;
 }
 
 REAL_VALUE Chosen2(List at)
 {
-    if (Fresh(Entry(at, 0), Entry(at, 2)))
+    if (IsNew(Entry(at, 0), Entry(at, 2)))
     {
         return Value(Entry(at, 0), Entry(at, 1), Entry(at, 2) - Past(Entry(at, 0)), Entry(at, 3))
-            + Bias(heads3 + Flat(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(groups2[0], groups2[1], GROUPS2_LENGTH)));
+            + Bias(heads3 + RavelIndex(Join(Part(at, 1, 2), Part(at, 3, 8)),
+            ListOf(keyValueHeads2[0], keyValueHeads2[1], KEY_VALUE_HEADS2_LENGTH)));
     }
-    if (Old2(at))
+    if (IsPast2(at))
     {
         return (REAL_VALUE)ReadPastValue(Align(at, PAST_VALUE_SIZES_LENGTH, 0));
     }
-    return HeldValue();
+    return PreviousValue();
 }
 
 REAL_VALUE Chosen4(List at)
@@ -2142,10 +2146,10 @@ void Attend(uint item, uint thread)
     at.length = 4;
     at.entries[0] = (int)(head / keyHeads);
     at.entries[1] = (int)(head % keyHeads * SHARED);
-    const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1),
+    const List keyHead = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
         ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH),
         ListOf(headCountReciprocals[0], headCountReciprocals[1], HEAD_COUNT_LENGTH)), 0));
-    const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1),
+    const List valueHead = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
         ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH),
         ListOf(headCountReciprocals[0], headCountReciprocals[1], HEAD_COUNT_LENGTH)), 0));
     const uint2 keyFirsts = KeyFirsts(keyHead), valueFirsts = ValueFirsts(valueHead);
@@ -2514,10 +2518,10 @@ void Attend(uint item, uint thread)
     at.length = 4;
     at.entries[0] = (int)batch;
     at.entries[1] = (int)firstHead;
-    const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1),
+    const List keyHead = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
         ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH),
         ListOf(headCountReciprocals[0], headCountReciprocals[1], HEAD_COUNT_LENGTH)), 0));
-    const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1),
+    const List valueHead = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
         ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH),
         ListOf(headCountReciprocals[0], headCountReciprocals[1], HEAD_COUNT_LENGTH)), 0));
     const uint2 keyFirsts = KeyFirsts(keyHead);
@@ -3034,10 +3038,10 @@ void Attend(uint item, uint thread)
     at.entries[0] = (int)(head / (uint)keptQuerySizes[0][1]);
     at.entries[1] = (int)(head % (uint)keptQuerySizes[0][1]);
     const uint keys = KeysOf(at);
-    const List keyHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1),
+    const List keyHead = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
         ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH),
         ListOf(headCountReciprocals[0], headCountReciprocals[1], HEAD_COUNT_LENGTH)), 0));
-    const List valueHead = Listed(Entry(at, 0), Entry(Unflat(Entry(at, 1),
+    const List valueHead = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
         ListOf(headCount[0], headCount[1], HEAD_COUNT_LENGTH),
         ListOf(headCountReciprocals[0], headCountReciprocals[1], HEAD_COUNT_LENGTH)), 0));
     const uint queryBase = FirstOf(queryPlaces[0], (uint)at.entries[0], (uint)at.entries[1])
@@ -3317,14 +3321,14 @@ uint4 eight = uint4(0, 0, 0, 0);
     for (uint e = 0; e < 8; e++)
     {
         eight[e / 2] |= f32tof16((float)(float16_t)(Query(Entry(at, 0), Entry(at, 1), Entry(at, 2), Entry(at, 3))
-            + Bias(Flat(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH)))))
+            + Bias(RavelIndex(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH)))))
             << (e % 2 * 16);
         at.entries[RANK - 1]++;
     }
     scratch[(uint)keptQueryFirst / 4 + first + item] = eight;
 #else
     WriteKeptQuery(first + item, Query(Entry(at, 0), Entry(at, 1), Entry(at, 2), Entry(at, 3))
-        + Bias(Flat(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH))));
+        + Bias(RavelIndex(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH))));
 #endif
 #elif PASS == 1  // PresentKey
 #if HALVING
@@ -3353,10 +3357,10 @@ uint4 eight = uint4(0, 0, 0, 0);
     WriteKeptPresentValue(first + item, Chosen2(at));
 #endif
 #elif PASS == 4  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(ReadKeptMixed(Listed(Entry(Align(at, 3, 0), 0),
-        Entry(Unflat(Entry(Align(at, 3, 0), 2), ListOf(headCount2[0], headCount2[1], HEAD_COUNT2_LENGTH),
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(ReadKeptContext(Listed(Entry(Align(at, 3, 0), 0),
+        Entry(UnravelIndex(Entry(Align(at, 3, 0), 2), ListOf(headCount2[0], headCount2[1], HEAD_COUNT2_LENGTH),
         ListOf(headCount2Reciprocals[0], headCount2Reciprocals[1], HEAD_COUNT2_LENGTH)), 0), Entry(Align(at, 3, 0), 1),
-        Entry(Unflat(Entry(Align(at, 3, 0), 2), ListOf(headCount2[0], headCount2[1], HEAD_COUNT2_LENGTH),
+        Entry(UnravelIndex(Entry(Align(at, 3, 0), 2), ListOf(headCount2[0], headCount2[1], HEAD_COUNT2_LENGTH),
         ListOf(headCount2Reciprocals[0], headCount2Reciprocals[1], HEAD_COUNT2_LENGTH)), 1))), OUTPUT_BITS));
 #elif PASS == 5  // OutputPresentKeyTensor
     WriteOutputPresentKey(at, (OUTPUT_PRESENT_KEY_VALUE)RoundingOnce(ReadKeptPresentKey(Align(at, 4, 0)),

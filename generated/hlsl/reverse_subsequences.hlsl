@@ -70,13 +70,13 @@ uint DivideBySize(uint n, Dimension dimension)
 #define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
 
 // The coordinate that an index selects: a negative one counts from the end, and what is still out of range is clamped
-int Wrap(int index, int size) { return clamp(index < 0 ? index + size : index, 0, size - 1); }
-int Wrap(uint index, int size) { return (int)min(index, (uint)size - 1); }
-int Wrap(int64_t index, int size)
+int NormalizeIndex(int index, int size) { return clamp(index < 0 ? index + size : index, 0, size - 1); }
+int NormalizeIndex(uint index, int size) { return (int)min(index, (uint)size - 1); }
+int NormalizeIndex(int64_t index, int size)
 {
     return (int)clamp(index < 0 ? index + size : index, (int64_t)0, (int64_t)size - 1);
 }
-int Wrap(uint64_t index, int size) { return (int)min(index, (uint64_t)size - 1); }
+int NormalizeIndex(uint64_t index, int size) { return (int)min(index, (uint64_t)size - 1); }
 
 INPUT_VALUE LoadInput(uint offset)
 {
@@ -155,7 +155,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         [unroll]
         for (int d = 0; d < RANK; d++)
             offset1 += (uint)(d == axis ? 0 : at[d]) * dimensions[d].sequenceLengthsStride;
-        const int length = Wrap(LoadSequenceLengths(offset1), limit);
+        const int length = NormalizeIndex(LoadSequenceLengths(offset1), limit);
         int chosen1;
         if (at[axis] < length)
         {

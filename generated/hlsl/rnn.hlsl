@@ -12,11 +12,11 @@
 // see docs/SHADERS.md. Sizes and strides are in elements.
 //
 //   PASS       what the pass writes:
-//              0 Fed
+//              0 InputProjection
 //              1 Hidden, one step along dimension 0
 //              2 OutputSequenceTensor
 //              3 OutputSingleTensor
-//              4 Fed, with several threads to a sum
+//              4 InputProjection, with several threads to a sum
 //              5 Hidden, one step along dimension 0, with several threads to a sum
 // In passes from 4 on only. Rows run along the dimensions of the result that only weights depend on, columns along
 // those that only the other factors depend on:
@@ -204,7 +204,7 @@ struct Dimension
     int4 outputSequenceStrides[2];
     int4 outputSingleSizes[2];
     int4 outputSingleStrides[2];
-    int4 keptFedSizes[2];
+    int4 keptInputProjectionSizes[2];
     int4 keptHiddenSizes[2];
     int4 number[2];
     int4 number2[2];
@@ -215,7 +215,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptFedFirst;
+    int keptInputProjectionFirst;
     int keptHiddenFirst;
     int inputSize;
     int sequenceLength;
@@ -310,7 +310,7 @@ List Join(List left, List right)
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
-int Flat(List at, List sizes)
+int RavelIndex(List at, List sizes)
 {
     int number = 0;
     [unroll]
@@ -985,16 +985,16 @@ void WriteOutputSingle(List at, OUTPUT_SINGLE_VALUE entry)
     StoreOutputSingle(OffsetInOutputSingle(at), entry);
 }
 
-REAL_VALUE ReadKeptFed(List at)
+REAL_VALUE ReadKeptInputProjection(List at)
 {
     uint place = 0;
     [unroll]
-    for (int d = 0; d < KEPT_FED_SIZES_LENGTH; d++)
+    for (int d = 0; d < KEPT_INPUT_PROJECTION_SIZES_LENGTH; d++)
     {
-        const int size = keptFedSizes[d / 4][d % 4];
+        const int size = keptInputProjectionSizes[d / 4][d % 4];
         place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptFedFirst + place * (REAL_BITS / 32);
+    place = (uint)keptInputProjectionFirst + place * (REAL_BITS / 32);
 #if REAL_BITS == 64
     return asdouble(ScratchWord(place), ScratchWord(place + 1));
 #else
@@ -1002,9 +1002,9 @@ REAL_VALUE ReadKeptFed(List at)
 #endif
 }
 
-void WriteKeptFed(uint number, REAL_VALUE entry)
+void WriteKeptInputProjection(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptFedFirst + number * (REAL_BITS / 32);
+    const uint place = (uint)keptInputProjectionFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
@@ -1206,12 +1206,12 @@ REAL_VALUE Bias(int part, int d, int i)
     if (BIAS_PRESENT != 0)
     {
         return (REAL_VALUE)ReadBias(Listed(0, 0, d,
-            Flat(Listed(part, i), ListOf(number[0], number[1], NUMBER_LENGTH))));
+            RavelIndex(Listed(part, i), ListOf(number[0], number[1], NUMBER_LENGTH))));
     }
     return (REAL_VALUE)0.0f;
 }
 
-REAL_VALUE Begin(List at)
+REAL_VALUE Initial(List at)
 {
     if (HIDDEN_INIT_PRESENT != 0)
     {
@@ -1220,7 +1220,7 @@ REAL_VALUE Begin(List at)
     return (REAL_VALUE)0.0f;
 }
 
-int Steps(int b)
+int Length(int b)
 {
     if (SEQUENCE_LENGTHS_PRESENT != 0)
     {
@@ -1229,9 +1229,9 @@ int Steps(int b)
     return sequenceLength;
 }
 
-bool Running(List at)
+bool Active(List at)
 {
-    return !(SEQUENCE_LENGTHS_PRESENT != 0) || Entry(at, 0) <= Steps(Entry(at, 2));
+    return !(SEQUENCE_LENGTHS_PRESENT != 0) || Entry(at, 0) <= Length(Entry(at, 2));
 }
 
 bool Reversed(int d)
@@ -1243,23 +1243,23 @@ int Time(int s, int d, int b)
 {
     if (Reversed(d))
     {
-        return Steps(b) - s;
+        return Length(b) - s;
     }
     return s - 1;
 }
 
 int Gate(int g, int j)
 {
-    return Flat(Listed(g, j), ListOf(gateCount[0], gateCount[1], GATE_COUNT_LENGTH));
+    return RavelIndex(Listed(g, j), ListOf(gateCount[0], gateCount[1], GATE_COUNT_LENGTH));
 }
 
-REAL_VALUE Fed(List at, int g)
+REAL_VALUE InputTerm(List at, int g)
 {
-    return ReadKeptFed(Listed(Time(Entry(at, 0), Entry(at, 1), Entry(at, 2)), Entry(at, 1), Entry(at, 2),
+    return ReadKeptInputProjection(Listed(Time(Entry(at, 0), Entry(at, 1), Entry(at, 2)), Entry(at, 1), Entry(at, 2),
         Gate(g, Entry(at, 3))));
 }
 
-REAL_VALUE ProductOf(List at, int g)
+REAL_VALUE RecurrentProduct(List at, int g)
 {
     const int kFirst = 0;
     const int kLast = hiddenSize;
@@ -1273,17 +1273,17 @@ REAL_VALUE ProductOf(List at, int g)
     return result;
 }
 
-REAL_VALUE Recur(List at, int g)
+REAL_VALUE HiddenTerm(List at, int g)
 {
-    return ProductOf(at, g) + Bias(1, Entry(at, 1), Gate(g, Entry(at, 3)));
+    return RecurrentProduct(at, g) + Bias(1, Entry(at, 1), Gate(g, Entry(at, 3)));
 }
 
-REAL_VALUE Act(List at, REAL_VALUE x, int i)
+REAL_VALUE Act(List at, REAL_VALUE x, int n)
 {
-    return Activate(x, Entry(at, 1) * functionCount + i);
+    return Activate(x, Entry(at, 1) * functionCount + n);
 }
 
-REAL_VALUE Earlier(List at)
+REAL_VALUE Previous(List at)
 {
     return ReadKeptHidden(Join(Listed(Entry(at, 0) - 1), Part(at, 1, 8)));
 }
@@ -1292,27 +1292,27 @@ REAL_VALUE Chosen(List at)
 {
     if (Entry(at, 0) == 0)
     {
-        return Begin(at);
+        return Initial(at);
     }
-    if (Running(at))
+    if (Active(at))
     {
-        return Act(at, Fed(at, 0) + Recur(at, 0), 0);
+        return Act(at, InputTerm(at, 0) + HiddenTerm(at, 0), 0);
     }
-    return Earlier(at);
+    return Previous(at);
 }
 
 int Step(int t, int d, int b)
 {
     if (Reversed(d))
     {
-        return Steps(b) - t;
+        return Length(b) - t;
     }
     return t + 1;
 }
 
 REAL_VALUE Chosen2(List at)
 {
-    if (Entry(at, 0) < Steps(Entry(at, 2)))
+    if (Entry(at, 0) < Length(Entry(at, 2)))
     {
         return ReadKeptHidden(Join(Listed(Step(Entry(at, 0), Entry(at, 1), Entry(at, 2))), Part(at, 1, 8)));
     }
@@ -1323,9 +1323,9 @@ REAL_VALUE Chosen3(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read
 {
     if (Entry(at, 0) == 0)
     {
-        return Begin(at);
+        return Initial(at);
     }
-    if (Running(at))
+    if (Active(at))
     {
         return Activate(read0 + (total0 + read1), Entry(at, 1) * functionCount);
     }
@@ -1506,7 +1506,7 @@ float ValueOf(List at, ReadBefore before, float sums[1])
 
 void WriteElement(List at, ReadBefore before, float sums[1])
 {
-    WriteKeptFed(NumberOf(at), ValueOf(at, before, sums));
+    WriteKeptInputProjection(NumberOf(at), ValueOf(at, before, sums));
 }
 
 #if COOPERATIVE_MATRIX
@@ -1672,7 +1672,7 @@ void AddUp(uint item, uint thread)
                     four[i] = asuint(ValueOf(at, before[i], own));
                     at.entries[3]++;
                 }
-                scratch[((uint)keptFedFirst + number) / 4] = four;
+                scratch[((uint)keptInputProjectionFirst + number) / 4] = four;
             }
         }
     }
@@ -1941,9 +1941,9 @@ struct ReadBefore
 ReadBefore Read(List at)
 {
     ReadBefore before;
-    before.read0 = Fed(at, 0);
+    before.read0 = InputTerm(at, 0);
     before.read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
-    before.read2 = Earlier(at);
+    before.read2 = Previous(at);
     return before;
 }
 
@@ -2049,7 +2049,7 @@ void AddUpStep(uint item, uint thread, uint step)
         uint place = 0;
         if (n / SUM_ROWS == 0)
             place = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+                RavelIndex(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
         if (n >= TILE_ROWS)
             place = CopyInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0));
         StoreShared(tiles[placesStart + n], uint4(place, 0, 0, 0), NON_PRIVATE);
@@ -2235,7 +2235,7 @@ void AddUpStep(uint item, uint thread, uint step)
         if (n < SUM_ROWS)
         {
             weightsFirst[n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                Flat(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
+                RavelIndex(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0));
         }
     }
     GroupMemoryBarrierWithGroupSync();
@@ -2408,8 +2408,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Numbered(first + item);
-#if PASS == 0  // Fed
-    WriteKeptFed(first + item, SumOf(at) + Bias(0, Entry(at, 1), Entry(at, 3)));
+#if PASS == 0  // InputProjection
+    WriteKeptInputProjection(first + item, SumOf(at) + Bias(0, Entry(at, 1), Entry(at, 3)));
 #elif PASS == 1  // Hidden
     WriteKeptHidden(first + item, Chosen(at));
 #elif PASS == 2  // OutputSequenceTensor

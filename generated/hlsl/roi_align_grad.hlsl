@@ -296,7 +296,7 @@ int Narrow(int64_t x)
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
-int Flat(List at, List sizes)
+int RavelIndex(List at, List sizes)
 {
     int number = 0;
     [unroll]
@@ -306,7 +306,7 @@ int Flat(List at, List sizes)
     return number;
 }
 
-List Unflat(int number, List sizes)
+List UnravelIndex(int number, List sizes)
 {
     List result = (List)0;
     result.length = sizes.length;
@@ -1187,7 +1187,7 @@ REAL_VALUE Part2(List at, int r, List o)
         return ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2)))
             * ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3)));
     }
-    return OfSample(at, r, o, Unflat(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r)));
+    return OfSample(at, r, o, UnravelIndex(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r)));
 }
 
 precise REAL_VALUE Hat2(REAL_VALUE x, int i)
@@ -1220,7 +1220,7 @@ precise REAL_VALUE OfSample2(List at, int r, List o, List s)
 bool Reaches(List at, int r, List o)
 {
     return IS_AVERAGE_BOUND || Less((REAL_VALUE)0.0f,
-        OfSample2(at, r, o, Unflat(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r))));
+        OfSample2(at, r, o, UnravelIndex(ReadKeptBest(Join(Listed(r, Entry(at, 1)), o)), Grid(r))));
 }
 
 REAL_VALUE SumOf3(List at)
@@ -1268,7 +1268,7 @@ REAL_VALUE PartOf(List at, int c, List o, List s)
     {
         return (REAL_VALUE)1.0f / Convert(Multiplied(Grid(Region(at))), (REAL_VALUE)0);
     }
-    if (ReadKeptBest(Join(Listed(Region(at), c), o)) == Flat(s, Grid(Region(at))))
+    if (ReadKeptBest(Join(Listed(Region(at), c), o)) == RavelIndex(s, Grid(Region(at))))
     {
         return (REAL_VALUE)1.0f;
     }
@@ -1465,7 +1465,7 @@ bool IsSet(uint number, int coordinate)
         return false;
     const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
     const uint oCount = (uint)Multiplied(oLast), oAbove = number / oCount;
-    const List o = Unflat((int)(number - oAbove * oCount), oLast);
+    const List o = UnravelIndex((int)(number - oAbove * oCount), oLast);
     number = oAbove;
     const int r = (int)number;
     List at = Zeros(OUTPUT_GRADIENT_SIZES_LENGTH);
@@ -1548,7 +1548,7 @@ void AddSelected(List at)
                 bits &= bits - 1;
                 const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
                 const uint oCount = (uint)Multiplied(oLast), oAbove = number / oCount;
-                const List o = Unflat((int)(number - oAbove * oCount), oLast);
+                const List o = UnravelIndex((int)(number - oAbove * oCount), oLast);
                 number = oAbove;
                 const int r = (int)number;
                 [unroll]
@@ -1617,7 +1617,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #elif PASS == 2  // Columns
     WriteKeptColumns(first + item, Divide(SumOf2(at), Convert(Samples(Entry(at, 0), 1), (REAL_VALUE)0)));
 #elif PASS == 3  // Best
-    WriteKeptBest(first + item, Flat(FirstGreatest(at), Grid(Entry(at, 0))));
+    WriteKeptBest(first + item, RavelIndex(FirstGreatest(at), Grid(Entry(at, 0))));
 #elif PASS == 4  // OutputGradientTensor
     WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf3(at), OUTPUT_GRADIENT_BITS));
 #elif PASS == 5  // OutputROIGradientTensor

@@ -79,13 +79,13 @@ uint DivideBySize(uint n, Dimension dimension)
 }
 
 // The coordinate that an index selects: a negative one counts from the end, and what is still out of range is clamped
-int Wrap(int index, int size) { return clamp(index < 0 ? index + size : index, 0, size - 1); }
-int Wrap(uint index, int size) { return (int)min(index, (uint)size - 1); }
-int Wrap(int64_t index, int size)
+int NormalizeIndex(int index, int size) { return clamp(index < 0 ? index + size : index, 0, size - 1); }
+int NormalizeIndex(uint index, int size) { return (int)min(index, (uint)size - 1); }
+int NormalizeIndex(int64_t index, int size)
 {
     return (int)clamp(index < 0 ? index + size : index, (int64_t)0, (int64_t)size - 1);
 }
-int Wrap(uint64_t index, int size) { return (int)min(index, (uint64_t)size - 1); }
+int NormalizeIndex(uint64_t index, int size) { return (int)min(index, (uint64_t)size - 1); }
 
 INPUT_VALUE LoadInput(uint offset)
 {
@@ -174,7 +174,7 @@ uint OffsetOfTarget(uint number)
     for (uint l = 0; l < LOOKUPS; l++)
     {
         const INDICES_VALUE wanted = LoadIndices(index + lookups[l].indicesOffset);
-        offset += (uint)Wrap(wanted, (int)lookups[l].size) * lookups[l].outputStride;
+        offset += (uint)NormalizeIndex(wanted, (int)lookups[l].size) * lookups[l].outputStride;
     }
     return offset;
 }

@@ -131,7 +131,7 @@ uint Divided(uint n, uint size, uint reciprocal)
     return below + (uint)(n - below * size >= size);
 }
 
-List Unflat(int number, List sizes)
+List UnravelIndex(int number, List sizes)
 {
     List result = (List)0;
     result.length = sizes.length;
@@ -150,7 +150,7 @@ List Unflat(int number, List sizes)
     return result;
 }
 
-List Unflat(int number, List sizes, List reciprocals)
+List UnravelIndex(int number, List sizes, List reciprocals)
 {
     List result = (List)0;
     result.length = sizes.length;
@@ -171,7 +171,7 @@ List Unflat(int number, List sizes, List reciprocals)
     return result;
 }
 
-bool Inside(List at, List sizes)
+bool InBounds(List at, List sizes)
 {
     bool result = true;  // branch-free, so that what is loop-invariant can be hoisted
     [unroll]
@@ -237,13 +237,13 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
 
 List Block(List at)
 {
-    return Unflat(Entry(at, 2), ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH),
+    return UnravelIndex(Entry(at, 2), ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH),
         ListOf(blocksPerDimensionReciprocals[0], blocksPerDimensionReciprocals[1], BLOCKS_PER_DIMENSION_LENGTH));
 }
 
 List Entry2(List at)
 {
-    return Unflat(Entry(at, 1), ListOf(inputSizes2[0], inputSizes2[1], INPUT_SIZES2_LENGTH),
+    return UnravelIndex(Entry(at, 1), ListOf(inputSizes2[0], inputSizes2[1], INPUT_SIZES2_LENGTH),
         ListOf(inputSizes2Reciprocals[0], inputSizes2Reciprocals[1], INPUT_SIZES2_LENGTH));
 }
 
@@ -264,7 +264,7 @@ List Place(List at)
 INPUT_VALUE Chosen(List at)
 {
     const List list1 = Place(at);
-    if (Inside(list1, ListOf(inputSizes3[0], inputSizes3[1], INPUT_SIZES3_LENGTH)))
+    if (InBounds(list1, ListOf(inputSizes3[0], inputSizes3[1], INPUT_SIZES3_LENGTH)))
     {
         return ReadInput(Join(Listed(Entry(at, 0), Entry(Entry2(at), 0)), list1));
     }

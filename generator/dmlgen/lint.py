@@ -166,9 +166,9 @@ def _activated_rows(registry: Registry, operator: Operator) -> Iterator[Finding]
         return
     for node in (node for whole in operator.defines.whole for node in ir.walk(whole)):
         match node:
-            case ir.Call("activated", (ir.Entry(coordinate=ir.Local(name="at")), _)):
+            case ir.Call("apply_activation", (ir.Entry(coordinate=ir.Local(name="at")), _)):
                 continue
-            case ir.Call("activated"):
+            case ir.Call("apply_activation"):
                 message = (
                     f"{', '.join(rows)} can be fused, so activated() needs an intermediate tensor at `at`"
                 )

@@ -93,7 +93,7 @@ def python_variable(name: str) -> str:
 
 
 def pascal(name: str) -> str:
-    """A name of the header as a Python class: TENSOR_DATA_TYPE becomes TensorDataType."""
+    """Words without underscores: TENSOR_DATA_TYPE becomes TensorDataType, in_bounds InBounds."""
     return "".join(word.capitalize() for word in name.split("_"))
 
 

@@ -6,9 +6,6 @@ the field: `Sizes`.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Set
-
 from dmlgen.expr import ir
 from dmlgen.registry import Rule
 
@@ -22,12 +19,6 @@ def reads(rule: Rule) -> frozenset[str]:
         for node in ir.walk(expression)
         if (path := _path(node))
     )
-
-
-def read_path(member: str, fields: Set[str]) -> str:
-    """The path of a violation as rules read it: with a tensor's field, or only the member."""
-    owner, _, field = re.sub(r"\[\d+\]", "", member).partition(".")
-    return f"{owner}.{field}" if field in fields else owner
 
 
 def _path(node: ir.Expr) -> str:

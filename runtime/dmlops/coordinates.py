@@ -16,7 +16,7 @@ Load = Callable[..., Any]
 
 
 @singledispatch
-def wrap(index: Any, size: int) -> Any:
+def normalize_index(index: Any, size: int) -> Any:
     """The coordinate 0..size-1 for an index of any value.
 
     A negative index counts from the end of the dimension; what is still out of range is clamped, so no index
@@ -28,7 +28,7 @@ def wrap(index: Any, size: int) -> Any:
     return (wide + size * (wide < 0)).clip(0, size - 1)
 
 
-@wrap.register
+@normalize_index.register
 def _(index: int, size: int) -> int:
     return min(max(index + size if index < 0 else index, 0), size - 1)
 

@@ -204,7 +204,7 @@ class Evaluation:
             return elements.bits_of(_read(array, at))
         return elements.computed(_read(array, at), tensor.DataType)
 
-    def joined(self, name: str, axis: int, at: Sequence[Any]) -> Any:
+    def concat(self, name: str, axis: int, at: Sequence[Any]) -> Any:
         """Elements of an array of tensors, concatenated along an axis."""
         result, start = None, 0
         for number, tensor in enumerate(getattr(self.desc, name)):
@@ -236,7 +236,7 @@ class Evaluation:
         array = self._array(name)
         return np.zeros(()) if array is None else _read(array, at)
 
-    def held(self, name: str, at: Sequence[Any]) -> Any:
+    def previous_contents(self, name: str, at: Sequence[Any]) -> Any:
         """What an output held before; unknown here, so it is 0."""
         return np.zeros(())
 
@@ -254,11 +254,11 @@ class Evaluation:
         """A number as a float that decides nothing."""
         return np.asarray(value).astype(np.float64)[()]
 
-    def least(self, name: str) -> Any:
+    def min_value(self, name: str) -> Any:
         """The least value of a tensor's data type."""
         return self._extremes(name)[0]
 
-    def greatest(self, name: str) -> Any:
+    def max_value(self, name: str) -> Any:
         """The greatest value of a tensor's data type."""
         return self._extremes(name)[1]
 
@@ -352,12 +352,12 @@ class Evaluation:
         body: Callable[..., Any],
         *loops: Range | Box,
         where: Callable[..., Any] | None = None,
-        least: Any,
+        initial: Any,
     ) -> Any:
-        """The greatest value; NaN if any is NaN, `least` if there are none."""
-        result: Any = least
+        """The greatest value; NaN if any is NaN, `initial` if there are none."""
+        result: Any = initial
         for count, _, mask, value in self._turns(body, loops, where):
-            one = self._masked(_of_type(value, least), mask, least)
+            one = self._masked(_of_type(value, initial), mask, initial)
             result = np.maximum(result, one.max(axis=tuple(range(len(count)))))
         return result
 
@@ -366,12 +366,12 @@ class Evaluation:
         body: Callable[..., Any],
         *loops: Range | Box,
         where: Callable[..., Any] | None = None,
-        greatest: Any,
+        initial: Any,
     ) -> Any:
-        """The least value; NaN if any is NaN, `greatest` if there are none."""
-        result: Any = greatest
+        """The least value; NaN if any is NaN, `initial` if there are none."""
+        result: Any = initial
         for count, _, mask, value in self._turns(body, loops, where):
-            one = self._masked(_of_type(value, greatest), mask, greatest)
+            one = self._masked(_of_type(value, initial), mask, initial)
             result = np.minimum(result, one.min(axis=tuple(range(len(count)))))
         return result
 
@@ -606,17 +606,17 @@ def is_number(value: Any) -> bool:
     return type(value) is int or np.ndim(value) == 0
 
 
-def box(sizes: Sequence[Any]) -> Box:
+def ndindex(sizes: Sequence[Any]) -> Box:
     """The coordinates of a box of these sizes."""
     return Box((0,) * len(sizes), sizes)
 
 
-def inside(at: Sequence[Any], sizes: Sequence[Any]) -> Any:
+def in_bounds(at: Sequence[Any], sizes: Sequence[Any]) -> Any:
     """Whether a coordinate lies in a box of these sizes."""
     return reduce(np.logical_and, ((c >= 0) & (c < n) for c, n in zip(at, sizes, strict=True)), True)
 
 
-def flat(at: Sequence[Any], sizes: Sequence[Any]) -> Any:
+def ravel_index(at: Sequence[Any], sizes: Sequence[Any]) -> Any:
     """The row-major index of a coordinate."""
     number: Any = 0
     for c, size in zip(at, sizes, strict=True):
@@ -624,7 +624,7 @@ def flat(at: Sequence[Any], sizes: Sequence[Any]) -> Any:
     return number
 
 
-def unflat(number: Any, sizes: Sequence[Any]) -> tuple[Any, ...]:
+def unravel_index(number: Any, sizes: Sequence[Any]) -> tuple[Any, ...]:
     """The coordinate with that row-major index; always 0 in dimensions of size 1."""
     at: list[Any] = []
     for size in reversed(sizes):

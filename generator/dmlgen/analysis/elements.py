@@ -168,18 +168,18 @@ class InElements:
                 if name == "convert" and value.type == type_:
                     return value
                 return ir.Call(name, (value, target), type_)
-            case ir.Call("inside", (at, ir.Field(tensor=tensor, name="Sizes") as sizes)):
+            case ir.Call("in_bounds", (at, ir.Field(tensor=tensor, name="Sizes") as sizes)):
                 dimension, rank = ir.Local("d", ir.INT), ir.Field(tensor, "DimensionCount", ir.INT)
                 entry, size = ir.Index(self.of(at), dimension), ir.Index(sizes, dimension)
                 tests = ir.Compare(">=", entry, ir.Number(0, ir.INT)), ir.Compare("<", entry, size)
                 loop = ir.Loop(dimension, ir.Number(0, ir.INT), rank, None)
                 return ir.Reduce("all", loop, ir.Logic("and", tests), ir.BOOL)
-            case ir.Call("wrap", (index, count)):
+            case ir.Call("normalize_index", (index, count)):
                 element = self.of(index)
                 if element.type.kind != "element":
                     raise Unfit
                 return ir.Call(name, (element, self._plain(count)), ir.INT)
-            case ir.Call("activated", (value, activation)):
+            case ir.Call("apply_activation", (value, activation)):
                 element = self.of(value)
                 return ir.Call(name, (element, activation), element.type)
             case ir.Call("align", (sequence, length, fill)):

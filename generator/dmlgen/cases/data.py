@@ -106,7 +106,7 @@ class DataSearch:
             node.arguments[0].tensor.name
             for node in nodes
             if isinstance(node, ir.Call)
-            and node.function == "wrap"
+            and node.function == "normalize_index"
             and isinstance(node.arguments[0], ir.Load)
         }
         self._rounds = _ROUNDS if self._is_light else _ROUNDS_OF_MANY

@@ -465,7 +465,10 @@ class _Program:
     def _memoized(self, function: ir.Function, body: Value) -> Value:
         reads = (
             isinstance(part, _READS_DATA)
-            or (isinstance(part, ir.Call) and part.function in ("held", "joined", "activated"))
+            or (
+                isinstance(part, ir.Call)
+                and part.function in ("previous_contents", "concat", "apply_activation")
+            )
             for part in walk_through(function.body)
         )
         if any(reads) or any(parameter.type not in (ir.INT, ir.INTS) for parameter in function.parameters):
@@ -597,15 +600,15 @@ class _Program:
 
     def _called(self, node: ir.Call, deciding: bool) -> Value:
         run, name = self._run, node.function
-        if name == "held":
+        if name == "previous_contents":
             return lambda e: run.held()
-        if name == "joined":
+        if name == "concat":
             return self._joined(node)
-        if name == "activated":
+        if name == "apply_activation":
             return self._activated(node, deciding)
         of = [self.value(child, flag) for child, flag in parts(node, deciding)]
-        if name in ("least", "greatest"):
-            greatest = name == "greatest"
+        if name in ("min_value", "max_value"):
+            greatest = name == "max_value"
 
             def limit(e: Locals) -> Any:
                 number = self._limit(run.types[of[0](e).DataType], greatest=greatest)
@@ -628,7 +631,7 @@ class _Program:
             return lambda e: run.arithmetic.converted(_plain(of[0](e)), self._type_of(node.type))
         if name == "clamp":
             return self._clamped(node, *of)
-        if name == "wrap":
+        if name == "normalize_index":
             return lambda e: self._wrapped(of[0](e), of[1](e))
         if name in ("bits", "signed"):
             known: Any = {"bits": run.registry.bits.get, "signed": run.registry.signed.__contains__}[name]
@@ -734,7 +737,7 @@ class _Program:
 def naming_places(node: ir.Expr | None) -> str | None:
     """The tensor whose elements are positions in an output, if this is the condition that finds them."""
     match node:
-        case ir.Compare(op="==", left=ir.Load(tensor=tensor), right=ir.Call(function="flat")):
+        case ir.Compare(op="==", left=ir.Load(tensor=tensor), right=ir.Call(function="ravel_index")):
             return tensor.name
     return None
 
@@ -769,6 +772,6 @@ def _unflat(number: int, sizes: Coordinate) -> Coordinate:
 
 
 _OF_LISTS: Mapping[str, Callable[..., Any]] = {
-    "inside": _inside, "flat": _flat, "unflat": _unflat, "align": align, "replace": replaced, "len": len,
-    "product": math.prod, "sum": sum,
+    "in_bounds": _inside, "ravel_index": _flat, "unravel_index": _unflat,
+    "align": align, "replace": replaced, "len": len, "product": math.prod, "sum": sum,
 }  # fmt: skip

@@ -161,7 +161,7 @@ class Arithmetic:
         named = {name: self._function(function) for name, function in unary.items()}
         named |= {name: self._step(function) for name, function in steps.items()}
         own = (
-            "wrap sign min max larger sqrt mean pow atan2 modulus_truncate "
+            "normalize_index sign min max larger sqrt mean pow atan2 modulus_truncate "
             "modulus_floor scaled is_nan is_infinity above below bit_not bit_count convert "
             "quantize"
         )
@@ -316,7 +316,7 @@ class Arithmetic:
         self.look(x)
         return x.like((x.value > 0) - (x.value < 0))
 
-    def _wrap(self, x: Number, size: int) -> int:
+    def _normalize_index(self, x: Number, size: int) -> int:
         index = x.value + size if x.value < 0 else x.value
         if not 0 <= index < size:
             self.notes.add(RANGE)

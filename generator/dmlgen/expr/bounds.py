@@ -160,7 +160,7 @@ class Bounds:
                 return self.bits()
             case "len", (item,):
                 return self.length(item)
-            case "wrap", (_, size):
+            case "normalize_index", (_, size):
                 return 0, max(self.value(size)[1] - 1, 0)
         return ANY
 

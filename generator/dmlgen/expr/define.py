@@ -34,12 +34,16 @@ FOLDS: Mapping[str, str] = {
     "argmax": "the loop variable at the first greatest, or first NaN; for an empty set, its first value",
     "argmin": "the loop variable at the first least, or first NaN; for an empty set, its first value",
 }
-"""Reductions, `sum(body for v in range(a, b) for w in box(sizes) if condition)`, with their meaning."""
+"""Reductions, `sum(body for v in range(a, b) for w in ndindex(sizes) if condition)`, with their meaning."""
 
 PLACES: Mapping[str, tuple[tuple[ir.Type, ...], ir.Type, str]] = {
-    "inside": ((ir.INTS, ir.INTS), ir.BOOL, "whether 0 <= c[d] < sizes[d] in every dimension"),
-    "flat": ((ir.INTS, ir.INTS), ir.INT, "the row-major index of a coordinate in a box of these sizes"),
-    "unflat": (
+    "in_bounds": ((ir.INTS, ir.INTS), ir.BOOL, "whether 0 <= c[d] < sizes[d] in every dimension"),
+    "ravel_index": (
+        (ir.INTS, ir.INTS),
+        ir.INT,
+        "the row-major index of a coordinate in a box of these sizes",
+    ),
+    "unravel_index": (
         (ir.INT, ir.INTS),
         ir.INTS,
         "the coordinate with that row-major index in a box of these sizes",
@@ -51,19 +55,20 @@ NUMBERS: Mapping[str, str] = {
     "clamp": "clamp(x, low, high): x limited to low and high; low if high < low",
     "float": "float(x): an integer or an element as a float",
     "int": "int(x): a float truncated toward 0, saturating, 0 for NaN; an integer element as an integer",
-    "least": "least(T): the least value of a tensor's data type; for floats, minus infinity",
-    "greatest": "greatest(T): the greatest value of a tensor's data type; for floats, infinity",
-    "held": "held(T): what output T held before, at `at`",
-    "wrap": "wrap(i, n): an index into n entries: a negative one counts from the end, then it is clamped",
-    "joined": "joined(Ts, d): the element at `at` of an array of tensors concatenated along dimension d; "
+    "min_value": "min_value(T): the least value of a tensor's data type; for floats, minus infinity",
+    "max_value": "max_value(T): the greatest value of a tensor's data type; for floats, infinity",
+    "previous_contents": "previous_contents(T): what output T contained before, at `at`",
+    "normalize_index": "normalize_index(i, n): an index into n entries: a negative one counts from the end, "
+    "then it is clamped",
+    "concat": "concat(Ts, d): the element at `at` of an array of tensors concatenated along dimension d; "
     "always the whole value of an output",
-    "activated": "activated(x, A): the fused activation A applied to x; x itself if A is absent. A can be "
-    "an entry of an array of activations",
+    "apply_activation": "apply_activation(x, A): the fused activation A applied to x; x itself if A is "
+    "absent. A can be an entry of an array of activations",
 }
 """Functions of numbers, beside those of elements (`ELEMENT_FUNCTIONS`, which take floats too)."""
 
 PRELUDE: Mapping[str, tuple[str, str]] = {
-    "spread(T)": (
+    "broadcast(T)": (
         "T[[at[d] if T.Sizes[d] != 1 else 0 for d in axes(T)]]",
         "the element of T at `at`, with T broadcast",
     ),
@@ -194,7 +199,7 @@ def varies(node: ir.Expr) -> bool:
             return True
         case ir.Apply(function=function):
             return function.varies
-        case ir.Call(function="held" | "joined"):
+        case ir.Call(function="previous_contents" | "concat"):
             return True
         case _:
             return any(map(varies, ir.children(node)))
@@ -376,9 +381,9 @@ class _Definition(Parser):
             return self.definer.function(self, node, name, values)
         if name in ("present", "len"):
             return super().call(node, name, arguments, depth)
-        if name == "activated":
+        if name == "apply_activation":
             return self.activated(node, arguments, depth)
-        if name == "box":
+        if name == "ndindex":
             raise self.fail(node, "expression-form", "box() stands after `in`, as what a loop runs over")
         known = [
             *FOLDS,
@@ -480,9 +485,9 @@ class _Definition(Parser):
             if type_ not in (ir.INT, ir.FLOAT):
                 self.expect(arguments[0], values[0], ir.INT, ir.FLOAT)
             return self.checked(node, name, arguments, values, (type_,) * 3, type_)
-        if name == "wrap":
+        if name == "normalize_index":
             return self.checked(node, name, arguments, values, (ir.INT, ir.INT), ir.INT)
-        if name == "joined":
+        if name == "concat":
             self.checked(node, name, arguments, values, (ir.TENSORS, ir.INT), ir.INT)
             assert isinstance(values[0], ir.Tensors)
             entry = ir.Tensor(values[0].name, ir.Local("index", ir.INT))
@@ -526,7 +531,7 @@ class _Definition(Parser):
                 activation = self.typed(array, depth, OPERATOR)
             case alone:
                 activation = self.typed(alone, depth, OPERATOR)
-        return ir.Call("activated", (value, activation, *numbers), ir.FLOAT)
+        return ir.Call("apply_activation", (value, activation, *numbers), ir.FLOAT)
 
     def reduce(
         self,
@@ -554,7 +559,7 @@ class _Definition(Parser):
         for one in generator.generators:
             if not isinstance(one.target, ast.Name):
                 raise self.fail(one.target, "expression-form", "a loop has one variable")
-            boxed = isinstance(one.iter, ast.Call) and ast.unparse(one.iter.func) == "box"
+            boxed = isinstance(one.iter, ast.Call) and ast.unparse(one.iter.func) == "ndindex"
             variable = self.variable(one.target, ir.INTS if boxed else ir.INT, True)
             if variable.name in (each.variable.name for each in loops):
                 raise self.fail(one.target, "name-clash", f"loop variable {variable.name!r} is used twice")
@@ -615,9 +620,9 @@ class _Definition(Parser):
                 owner = self.typed(tensor, depth, ir.TENSOR)
                 assert isinstance(owner, ir.Tensor)
                 return ir.Each(variable, None, ir.Field(owner, "DimensionCount", ir.INT))
-            case ast.Call(func=ast.Name(id="range" | "box"), args=[last], keywords=[]):
+            case ast.Call(func=ast.Name(id="range" | "ndindex"), args=[last], keywords=[]):
                 return ir.Each(variable, None, self.typed(last, depth, variable.type))
-            case ast.Call(func=ast.Name(id="range" | "box"), args=[first, last], keywords=[]):
+            case ast.Call(func=ast.Name(id="range" | "ndindex"), args=[first, last], keywords=[]):
                 lower = self.typed(first, depth, variable.type)
                 return ir.Each(variable, lower, self.typed(last, depth, variable.type))
         message = "a loop runs over range(n), range(a, b), axes(tensor), box(sizes) or box(first, last)"

@@ -44,7 +44,7 @@ def uses_at(node: ir.Expr) -> bool:
     """Whether a value depends on the coordinate being defined, functions included."""
     for part in ir.walk(node):
         match part:
-            case ir.Local(name="at") | ir.Call(function="held" | "joined"):
+            case ir.Local(name="at") | ir.Call(function="previous_contents" | "concat"):
                 return True
             case ir.Apply(function=function) if _function_uses_at(function):
                 return True
@@ -59,7 +59,7 @@ def free_locals(node: ir.Expr) -> dict[str, ir.Local]:
     match node:
         case ir.Local(name=name):
             found[name] = node
-        case ir.Call(function="held" | "joined"):
+        case ir.Call(function="previous_contents" | "concat"):
             found["at"] = ir.Local("at", ir.INTS)
         case ir.Apply(function=function) if _function_uses_at(function):
             found["at"] = ir.Local("at", ir.INTS)

@@ -3,9 +3,9 @@
 The search for test cases solves conditions with them, and the elements that an operator computes follow from
 them; rules are judged by the generated validators. A description is a mapping from names to values: tensors
 and structs are objects with their fields, arrays are tuples, absent members None. Fields of an absent tensor
-are 0 or empty. An expression that computes elements also needs a function under
-LOAD, which takes a tensor's name, its index in an array of tensors or None, and a coordinate. Its results
-must support Python's operators, and the evaluator must be given the functions of elements.
+are 0 or empty. An expression that computes elements also needs a function under LOAD, which takes a tensor's
+name, its index in an array of tensors or None, and a coordinate. Its results must support Python's operators,
+and the evaluator must be given the functions of elements.
 
 Functions are compiled from Python source that we generate from typed nodes: every name in it is a key of the
 environment, written as a quoted string.

@@ -186,10 +186,10 @@ ELEMENT_FUNCTIONS: Mapping[str, ElementFunction] = {
     "below": ElementFunction(
         ("element", "float"), "whether it is less than a number, which can be fractional", "bool"
     ),
-    "activated": ElementFunction(
+    "apply_activation": ElementFunction(
         ("element", "activation"), "the result of a fused activation; unchanged without one"
     ),
-    "wrap": ElementFunction(
+    "normalize_index": ElementFunction(
         ("element", "int"),
         "an index into so many entries: negative ones count from the end, then it is clamped",
         "int",

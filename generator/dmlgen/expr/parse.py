@@ -240,24 +240,27 @@ class Parser:
             raise self.fail(_word_after_dot(node), "unknown-name", message, nearest(name, self.scope.fields))
         return ir.Field(owner, name, self.scope.fields[name])
 
-    def place(self, node: ast.expr, depth: int) -> ir.Expr:
-        """The index of an array's entry."""
+    def place(self, node: ast.expr, depth: int, owner: ir.Expr) -> ir.Expr:
+        """The index of an array's entry; a negative number counts from the end of T.Sizes or T.Strides."""
         found = self.typed(node, depth, ir.INT)
-        if isinstance(found, ir.Number) and found.value < 0:
+        if not isinstance(found, ir.Number) or found.value >= 0:
+            return found
+        if not isinstance(owner, ir.Field):
             message = "entries are counted from 0; X[len(X) - 1] is the last one"
             raise self.fail(node, "expression-form", message)
-        return found
+        rank = ir.Field(owner.tensor, "DimensionCount", ir.INT)
+        return ir.Binary("-", rank, ir.Number(-found.value, ir.INT), ir.INT)
 
     def subscript(self, node: ast.Subscript, owner: ir.Expr, index: ast.expr, depth: int) -> ir.Expr:
         if isinstance(index, ast.Slice):
             if owner.type not in (ir.INTS, ir.FLOATS) or index.step is not None:
                 raise self.fail(node, "expression-type", "only arrays have parts, [lower:upper]")
-            lower = self.place(index.lower, depth) if index.lower else None
-            upper = self.place(index.upper, depth) if index.upper else None
+            lower = self.place(index.lower, depth, owner) if index.lower else None
+            upper = self.place(index.upper, depth, owner) if index.upper else None
             return ir.Slice(owner, lower, upper)
         if isinstance(owner, ir.Tensor):
             return ir.Load(owner, self.typed(index, depth, ir.INTS), self.scope.element(owner))
-        value = self.place(index, depth)
+        value = self.place(index, depth, owner)
         if not isinstance(owner, ir.Tensors):
             self.expect(node.value, owner, ir.INTS, ir.FLOATS)
         if BOUNDS.value(value)[0] >= (most := BOUNDS.length(owner)[1]):

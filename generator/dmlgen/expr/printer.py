@@ -205,7 +205,7 @@ class Printer:
 
     def each(self, loop: ir.Each) -> str:
         bounds = [bound for bound in (loop.first, loop.last) if bound is not None]
-        name = "box" if loop.variable.type == ir.INTS else "range"
+        name = "ndindex" if loop.variable.type == ir.INTS else "range"
         return f"{name}({', '.join(map(self.print, bounds))})"
 
     def call(self, node: ir.Call) -> str:

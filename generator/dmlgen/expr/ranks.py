@@ -133,7 +133,7 @@ class Lengths:
                 return a if a == b else None
             case ir.Call(function="align", arguments=(_, count, _)):
                 return self.value(count, known)
-            case ir.Call(function="unflat", arguments=(_, sizes)):
+            case ir.Call(function="unravel_index", arguments=(_, sizes)):
                 return self.length(sizes, known)
             case ir.Call(function="replace", arguments=(sequence, _, _)):
                 return self.length(sequence, known)

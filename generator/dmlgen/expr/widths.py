@@ -43,7 +43,7 @@ class Widths:
                 return self._tensors[name]
             case ir.Local(name=name):
                 return locals_.get(name, COUNT)
-            case ir.Index() | ir.Call(function="flat" | "product" | "sum" | "len"):
+            case ir.Index() | ir.Call(function="ravel_index" | "product" | "sum" | "len"):
                 return COUNT
             case ir.Fold(kind="sum" | "product" | "min" | "max", unrolled=False):
                 return _ALL  # the minimum of an empty set is the greatest integer
@@ -57,13 +57,13 @@ class Widths:
                 return _ALL
             case ir.Call(function="min" | "max" as kind, arguments=arguments):
                 return max(self.bits(_of_something(one, kind), locals_) for one in arguments)
-            case ir.Call(function="wrap", arguments=(_, count)):
+            case ir.Call(function="normalize_index", arguments=(_, count)):
                 return self.bits(count, locals_)
             case ir.Call(function="clamp", arguments=(_, low, high)):
                 return max(self.bits(low, locals_), self.bits(high, locals_))
             case ir.Call(function="convert" | "quantize", arguments=(_, ir.Tensor(entry=name))):
                 return self._tensors[name]
-            case ir.Call(function="least" | "greatest", arguments=(ir.Tensor(entry=name),)):
+            case ir.Call(function="min_value" | "max_value", arguments=(ir.Tensor(entry=name),)):
                 return self._tensors[name]
             case ir.Apply(function=function, arguments=arguments):
                 return self.bits(function.body, self.parameters(function, arguments, locals_))

@@ -51,7 +51,7 @@ class Part:
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
-    """The two headers."""
+    """The three headers."""
     plans = plans_of(RUNTIME)
 
     def part(near: Registry, operator: Operator) -> Part:
@@ -72,8 +72,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     calls = (one.rule for one in registry.calls)
     of_others = (*registry.graphs.rules, *registry.bindings.rules, *calls)
     of_all = texts((*registry.operator_rules, *registry.tensor.rules, *of_others))
-    header = templates.render(
-        "c/dmlops.h.j2",
+    context = dict(
         number_types=[
             (name, number_type(number.bits, number.kind))
             for name, number in registry.types.items()
@@ -122,8 +121,11 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         dispatch=dispatch,
         planners=templates.memory.of_code("planners", lambda: c_dispatch.planners(plans)),
     )
-    checked = templates.render("c/dmlops_checked.h.j2", **c_checked.context(registry))
-    return {"include/dmlops.h": header, "include/dmlops_checked.h": checked}
+    return {
+        "include/dmlops.h": templates.render("c/dmlops.h.j2", **context),
+        "include/dmlops_plan.h": templates.render("c/dmlops_plan.h.j2", **context),
+        "include/dmlops_checked.h": templates.render("c/dmlops_checked.h.j2", **c_checked.context(registry)),
+    }
 
 
 def texts(rules: Iterable[Rule]) -> tuple[tuple[str, Text], ...]:

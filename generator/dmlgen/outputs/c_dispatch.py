@@ -573,7 +573,7 @@ class _DispatchPrinter(CPrinter):
 
     def call(self, node: ir.Call) -> str:
         match node:
-            case ir.Call(function="wrap", arguments=(ir.Load(coordinate=coordinate), size)):
+            case ir.Call(function="normalize_index", arguments=(ir.Load(coordinate=coordinate), size)):
                 return f"dmlops_follow(trace, &{self._list(coordinate)}, {self.print(size)})"
         return super().call(node)
 

@@ -23,7 +23,7 @@ from dmlgen.schedules.gelu import gelu_of
 from dmlgen.schedules.schedule import Schedule
 
 _ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}  # builtins of Python
-_OF_PLACES = ("align", "replace", "wrap", "activation_type", "activation_parameter")
+_OF_PLACES = ("align", "replace", "normalize_index", "activation_type", "activation_parameter")
 _VARYING = {"all": "every", "any": "some", "min": "least", "max": "greatest"}
 
 
@@ -273,7 +273,7 @@ class ComputePrinter(DescPrinter, PythonPrinter):
             case ir.Call(function="difference", arguments=(left, right, ir.Tensor() as tensor)):
                 type_ = f"{self.tensor(tensor)}.DataType"
                 return f"f.difference({self.print(left)}, {self.print(right)}, {type_})"
-            case ir.Call(function="activated", arguments=(item, activation)):
+            case ir.Call(function="apply_activation", arguments=(item, activation)):
                 tensor_ = f"desc.{self._output}"
                 return f"activated({self.print(item)}, {self.print(activation)}, {tensor_})"
             case ir.Call(function=function) if of_elements:

@@ -32,7 +32,7 @@ from dmlgen.schedules.keyed import keyed
 _NUMPY = {"int": "np.int64", "bool": "np.bool_"}
 _ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}
 _RESERVED = ("at", "e", "f", "np", "desc")
-_COORDINATES = {"align", "replace", "wrap"}
+_COORDINATES = {"align", "replace", "normalize_index"}
 _OF_FEW = ("total", "multiplied", "least_of", "greatest_of")
 _DEFINED = (
     "entry",
@@ -43,7 +43,7 @@ _DEFINED = (
     "larger",
     "whole",
     "choose",
-    "box",
+    "ndindex",
     "sizes_of",
     "rank_of",
     "enums",
@@ -325,7 +325,7 @@ class DefinitionPrinter(DescPrinter):
         name, arguments = node.function, node.arguments
         if name == "element":
             return f"f.convert({self.print(arguments[0])}, {self.data_type(node.type)})"
-        if name == "activated":
+        if name == "apply_activation":
             return self._activated(*arguments)
         if name in ("convert", "quantize"):
             target = arguments[1]
@@ -334,15 +334,15 @@ class DefinitionPrinter(DescPrinter):
             text = self.print(arguments[0]) if node.type == ir.FLOAT else self.deciding(arguments[0])
             text = f'{function}({text}, "{target.entry}")'
             return f"e.as_integer({text})" if node.type == ir.INT else text
-        if name == "joined":
+        if name == "concat":
             tensors, axis = arguments
             assert isinstance(tensors, ir.Tensors)
-            return f'e.joined("{tensors.name}", {self.deciding(axis)}, at)'
-        if name == "held":
+            return f'e.concat("{tensors.name}", {self.deciding(axis)}, at)'
+        if name == "previous_contents":
             target = arguments[0]
             assert isinstance(target, ir.Tensor)
-            return f'e.held("{target.name}", at)'
-        if name in ("least", "greatest"):
+            return f'e.previous_contents("{target.name}", at)'
+        if name in ("min_value", "max_value"):
             target = arguments[0]
             assert isinstance(target, ir.Tensor)
             text = f'e.{name}("{target.entry}")'
@@ -393,8 +393,8 @@ class DefinitionPrinter(DescPrinter):
         )
         limit = ""
         if node.kind in ("min", "max"):
-            end = {"min": "greatest", "max": "least"}[node.kind]
-            limit = f", {end}={self._limit(end, node.type)}"
+            end = {"min": "max_value", "max": "min_value"}[node.kind]
+            limit = f", initial={self._limit(end, node.type)}"
         if node.kind in ("argmax", "argmin", "any", "all"):
             body = self.deciding(node.body)
         elif node.kind == "sum":
@@ -416,14 +416,14 @@ class DefinitionPrinter(DescPrinter):
         if type_.kind == "element":
             return f'f.convert(e.{end}("{type_.name}"), {self.data_type(type_)})'
         if type_ == ir.FLOAT:
-            return 'float("inf")' if end == "greatest" else '-float("inf")'
-        return "2**63 - 1" if end == "greatest" else "-(2**63)"
+            return 'float("inf")' if end == "max_value" else '-float("inf")'
+        return "2**63 - 1" if end == "max_value" else "-(2**63)"
 
     def _loop(self, loop: ir.Each) -> str:
         last = self.deciding(loop.last)
         if loop.variable.type == ir.INTS:
             if loop.first is None:
-                return f"box({last})"
+                return f"ndindex({last})"
             return f"Box({self.deciding(loop.first)}, {last})"
         return f"Range({'0' if loop.first is None else self.deciding(loop.first)}, {last})"
 

@@ -371,7 +371,7 @@ def _gather(registry: Registry, operator: Operator, schedule: Schedule, plans: P
     assert isinstance(schedule.value, ir.Load)
     nodes = list(ir.walk(schedule.value.coordinate))
     calls = (node for node in nodes if isinstance(node, ir.Call))
-    index = next(call.arguments[0] for call in calls if call.function == "wrap")
+    index = next(call.arguments[0] for call in calls if call.function == "normalize_index")
     assert isinstance(index, ir.Load)
     in_a_list = any(isinstance(node, ir.Reduce) for node in nodes)
     types = _types(operator, schedule.value.tensor.name)

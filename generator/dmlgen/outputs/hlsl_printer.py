@@ -282,7 +282,7 @@ class HlslPrinter(StatementPrinter):
             case ir.Call(function="difference", arguments=(left, right, _)):
                 operands = f"{self.print(left)}, {self.print(right)}"
                 return f"{self._use('Difference')}({operands}, ({self.element_type(node.type)})0)"
-            case ir.Call(function="activated", arguments=(item, _)):
+            case ir.Call(function="apply_activation", arguments=(item, _)):
                 self.activates = True
                 return f"Activate({self.print(item)})"
             case ir.Call(function="max", arguments=(item, ir.Number(value=0))) if (

@@ -140,7 +140,7 @@ def unused_names(
 def _formulas(let: written.Formulas, scope: Scope, faults: Faults) -> list[Formula]:
     """The entries of `let`, which are typed where they are used."""
     formulas: dict[str, Formula] = {}
-    reserved = {*FOLDS, *PLACES, *NUMBERS, *ALWAYS, "box", "at"}
+    reserved = {*FOLDS, *PLACES, *NUMBERS, *ALWAYS, "ndindex", "at"}
     for key, value in let.items():
         with faults:
             name, parameters = signature(key.value)
@@ -221,9 +221,9 @@ def _misreads(value: ir.Expr, members: Mapping[str, Member], is_output: bool) ->
                 yield "which entry of a list is taken differs from element to element"
             case ir.Call(function=name) if name in FUNCTIONS and FUNCTIONS[name].only_of_rules:
                 yield f"{name}() is a function of rules; definitions cannot use it"
-            case ir.Call(function="joined") if part is not value or not is_output:
+            case ir.Call(function="concat") if part is not value or not is_output:
                 yield "joined() is the whole value of an output"
-            case ir.Call("joined", (ir.Tensors(name=name), _)) if members[name].role == "output":
+            case ir.Call("concat", (ir.Tensors(name=name), _)) if members[name].role == "output":
                 yield f"{name} is an output, and those are never read"
 
 

@@ -227,7 +227,9 @@ def _shared(head: ir.ListOf) -> ir.Expr:
     match head.items:
         case (
             ir.Index(first, ir.Number(0)),
-            ir.Index(ir.Call("unflat", (ir.Index(second, ir.Number(1)), ir.ListOf((_, each)))), ir.Number(0)),
+            ir.Index(
+                ir.Call("unravel_index", (ir.Index(second, ir.Number(1)), ir.ListOf((_, each)))), ir.Number(0)
+            ),
         ) if first == second == AT:
             return each
     return ZERO

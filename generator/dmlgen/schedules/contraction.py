@@ -369,7 +369,7 @@ class _Reader:
                 return ir.ListOf((self._place(row, k), self._place(k, k))), groups
             case (first, row) if first == channel:
                 match row:
-                    case ir.Index(ir.Call("unflat", (whole, _)) as place, ir.Number(value=1)):
+                    case ir.Index(ir.Call("unravel_index", (whole, _)) as place, ir.Number(value=1)):
                         groups = _groups(channel, whole, k, depth, self._output)
                         if channel == k or _group_place(channel) != place:
                             raise Unfit
@@ -383,9 +383,9 @@ def _tests(condition: ir.Expr | None) -> tuple[ir.Call, ir.Expr | None]:
     """The parts of the condition on products under a window: that taps are inside, and, if it says so, that
     their coordinates are whole numbers."""
     match condition:
-        case ir.Call(function="inside") as inside:
+        case ir.Call(function="in_bounds") as inside:
             return inside, None
-        case ir.Logic("and", (ir.Call(function="inside") as inside, divides)):
+        case ir.Logic("and", (ir.Call(function="in_bounds") as inside, divides)):
             return inside, divides
     raise Unfit
 
@@ -406,7 +406,7 @@ def _quotient(place: ir.Reduce, divides: ir.Expr | None) -> tuple[ir.Reduce, ir.
 def _group_place(channel: ir.Expr) -> ir.Expr | None:
     """The split into group and row from which a channel takes its group."""
     match channel:
-        case ir.Call("flat", (ir.ListOf((ir.Index(place, ir.Number(value=0)), _)), _)):
+        case ir.Call("ravel_index", (ir.ListOf((ir.Index(place, ir.Number(value=0)), _)), _)):
             return place
     return None
 
@@ -433,11 +433,11 @@ def _groups(channel: ir.Expr, row: ir.Expr, k: ir.Local, depth: ir.Expr, output:
         return ir.Number(1, ir.INT)
     match channel:
         case ir.Call(
-            "flat", (ir.ListOf((ir.Index(place, ir.Number(value=0)), own)), ir.ListOf((groups, each)))
+            "ravel_index", (ir.ListOf((ir.Index(place, ir.Number(value=0)), own)), ir.ListOf((groups, each)))
         ):
             if isinstance(row, ir.Index) and (own, each) == (k, depth) and is_known(groups):
                 sizes = ir.Field(ir.Tensor(output), "Sizes", ir.INTS)
                 rows = ir.Binary("//", ir.Index(sizes, row.index), groups, ir.INT)
-                if place == ir.Call("unflat", (row, ir.ListOf((groups, rows))), ir.INTS):
+                if place == ir.Call("unravel_index", (row, ir.ListOf((groups, rows))), ir.INTS):
                     return groups
     raise Unfit

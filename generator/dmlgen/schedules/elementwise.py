@@ -31,7 +31,7 @@ def of_elements(
     [(output, value)] = defines.outputs.items()
     elements = InElements(classes)
     match value:
-        case ir.Call("joined", (ir.Tensors(name=name), axis)):
+        case ir.Call("concat", (ir.Tensors(name=name), axis)):
             return _joined(output, name, axis, elements.type(ir.Tensor(name, _INDEX)))
     try:
         found = elements.stored(ir.Tensor(output), _without_functions(value))

@@ -29,7 +29,9 @@ def _looks_up(coordinate: ir.Expr) -> bool:
     """Whether a coordinate has a looked-up entry, and uses lookups for nothing else."""
     lookups = [entry for entry in _entries(coordinate) if _is_lookup(entry)]
     everything = [
-        node for node in ir.walk(coordinate) if isinstance(node, ir.Call) and node.function == "wrap"
+        node
+        for node in ir.walk(coordinate)
+        if isinstance(node, ir.Call) and node.function == "normalize_index"
     ]
     return bool(lookups) and len(everything) == len(lookups)
 
@@ -57,7 +59,7 @@ def _is_lookup(node: ir.Expr) -> bool:
     match node:
         case ir.Definition(value=value):
             return _is_lookup(value)
-        case ir.Call(function="wrap", arguments=(ir.Load(), _)):
+        case ir.Call(function="normalize_index", arguments=(ir.Load(), _)):
             return True
         case _:
             return False

@@ -33,7 +33,7 @@ def keyed(tensor: Intermediate) -> Keyed | None:
                 ir.Fold(
                     kind="max",
                     loops=(ir.Each(variable, None, sizes),),
-                    condition=ir.Compare("==", key, ir.Call("flat", (ir.Local("at"), own))),
+                    condition=ir.Compare("==", key, ir.Call("ravel_index", (ir.Local("at"), own))),
                     body=value,
                 ),
                 ir.Number(0),

@@ -146,7 +146,7 @@ class _Reader:
         """If a number is the place of the greatest or least element in its set: which of the two, and if
         backward."""
         match node:
-            case ir.Call(function="flat", arguments=(place, sizes)):
+            case ir.Call(function="ravel_index", arguments=(place, sizes)):
                 if not self._sets.is_extent(sizes):
                     return None
             case _:
@@ -170,7 +170,7 @@ class _Reader:
 
     def _is_own(self, node: ir.Expr) -> bool:
         match node:
-            case ir.Call(function="flat", arguments=(place, sizes)):
+            case ir.Call(function="ravel_index", arguments=(place, sizes)):
                 return self._sets.is_own(place) and self._sets.is_extent(sizes)
         return node.type == ir.INT and self._sets.is_own(node)
 

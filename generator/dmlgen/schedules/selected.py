@@ -89,6 +89,6 @@ def _dimensions(node: ir.Expr) -> set[int]:
         match part:
             case ir.Index(sequence, ir.Number(value=int(d))) if sequence == AT:
                 found.append(d)
-            case ir.Call("held" | "joined"):
+            case ir.Call("previous_contents" | "concat"):
                 return set()
     return set(found) if len(found) == sum(part == AT for part in parts) else set()

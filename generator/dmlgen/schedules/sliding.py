@@ -137,7 +137,7 @@ class _Reader:
                     tensor=ir.Tensor(name=name, index=None) as tensor,
                     coordinate=ir.Binary("+", ir.Slice(sequence, None, head), place, ir.INTS),
                 ) as load
-            ], ir.Call("inside", (tested, ir.Slice(ir.Field(of, "Sizes"), behind, None))) if (
+            ], ir.Call("in_bounds", (tested, ir.Slice(ir.Field(of, "Sizes"), behind, None))) if (
                 sequence,
                 tested,
                 of,
@@ -176,7 +176,7 @@ def _box(condition: ir.Expr | None, w: ir.Local) -> Frame:
                 either(a.taps, b.taps),
                 either(a.limits, b.limits),
             )
-        case ir.Call("inside", (place, limits)) if is_known(limits):
+        case ir.Call("in_bounds", (place, limits)) if is_known(limits):
             return _frame(place, limits, w)
     raise Unfit
 

@@ -75,7 +75,7 @@ def view_before(tensor: Intermediate) -> View | None:
     is within; they must be all that it has there, within limits of their own."""
     try:
         match written(tensor.value, {}), written(tensor.sizes, {}):
-            case ir.Conditional(ir.Call("inside"), _, otherwise), ir.ListOf(sizes):
+            case ir.Conditional(ir.Call("in_bounds"), _, otherwise), ir.ListOf(sizes):
                 found = _view(_spelt_out(otherwise, len(sizes)))
                 return found if found.limits else None
     except (TooLarge, Unfit):
@@ -134,7 +134,7 @@ def _turned(sources: Sequence[_Source], output: str) -> View:
 def _source(node: ir.Expr) -> _Source:
     whole, box, part = node, tuple[ir.Expr, ...](), 0
     match node:
-        case ir.Index(ir.Call("unflat", (inner, ir.ListOf(sizes))), ir.Number(int(number))):
+        case ir.Index(ir.Call("unravel_index", (inner, ir.ListOf(sizes))), ir.Number(int(number))):
             whole, box, part = inner, sizes, number
     match whole:
         case ir.Index(
@@ -160,7 +160,7 @@ def _view(node: ir.Expr) -> View:
     if decided is not None:
         return _either(decided, *(_decided(node, decided, holds) for holds in (True, False)))
     match node:
-        case ir.Conditional(ir.Call("inside", (ir.ListOf(numbers), ir.ListOf(limits))), then) if all(
+        case ir.Conditional(ir.Call("in_bounds", (ir.ListOf(numbers), ir.ListOf(limits))), then) if all(
             map(is_known, limits)
         ):
             rest = _view(then)
@@ -250,7 +250,7 @@ def _sums(items: Sequence[ir.Expr]) -> ir.ListOf:
 def _sum(node: ir.Expr) -> ir.Expr:
     """A number, which must be a linear function of the entries of `at`, each named by a literal."""
     match node:
-        case ir.Call("flat", (ir.ListOf(items), ir.ListOf(box))):
+        case ir.Call("ravel_index", (ir.ListOf(items), ir.ListOf(box))):
             node = _flat(items, box)
     entries = (part for part in ir.walk(node) if isinstance(part, ir.Index) and part.sequence == AT)
     if not is_sum(node, AT) or not all(isinstance(entry.index, ir.Number) for entry in entries):

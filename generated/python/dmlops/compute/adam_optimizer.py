@@ -15,25 +15,25 @@ def define(e: Evaluation) -> None:
     """Defines the intermediate tensors and the outputs of an evaluation, as functions of a coordinate."""
     desc: Any = e.desc
 
-    def turn() -> Any:
+    def t() -> Any:
         return e.as_double(
             e.integer("TrainingStepTensor", tuple(0 for d in range(desc.TrainingStepTensor.DimensionCount)))
         )
 
-    def pace() -> Any:
+    def step_size() -> Any:
         return (
             e.as_double(f.single(desc.LearningRate))
-            * f.sqrt(1.0 - f.pow(e.as_double(f.single(desc.Beta2)), turn()))
-            / (1.0 - f.pow(e.as_double(f.single(desc.Beta1)), turn()))
+            * f.sqrt(1.0 - f.pow(e.as_double(f.single(desc.Beta2)), t()))
+            / (1.0 - f.pow(e.as_double(f.single(desc.Beta1)), t()))
         )
 
-    def first(at: Any) -> Any:
+    def first_moment(at: Any) -> Any:
         return (
             e.as_double(f.single(desc.Beta1)) * e.double("InputFirstMomentTensor", at)
             + (1.0 - e.as_double(f.single(desc.Beta1))) * e.double("GradientTensor", at)
         )
 
-    def second(at: Any) -> Any:
+    def second_moment(at: Any) -> Any:
         return (
             e.as_double(f.single(desc.Beta2)) * e.double("InputSecondMomentTensor", at)
             + (1.0 - e.as_double(f.single(desc.Beta2)))
@@ -43,9 +43,9 @@ def define(e: Evaluation) -> None:
 
     e.outputs = {
         "OutputParametersTensor": lambda at: e.double("InputParametersTensor", at)
-        - pace() * first(at) / (f.sqrt(second(at)) + e.as_double(f.single(desc.Epsilon))),
-        "OutputFirstMomentTensor": lambda at: first(at),
-        "OutputSecondMomentTensor": lambda at: second(at),
+        - step_size() * first_moment(at) / (f.sqrt(second_moment(at)) + e.as_double(f.single(desc.Epsilon))),
+        "OutputFirstMomentTensor": lambda at: first_moment(at),
+        "OutputSecondMomentTensor": lambda at: second_moment(at),
     }
 
 

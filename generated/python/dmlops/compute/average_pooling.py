@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..definition import Defined, Evaluation, box, entry, inside, larger
+from ..definition import Defined, Evaluation, entry, in_bounds, larger, ndindex
 
 
 def define(e: Evaluation) -> None:
@@ -30,7 +30,7 @@ def define(e: Evaluation) -> None:
         return desc.InputTensor.Sizes[2:]
 
     def valid(at: Any, w: Any) -> Any:
-        return inside(place(at[2:], w), spatial())
+        return in_bounds(place(at[2:], w), spatial())
 
     def padded(c: Any) -> Any:
         return tuple(entry(c, d) + entry(desc.StartPadding, d) for d in range(dims()))
@@ -44,17 +44,17 @@ def define(e: Evaluation) -> None:
     def count(o: Any) -> Any:
         return larger(
             e.sum(
-                lambda w: 1, box(desc.WindowSize),
-                where=lambda w: inside(padded(place(o, w)), padded_sizes())
+                lambda w: 1, ndindex(desc.WindowSize),
+                where=lambda w: in_bounds(padded(place(o, w)), padded_sizes())
                 if desc.IncludePadding
-                else inside(place(o, w), spatial()),
+                else in_bounds(place(o, w), spatial()),
             ),
             1,
         )
 
     e.outputs = {
         "OutputTensor": lambda at: e.sum(
-            lambda w: e.double("InputTensor", at[:2] + place(at[2:], w)), box(desc.WindowSize),
+            lambda w: e.double("InputTensor", at[:2] + place(at[2:], w)), ndindex(desc.WindowSize),
             where=lambda w: valid(at, w),
         )
         / e.as_double(count(at[2:])),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..definition import Box, Defined, Evaluation, Kept, box, clamp, entry, inside, larger, quotient
+from ..definition import Box, Defined, Evaluation, Kept, clamp, entry, in_bounds, larger, ndindex, quotient
 
 
 def define(e: Evaluation) -> None:
@@ -43,10 +43,10 @@ def define(e: Evaluation) -> None:
     def count(o: Any) -> Any:
         return larger(
             e.sum(
-                lambda w: 1, box(desc.WindowSize),
-                where=lambda w: inside(padded(place(o, w)), padded_sizes())
+                lambda w: 1, ndindex(desc.WindowSize),
+                where=lambda w: in_bounds(padded(place(o, w)), padded_sizes())
                 if desc.IncludePadding
-                else inside(place(o, w), spatial()),
+                else in_bounds(place(o, w), spatial()),
             ),
             1,
         )

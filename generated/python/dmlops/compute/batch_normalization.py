@@ -15,7 +15,7 @@ def define(e: Evaluation) -> None:
     """Defines the intermediate tensors and the outputs of an evaluation, as functions of a coordinate."""
     desc: Any = e.desc
 
-    def spread(at: Any) -> Any:
+    def broadcast(at: Any) -> Any:
         return e.double(
             "ScaleTensor",
             tuple(
@@ -24,7 +24,7 @@ def define(e: Evaluation) -> None:
             ),
         )
 
-    def spread2(at: Any) -> Any:
+    def broadcast2(at: Any) -> Any:
         return e.double(
             "MeanTensor",
             tuple(
@@ -33,7 +33,7 @@ def define(e: Evaluation) -> None:
             ),
         )
 
-    def spread3(at: Any) -> Any:
+    def broadcast3(at: Any) -> Any:
         return e.double(
             "VarianceTensor",
             tuple(
@@ -42,7 +42,7 @@ def define(e: Evaluation) -> None:
             ),
         )
 
-    def spread4(at: Any) -> Any:
+    def broadcast4(at: Any) -> Any:
         return e.double(
             "BiasTensor",
             tuple(
@@ -53,10 +53,10 @@ def define(e: Evaluation) -> None:
 
     e.outputs = {
         "OutputTensor": lambda at: e.activated(
-            spread(at)
-            * (e.double("InputTensor", at) - spread2(at))
-            / f.sqrt(spread3(at) + e.as_double(f.single(desc.Epsilon)))
-            + spread4(at),
+            broadcast(at)
+            * (e.double("InputTensor", at) - broadcast2(at))
+            / f.sqrt(broadcast3(at) + e.as_double(f.single(desc.Epsilon)))
+            + broadcast4(at),
             desc.FusedActivation,
         ),
     }

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, box, entry
+from ..definition import Defined, Evaluation, Kept, entry, ndindex
 
 
 def define(e: Evaluation) -> None:
@@ -49,7 +49,7 @@ def define(e: Evaluation) -> None:
             )
         )
 
-    def spread(at: Any) -> Any:
+    def broadcast(at: Any) -> Any:
         return e.double(
             "ScaleTensor",
             tuple(
@@ -58,7 +58,7 @@ def define(e: Evaluation) -> None:
             ),
         )
 
-    def spread2(at: Any) -> Any:
+    def broadcast2(at: Any) -> Any:
         return e.double(
             "VarianceTensor",
             tuple(
@@ -68,25 +68,25 @@ def define(e: Evaluation) -> None:
         )
 
     def rate(at: Any) -> Any:
-        return 1.0 / f.sqrt(spread2(at) + e.as_double(f.single(desc.Epsilon)))
+        return 1.0 / f.sqrt(broadcast2(at) + e.as_double(f.single(desc.Epsilon)))
 
     e.tensors = {
         "Slope": Kept(
             np.float64,
             sizes=lambda: kept(),
-            value=lambda at: e.sum(lambda r: e.double("InputGradientTensor", over(at, r)), box(extent())),
+            value=lambda at: e.sum(lambda r: e.double("InputGradientTensor", over(at, r)), ndindex(extent())),
         ),
         "Tilt": Kept(
             np.float64,
             sizes=lambda: kept(),
             value=lambda at: e.sum(
                 lambda r: (e.double("InputGradientTensor", over(at, r)), centered(over(at, r))),
-                box(extent()),
+                ndindex(extent()),
             ),
         ),
     }
     e.outputs = {
-        "OutputGradientTensor": lambda at: e.double("InputGradientTensor", at) * spread(at) * rate(at),
+        "OutputGradientTensor": lambda at: e.double("InputGradientTensor", at) * broadcast(at) * rate(at),
         "OutputScaleGradientTensor": lambda at: e.double("Tilt", at) * rate(at),
         "OutputBiasGradientTensor": lambda at: e.double("Slope", at),
     }

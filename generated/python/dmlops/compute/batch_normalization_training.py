@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, box, entry, multiplied
+from ..definition import Defined, Evaluation, Kept, entry, multiplied, ndindex
 
 
 def define(e: Evaluation) -> None:
@@ -46,7 +46,7 @@ def define(e: Evaluation) -> None:
     def deviation(at: Any, c: Any) -> Any:
         return e.double("InputTensor", c) - e.double("Center", at)
 
-    def spread(at: Any) -> Any:
+    def broadcast(at: Any) -> Any:
         return e.double(
             "ScaleTensor",
             tuple(
@@ -58,7 +58,7 @@ def define(e: Evaluation) -> None:
     def here(at: Any) -> Any:
         return tuple(0 if reduced(d) else entry(at, d) for d in range(desc.InputTensor.DimensionCount))
 
-    def spread2(at: Any) -> Any:
+    def broadcast2(at: Any) -> Any:
         return e.double(
             "BiasTensor",
             tuple(
@@ -71,7 +71,8 @@ def define(e: Evaluation) -> None:
         "Mean": Kept(
             np.float64,
             sizes=lambda: kept(),
-            value=lambda at: e.sum(lambda r: e.double("InputTensor", over(at, r)), box(extent())) / count(),
+            value=lambda at: e.sum(lambda r: e.double("InputTensor", over(at, r)), ndindex(extent()))
+            / count(),
         ),
         "Center": Kept(
             np.float64,
@@ -82,17 +83,17 @@ def define(e: Evaluation) -> None:
             np.float64,
             sizes=lambda: kept(),
             value=lambda at: e.sum(
-                lambda r: (deviation(at, over(at, r)), deviation(at, over(at, r))), box(extent())
+                lambda r: (deviation(at, over(at, r)), deviation(at, over(at, r))), ndindex(extent())
             )
             / count(),
         ),
     }
     e.outputs = {
         "OutputTensor": lambda at: e.activated(
-            spread(at)
+            broadcast(at)
             * (e.double("InputTensor", at) - e.double("Mean", here(at)))
             / f.sqrt(e.double("Variance", here(at)) + e.as_double(f.single(desc.Epsilon)))
-            + spread2(at)
+            + broadcast2(at)
             + (e.double("FusedAddTensor", at) if (desc.FusedAddTensor is not None) else 0.0),
             desc.FusedActivation,
         ),

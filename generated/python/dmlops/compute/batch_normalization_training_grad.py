@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, box, entry, multiplied
+from ..definition import Defined, Evaluation, Kept, entry, multiplied, ndindex
 
 
 def define(e: Evaluation) -> None:
@@ -49,7 +49,7 @@ def define(e: Evaluation) -> None:
             )
         )
 
-    def spread(at: Any) -> Any:
+    def broadcast(at: Any) -> Any:
         return e.double(
             "ScaleTensor",
             tuple(
@@ -58,7 +58,7 @@ def define(e: Evaluation) -> None:
             ),
         )
 
-    def spread2(at: Any) -> Any:
+    def broadcast2(at: Any) -> Any:
         return e.double(
             "VarianceTensor",
             tuple(
@@ -68,7 +68,7 @@ def define(e: Evaluation) -> None:
         )
 
     def rate(at: Any) -> Any:
-        return 1.0 / f.sqrt(spread2(at) + e.as_double(f.single(desc.Epsilon)))
+        return 1.0 / f.sqrt(broadcast2(at) + e.as_double(f.single(desc.Epsilon)))
 
     def here(at: Any) -> Any:
         return tuple(0 if reduced(d) else entry(at, d) for d in range(desc.InputTensor.DimensionCount))
@@ -80,19 +80,19 @@ def define(e: Evaluation) -> None:
         "Slope": Kept(
             np.float64,
             sizes=lambda: kept(),
-            value=lambda at: e.sum(lambda r: e.double("InputGradientTensor", over(at, r)), box(extent())),
+            value=lambda at: e.sum(lambda r: e.double("InputGradientTensor", over(at, r)), ndindex(extent())),
         ),
         "Tilt": Kept(
             np.float64,
             sizes=lambda: kept(),
             value=lambda at: e.sum(
                 lambda r: (e.double("InputGradientTensor", over(at, r)), centered(over(at, r))),
-                box(extent()),
+                ndindex(extent()),
             ),
         ),
     }
     e.outputs = {
-        "OutputGradientTensor": lambda at: spread(at)
+        "OutputGradientTensor": lambda at: broadcast(at)
         * rate(at)
         * (
             e.double("InputGradientTensor", at)
@@ -100,7 +100,7 @@ def define(e: Evaluation) -> None:
             - centered(at)
             * e.double("Tilt", here(at))
             / count()
-            / (spread2(at) + e.as_double(f.single(desc.Epsilon)))
+            / (broadcast2(at) + e.as_double(f.single(desc.Epsilon)))
         ),
         "OutputScaleGradientTensor": lambda at: e.double("Tilt", at) * rate(at),
         "OutputBiasGradientTensor": lambda at: e.double("Slope", at),

@@ -13,16 +13,16 @@ from ..definition import (
     Defined,
     Evaluation,
     Range,
-    box,
     choose,
     entry,
-    flat,
-    inside,
+    in_bounds,
+    ndindex,
     quotient,
     rank_of,
+    ravel_index,
     remainder,
     sizes_of,
-    unflat,
+    unravel_index,
 )
 
 
@@ -33,7 +33,7 @@ def define(e: Evaluation) -> None:
     def dims() -> Any:
         return desc.InputTensor.DimensionCount - 2
 
-    def added(at: Any) -> Any:
+    def in_output_padding(at: Any) -> Any:
         return f.some(
             entry(at, d + 2) >= entry(desc.OutputTensor.Sizes, d + 2) - entry(desc.OutputPadding, d)
             for d in range(dims())
@@ -45,38 +45,41 @@ def define(e: Evaluation) -> None:
     def inputs() -> Any:
         return quotient(entry(desc.InputTensor.Sizes, 1), desc.GroupCount)
 
-    def spread_place(at: Any, w: Any) -> Any:
+    def strided_position(at: Any, w: Any) -> Any:
         return tuple(
             entry(at, d + 2) + entry(desc.StartPadding, d) - entry(w, d) * entry(desc.Dilations, d)
             for d in range(dims())
         )
 
-    def place(at: Any, w: Any) -> Any:
+    def position(at: Any, w: Any) -> Any:
         return tuple(
             entry(at, d + 2) * entry(desc.Strides, d)
             + entry(w, d) * entry(desc.Dilations, d)
             - entry(desc.StartPadding, d)
             if desc.Direction == enums.ConvolutionDirection.FORWARD
-            else quotient(entry(spread_place(at, w), d), entry(desc.Strides, d))
+            else quotient(entry(strided_position(at, w), d), entry(desc.Strides, d))
             for d in range(dims())
         )
 
-    def hits(at: Any, w: Any) -> Any:
+    def reads_input(at: Any, w: Any) -> Any:
         return f.both(
-            inside(place(at, w), desc.InputTensor.Sizes[2:]),
+            in_bounds(position(at, w), desc.InputTensor.Sizes[2:]),
             desc.Direction == enums.ConvolutionDirection.FORWARD
             or f.every(
-                remainder(entry(spread_place(at, w), d), entry(desc.Strides, d)) == 0 for d in range(dims())
+                remainder(entry(strided_position(at, w), d), entry(desc.Strides, d)) == 0
+                for d in range(dims())
             ),
         )
 
     def channel(at: Any) -> Any:
-        return unflat(at[1], (desc.GroupCount, quotient(entry(desc.OutputTensor.Sizes, 1), desc.GroupCount)))
+        return unravel_index(
+            at[1], (desc.GroupCount, quotient(entry(desc.OutputTensor.Sizes, 1), desc.GroupCount))
+        )
 
-    def source(at: Any, k: Any) -> Any:
-        return flat((entry(channel(at), 0), k), (desc.GroupCount, inputs()))
+    def input_channel(at: Any, k: Any) -> Any:
+        return ravel_index((entry(channel(at), 0), k), (desc.GroupCount, inputs()))
 
-    def tap(w: Any) -> Any:
+    def filter_offset(w: Any) -> Any:
         return tuple(
             entry(window(), d) - 1 - entry(w, d)
             if desc.Mode == enums.ConvolutionMode.CONVOLUTION
@@ -90,15 +93,17 @@ def define(e: Evaluation) -> None:
             (
                 (at[1], k)
                 if desc.Direction == enums.ConvolutionDirection.FORWARD
-                else (source(at, k), entry(channel(at), 1))
+                else (input_channel(at, k), entry(channel(at), 1))
             )
-            + tap(w),
+            + filter_offset(w),
         )
 
     def total2(at: Any) -> Any:
         return e.sum(
-            lambda w, k: (e.double("InputTensor", (at[0], source(at, k), *place(at, w))), filter_(at, k, w)),
-            box(window()), Range(0, inputs()), where=lambda w, k: hits(at, w),
+            lambda w, k: (
+                e.double("InputTensor", (at[0], input_channel(at, k), *position(at, w))), filter_(at, k, w),
+            ),
+            ndindex(window()), Range(0, inputs()), where=lambda w, k: reads_input(at, w),
         )
 
     def pick(d: Any, i: Any) -> Any:
@@ -112,7 +117,8 @@ def define(e: Evaluation) -> None:
 
     e.outputs = {
         "OutputTensor": lambda at: e.activated(
-            (choose(added(at), 0.0, total2(at))) + (pick(1, at[1]) if (desc.BiasTensor is not None) else 0.0),
+            (choose(in_output_padding(at), 0.0, total2(at)))
+            + (pick(1, at[1]) if (desc.BiasTensor is not None) else 0.0),
             desc.FusedActivation,
         ),
     }

@@ -11,15 +11,15 @@ from ..definition import (
     Defined,
     Evaluation,
     Range,
-    box,
     entry,
-    flat,
-    inside,
+    in_bounds,
+    ndindex,
     quotient,
     rank_of,
+    ravel_index,
     sizes_of,
     smaller,
-    unflat,
+    unravel_index,
 )
 
 
@@ -36,7 +36,7 @@ def define(e: Evaluation) -> None:
     def dims() -> Any:
         return desc.InputTensor.DimensionCount - 2
 
-    def place(at: Any, w: Any) -> Any:
+    def position(at: Any, w: Any) -> Any:
         return tuple(
             entry(at, d + 2) * entry(desc.Strides, d)
             + entry(w, d) * entry(desc.Dilations, d)
@@ -44,14 +44,16 @@ def define(e: Evaluation) -> None:
             for d in range(dims())
         )
 
-    def hits(at: Any, w: Any) -> Any:
-        return inside(place(at, w), desc.InputTensor.Sizes[2:])
+    def reads_input(at: Any, w: Any) -> Any:
+        return in_bounds(position(at, w), desc.InputTensor.Sizes[2:])
 
     def channel(at: Any) -> Any:
-        return unflat(at[1], (desc.GroupCount, quotient(entry(desc.OutputTensor.Sizes, 1), desc.GroupCount)))
+        return unravel_index(
+            at[1], (desc.GroupCount, quotient(entry(desc.OutputTensor.Sizes, 1), desc.GroupCount))
+        )
 
-    def source(at: Any, k: Any) -> Any:
-        return flat((entry(channel(at), 0), k), (desc.GroupCount, inputs()))
+    def input_channel(at: Any, k: Any) -> Any:
+        return ravel_index((entry(channel(at), 0), k), (desc.GroupCount, inputs()))
 
     def pick(d: Any, i: Any) -> Any:
         return e.integer(
@@ -66,7 +68,7 @@ def define(e: Evaluation) -> None:
         return pick(d, i) if (desc.InputZeroPointTensor is not None) else 0
 
     def value(at: Any, k: Any, w: Any) -> Any:
-        return e.integer("InputTensor", (at[0], source(at, k), *place(at, w))) - zero(0, 0)
+        return e.integer("InputTensor", (at[0], input_channel(at, k), *position(at, w))) - zero(0, 0)
 
     def filter_(at: Any, k: Any, w: Any) -> Any:
         return e.integer("FilterTensor", (at[1], k, *w))
@@ -91,8 +93,8 @@ def define(e: Evaluation) -> None:
 
     def exact(at: Any) -> Any:
         return e.sum(
-            lambda w, k: (value(at, k, w), weight(at, k, w)), box(window()), Range(0, inputs()),
-            where=lambda w, k: hits(at, w),
+            lambda w, k: (value(at, k, w), weight(at, k, w)), ndindex(window()), Range(0, inputs()),
+            where=lambda w, k: reads_input(at, w),
         )
 
     e.outputs = {

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, box, choose, whole
+from ..definition import Defined, Evaluation, Kept, choose, ndindex, whole
 
 
 def define(e: Evaluation) -> None:
@@ -23,7 +23,8 @@ def define(e: Evaluation) -> None:
             sizes=lambda: (1,),
             value=lambda at: f.minimum(
                 e.min(
-                    lambda p: e.single("InputTensor", p), box(desc.InputTensor.Sizes), greatest=float("inf")
+                    lambda p: e.single("InputTensor", p), ndindex(desc.InputTensor.Sizes),
+                    initial=float("inf"),
                 ),
                 e.as_single(0.0),
             ),
@@ -32,7 +33,10 @@ def define(e: Evaluation) -> None:
             None,
             sizes=lambda: (1,),
             value=lambda at: f.maximum(
-                e.max(lambda p: e.single("InputTensor", p), box(desc.InputTensor.Sizes), least=-float("inf")),
+                e.max(
+                    lambda p: e.single("InputTensor", p), ndindex(desc.InputTensor.Sizes),
+                    initial=-float("inf"),
+                ),
                 e.as_single(0.0),
             ),
         ),
@@ -42,7 +46,7 @@ def define(e: Evaluation) -> None:
             value=lambda at: choose(
                 e.single("High", (0,)) > e.single("Low", (0,)),
                 (e.single("High", (0,)) - e.single("Low", (0,)))
-                / e.as_single(whole(e.greatest("OutputTensor")) - whole(e.least("OutputTensor"))),
+                / e.as_single(whole(e.max_value("OutputTensor")) - whole(e.min_value("OutputTensor"))),
                 e.as_single(1.0),
             ),
         ),
@@ -57,7 +61,7 @@ def define(e: Evaluation) -> None:
             value=lambda at: e.as_integer(
                 e.quantized(
                     f.round_even(
-                        e.as_single(whole(e.least("OutputTensor")))
+                        e.as_single(whole(e.min_value("OutputTensor")))
                         - e.single("Low", (0,)) / e.single("Scale", (0,))
                     ),
                     "OutputTensor",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, box, entry, flat, inside, quotient, remainder
+from ..definition import Defined, Evaluation, entry, in_bounds, ndindex, quotient, ravel_index, remainder
 
 
 def define(e: Evaluation) -> None:
@@ -50,16 +50,16 @@ def define(e: Evaluation) -> None:
         )
 
     def entry2(at: Any, w: Any) -> Any:
-        return flat(at[1:2] + w, desc.OutputTensor.Sizes[1:2] + desc.WindowSizes)
+        return ravel_index(at[1:2] + w, desc.OutputTensor.Sizes[1:2] + desc.WindowSizes)
 
     e.outputs = {
         "OutputTensor": lambda at: f.convert(
             e.sum(
                 lambda w: e.element(
-                    "InputTensor", (at[0], entry2(at, w), flat(block(at, w), blocks_per_dimension()))
+                    "InputTensor", (at[0], entry2(at, w), ravel_index(block(at, w), blocks_per_dimension())),
                 ),
-                box(desc.WindowSizes),
-                where=lambda w: f.both(inside(block(at, w), blocks_per_dimension()), on_stride(at, w)),
+                ndindex(desc.WindowSizes),
+                where=lambda w: f.both(in_bounds(block(at, w), blocks_per_dimension()), on_stride(at, w)),
             ),
             desc.InputTensor.DataType,
         ),

@@ -8,14 +8,14 @@ from typing import Any
 
 from ..arithmetic import align
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load, wrap
+from ..coordinates import Coordinates, Load, normalize_index
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     place = align(at, min(desc.InputTensor.DimensionCount + desc.IndexDimensions - 1, 15), 0)
     picked = align(place[desc.Axis : desc.Axis + desc.IndexDimensions], desc.IndicesTensor.DimensionCount, 0)
-    index = wrap(load("IndicesTensor", picked), desc.InputTensor.Sizes[desc.Axis])
+    index = normalize_index(load("IndicesTensor", picked), desc.InputTensor.Sizes[desc.Axis])
     return load("InputTensor", (*place[: desc.Axis], index, *place[desc.Axis + desc.IndexDimensions :]))
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load, replace, wrap
+from ..coordinates import Coordinates, Load, normalize_index, replace
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
-    index = wrap(load("IndicesTensor", at), desc.InputTensor.Sizes[desc.Axis])
+    index = normalize_index(load("IndicesTensor", at), desc.InputTensor.Sizes[desc.Axis])
     return load("InputTensor", replace(at, desc.Axis, index))
 
 

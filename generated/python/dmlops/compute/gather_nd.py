@@ -8,7 +8,7 @@ from typing import Any
 
 from ..arithmetic import align
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load, wrap
+from ..coordinates import Coordinates, Load, normalize_index
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -19,7 +19,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
         at, min(desc.IndicesDimensionCount - 1 + desc.InputDimensionCount - index_tuple_size, 15), 0
     )
     indexed = tuple(
-        wrap(
+        normalize_index(
             load(
                 "IndicesTensor",
                 align(

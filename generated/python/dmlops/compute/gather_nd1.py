@@ -8,7 +8,7 @@ from typing import Any
 
 from ..arithmetic import align
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load, wrap
+from ..coordinates import Coordinates, Load, normalize_index
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
@@ -28,7 +28,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
         0,
     )
     indexed = tuple(
-        wrap(
+        normalize_index(
             load(
                 "IndicesTensor",
                 align(

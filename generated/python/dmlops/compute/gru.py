@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import elements as f
 from .. import enums
-from ..definition import Defined, Evaluation, Kept, Range, choose, clamp, entry, flat
+from ..definition import Defined, Evaluation, Kept, Range, choose, clamp, entry, ravel_index
 
 
 def define(e: Evaluation) -> None:
@@ -37,7 +37,7 @@ def define(e: Evaluation) -> None:
 
     def bias(part: Any, d: Any, i: Any) -> Any:
         return (
-            e.double("BiasTensor", (0, 0, d, flat((part, i), (2, gate_count() * hidden_size()))))
+            e.double("BiasTensor", (0, 0, d, ravel_index((part, i), (2, gate_count() * hidden_size()))))
             if (desc.BiasTensor is not None)
             else 0.0
         )
@@ -45,35 +45,35 @@ def define(e: Evaluation) -> None:
     def states() -> Any:
         return (sequence_length() + 1, direction_count(), batch_size(), hidden_size())
 
-    def steps(b: Any) -> Any:
+    def length(b: Any) -> Any:
         return (
             clamp(e.integer("SequenceLengthsTensor", (0, 0, 0, b)), 0, sequence_length())
             if (desc.SequenceLengthsTensor is not None)
             else sequence_length()
         )
 
-    def running(at: Any) -> Any:
-        return not (desc.SequenceLengthsTensor is not None) or at[0] <= steps(at[2])
+    def active(at: Any) -> Any:
+        return not (desc.SequenceLengthsTensor is not None) or at[0] <= length(at[2])
 
     def function_count() -> Any:
         return 2
 
-    def act(at: Any, x: Any, i: Any) -> Any:
-        return e.activated_by(x, desc.ActivationDescs, at[1] * function_count() + i)
+    def act(at: Any, x: Any, n: Any) -> Any:
+        return e.activated_by(x, desc.ActivationDescs, at[1] * function_count() + n)
 
     def reversed_(d: Any) -> Any:
         return desc.Direction == enums.RecurrentNetworkDirection.BACKWARD or d == 1
 
     def time(s: Any, d: Any, b: Any) -> Any:
-        return choose(reversed_(d), steps(b) - s, s - 1)
+        return choose(reversed_(d), length(b) - s, s - 1)
 
     def gate(g: Any, j: Any) -> Any:
-        return flat((g, j), (gate_count(), hidden_size()))
+        return ravel_index((g, j), (gate_count(), hidden_size()))
 
-    def fed(at: Any, g: Any) -> Any:
-        return e.double("Fed", (time(at[0], at[1], at[2]), at[1], at[2], gate(g, at[3])))
+    def input_term(at: Any, g: Any) -> Any:
+        return e.double("InputProjection", (time(at[0], at[1], at[2]), at[1], at[2], gate(g, at[3])))
 
-    def product_of(at: Any, g: Any) -> Any:
+    def recurrent_product(at: Any, g: Any) -> Any:
         return e.sum(
             lambda k: (
                 e.double("Hidden", (at[0] - 1, at[1], at[2], k)),
@@ -82,16 +82,16 @@ def define(e: Evaluation) -> None:
             Range(0, hidden_size()),
         )
 
-    def recur(at: Any, g: Any) -> Any:
-        return product_of(at, g) + bias(1, at[1], gate(g, at[3]))
+    def hidden_term(at: Any, g: Any) -> Any:
+        return recurrent_product(at, g) + bias(1, at[1], gate(g, at[3]))
 
-    def begin(at: Any) -> Any:
+    def initial(at: Any) -> Any:
         return e.double("HiddenInitTensor", (0, *at[1:])) if (desc.HiddenInitTensor is not None) else 0.0
 
-    def update(at: Any) -> Any:
-        return act(at, fed(at, 0) + recur(at, 0), 0)
+    def z(at: Any) -> Any:
+        return act(at, input_term(at, 0) + hidden_term(at, 0), 0)
 
-    def reset_sum(at: Any) -> Any:
+    def reset_term(at: Any) -> Any:
         return (
             e.sum(
                 lambda k: (
@@ -103,21 +103,22 @@ def define(e: Evaluation) -> None:
             + bias(1, at[1], gate(2, at[3]))
         )
 
-    def candidate(at: Any) -> Any:
+    def h(at: Any) -> Any:
         return act(
             at,
-            fed(at, 2) + (e.double("Reset", at) * recur(at, 2) if desc.LinearBeforeReset else reset_sum(at)),
+            input_term(at, 2)
+            + (e.double("Reset", at) * hidden_term(at, 2) if desc.LinearBeforeReset else reset_term(at)),
             1,
         )
 
-    def earlier(at: Any) -> Any:
+    def previous(at: Any) -> Any:
         return e.double("Hidden", (at[0] - 1, *at[1:]))
 
     def step(t: Any, d: Any, b: Any) -> Any:
-        return choose(reversed_(d), steps(b) - t, t + 1)
+        return choose(reversed_(d), length(b) - t, t + 1)
 
     e.tensors = {
-        "Fed": Kept(
+        "InputProjection": Kept(
             np.float64,
             sizes=lambda: (sequence_length(), direction_count(), batch_size(), gate_count() * hidden_size()),
             value=lambda at: e.sum(
@@ -133,7 +134,8 @@ def define(e: Evaluation) -> None:
             np.float64,
             sizes=lambda: states(),
             value=lambda at: choose(
-                f.either(at[0] == 0, f.opposite(running(at))), 0.0, act(at, fed(at, 1) + recur(at, 1), 0)
+                f.either(at[0] == 0, f.opposite(active(at))), 0.0,
+                act(at, input_term(at, 1) + hidden_term(at, 1), 0),
             ),
             along=True,
         ),
@@ -141,17 +143,15 @@ def define(e: Evaluation) -> None:
             np.float64,
             sizes=lambda: states(),
             value=lambda at: choose(
-                at[0] == 0, begin(at),
-                choose(
-                    running(at), (1.0 - update(at)) * candidate(at) + update(at) * earlier(at), earlier(at)
-                ),
+                at[0] == 0, initial(at),
+                choose(active(at), (1.0 - z(at)) * h(at) + z(at) * previous(at), previous(at)),
             ),
             along=True,
         ),
     }
     e.outputs = {
         "OutputSequenceTensor": lambda at: choose(
-            at[0] < steps(at[2]), e.double("Hidden", (step(at[0], at[1], at[2]), *at[1:])), 0.0,
+            at[0] < length(at[2]), e.double("Hidden", (step(at[0], at[1], at[2]), *at[1:])), 0.0,
         ),
         "OutputSingleTensor": lambda at: e.double("Hidden", (sequence_length(), *at[1:])),
     }

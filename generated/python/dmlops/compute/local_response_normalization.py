@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, box, entry, inside, quotient
+from ..definition import Defined, Evaluation, entry, in_bounds, ndindex, quotient
 
 
 def define(e: Evaluation) -> None:
@@ -37,7 +37,7 @@ def define(e: Evaluation) -> None:
             / e.as_double(desc.LocalSize)
             * e.sum(
                 lambda w: (e.double("InputTensor", region(at, w)), e.double("InputTensor", region(at, w))),
-                box(span()), where=lambda w: inside(region(at, w), desc.InputTensor.Sizes),
+                ndindex(span()), where=lambda w: in_bounds(region(at, w), desc.InputTensor.Sizes),
             )
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, box, entry, inside, quotient
+from ..definition import Defined, Evaluation, Kept, entry, in_bounds, ndindex, quotient
 
 
 def define(e: Evaluation) -> None:
@@ -39,7 +39,7 @@ def define(e: Evaluation) -> None:
             / e.as_double(desc.LocalSize)
             * e.sum(
                 lambda w: (e.double("InputTensor", region(at, w)), e.double("InputTensor", region(at, w))),
-                box(span()), where=lambda w: inside(region(at, w), desc.InputTensor.Sizes),
+                ndindex(span()), where=lambda w: in_bounds(region(at, w), desc.InputTensor.Sizes),
             )
         )
 
@@ -69,8 +69,8 @@ def define(e: Evaluation) -> None:
         / e.as_double(desc.LocalSize)
         * e.double("InputTensor", at)
         * e.sum(
-            lambda w: e.double("Shares", holder(at, w)), box(span()),
-            where=lambda w: inside(holder(at, w), desc.InputTensor.Sizes),
+            lambda w: e.double("Shares", holder(at, w)), ndindex(span()),
+            where=lambda w: in_bounds(holder(at, w), desc.InputTensor.Sizes),
         ),
     }
 

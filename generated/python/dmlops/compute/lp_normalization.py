@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, box, entry
+from ..definition import Defined, Evaluation, Kept, entry, ndindex
 
 
 def define(e: Evaluation) -> None:
@@ -44,12 +44,14 @@ def define(e: Evaluation) -> None:
         "Norm": Kept(
             np.float64,
             sizes=lambda: kept(),
-            value=lambda at: e.sum(lambda r: f.absolute(e.double("InputTensor", over(at, r))), box(extent()))
+            value=lambda at: e.sum(
+                lambda r: f.absolute(e.double("InputTensor", over(at, r))), ndindex(extent())
+            )
             if desc.P == 1
             else f.sqrt(
                 e.sum(
                     lambda r: (e.double("InputTensor", over(at, r)), e.double("InputTensor", over(at, r))),
-                    box(extent()),
+                    ndindex(extent()),
                 )
             ),
         ),

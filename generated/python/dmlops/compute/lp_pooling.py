@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, box, entry, inside
+from ..definition import Defined, Evaluation, entry, in_bounds, ndindex
 
 
 def define(e: Evaluation) -> None:
@@ -31,7 +31,7 @@ def define(e: Evaluation) -> None:
         return desc.InputTensor.Sizes[2:]
 
     def valid(at: Any, w: Any) -> Any:
-        return inside(place(at[2:], w), spatial())
+        return in_bounds(place(at[2:], w), spatial())
 
     e.outputs = {
         "OutputTensor": lambda at: f.pow(
@@ -39,7 +39,7 @@ def define(e: Evaluation) -> None:
                 lambda w: f.pow(
                     f.absolute(e.double("InputTensor", at[:2] + place(at[2:], w))), e.as_double(desc.P)
                 ),
-                box(desc.WindowSize), where=lambda w: valid(at, w),
+                ndindex(desc.WindowSize), where=lambda w: valid(at, w),
             ),
             1.0 / e.as_double(desc.P),
         ),

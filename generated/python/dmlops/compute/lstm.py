@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import elements as f
 from .. import enums
-from ..definition import Defined, Evaluation, Kept, Range, choose, clamp, entry, flat
+from ..definition import Defined, Evaluation, Kept, Range, choose, clamp, entry, ravel_index
 
 
 def define(e: Evaluation) -> None:
@@ -38,7 +38,7 @@ def define(e: Evaluation) -> None:
 
     def bias(part: Any, d: Any, i: Any) -> Any:
         return (
-            e.double("BiasTensor", (0, 0, d, flat((part, i), (2, gate_count() * hidden_size()))))
+            e.double("BiasTensor", (0, 0, d, ravel_index((part, i), (2, gate_count() * hidden_size()))))
             if (desc.BiasTensor is not None)
             else 0.0
         )
@@ -46,26 +46,26 @@ def define(e: Evaluation) -> None:
     def states() -> Any:
         return (sequence_length() + 1, direction_count(), batch_size(), hidden_size())
 
-    def begin(at: Any) -> Any:
+    def initial(at: Any) -> Any:
         return e.double("CellMemInitTensor", (0, *at[1:])) if (desc.CellMemInitTensor is not None) else 0.0
 
-    def steps(b: Any) -> Any:
+    def length(b: Any) -> Any:
         return (
             clamp(e.integer("SequenceLengthsTensor", (0, 0, 0, b)), 0, sequence_length())
             if (desc.SequenceLengthsTensor is not None)
             else sequence_length()
         )
 
-    def running(at: Any) -> Any:
-        return not (desc.SequenceLengthsTensor is not None) or at[0] <= steps(at[2])
+    def active(at: Any) -> Any:
+        return not (desc.SequenceLengthsTensor is not None) or at[0] <= length(at[2])
 
     def function_count() -> Any:
         return 3
 
-    def act(at: Any, x: Any, i: Any) -> Any:
-        return e.activated_by(x, desc.ActivationDescs, at[1] * function_count() + i)
+    def act(at: Any, x: Any, n: Any) -> Any:
+        return e.activated_by(x, desc.ActivationDescs, at[1] * function_count() + n)
 
-    def cut(x: Any) -> Any:
+    def clip(x: Any) -> Any:
         return (
             clamp(x, -e.as_double(f.single(desc.ClipThreshold)), e.as_double(f.single(desc.ClipThreshold)))
             if desc.UseClipThreshold
@@ -76,15 +76,15 @@ def define(e: Evaluation) -> None:
         return desc.Direction == enums.RecurrentNetworkDirection.BACKWARD or d == 1
 
     def time(s: Any, d: Any, b: Any) -> Any:
-        return choose(reversed_(d), steps(b) - s, s - 1)
+        return choose(reversed_(d), length(b) - s, s - 1)
 
     def gate(g: Any, j: Any) -> Any:
-        return flat((g, j), (gate_count(), hidden_size()))
+        return ravel_index((g, j), (gate_count(), hidden_size()))
 
-    def fed(at: Any, g: Any) -> Any:
-        return e.double("Fed", (time(at[0], at[1], at[2]), at[1], at[2], gate(g, at[3])))
+    def input_term(at: Any, g: Any) -> Any:
+        return e.double("InputProjection", (time(at[0], at[1], at[2]), at[1], at[2], gate(g, at[3])))
 
-    def product_of(at: Any, g: Any) -> Any:
+    def recurrent_product(at: Any, g: Any) -> Any:
         return e.sum(
             lambda k: (
                 e.double("Hidden", (at[0] - 1, at[1], at[2], k)),
@@ -93,43 +93,48 @@ def define(e: Evaluation) -> None:
             Range(0, hidden_size()),
         )
 
-    def recur(at: Any, g: Any) -> Any:
-        return product_of(at, g) + bias(1, at[1], gate(g, at[3]))
+    def hidden_term(at: Any, g: Any) -> Any:
+        return recurrent_product(at, g) + bias(1, at[1], gate(g, at[3]))
 
-    def peep(at: Any, p: Any, c: Any) -> Any:
+    def peephole(at: Any, g: Any, x: Any) -> Any:
         return (
-            e.double("PeepholeTensor", (0, 0, at[1], flat((p, at[3]), (3, hidden_size())))) * c
+            e.double("PeepholeTensor", (0, 0, at[1], ravel_index((g, at[3]), (3, hidden_size())))) * x
             if (desc.PeepholeTensor is not None)
             else 0.0
         )
 
-    def earlier(at: Any) -> Any:
+    def previous(at: Any) -> Any:
         return e.double("Cell", (at[0] - 1, *at[1:]))
 
-    def input_(at: Any) -> Any:
-        return act(at, cut(fed(at, 0) + recur(at, 0) + peep(at, 0, earlier(at))), 0)
+    def i2(at: Any) -> Any:
+        return act(at, clip(input_term(at, 0) + hidden_term(at, 0) + peephole(at, 0, previous(at))), 0)
 
-    def forget(at: Any) -> Any:
+    def f2(at: Any) -> Any:
         return (
-            1.0 - input_(at)
+            1.0 - i2(at)
             if desc.CoupleInputForget
-            else act(at, cut(fed(at, 2) + recur(at, 2) + peep(at, 2, earlier(at))), 0)
+            else act(at, clip(input_term(at, 2) + hidden_term(at, 2) + peephole(at, 2, previous(at))), 0)
         )
 
-    def begin2(at: Any) -> Any:
+    def c(at: Any) -> Any:
+        return act(at, clip(input_term(at, 3) + hidden_term(at, 3)), 1)
+
+    def initial2(at: Any) -> Any:
         return e.double("HiddenInitTensor", (0, *at[1:])) if (desc.HiddenInitTensor is not None) else 0.0
 
-    def output(at: Any) -> Any:
-        return act(at, cut(fed(at, 1) + recur(at, 1) + peep(at, 1, e.double("Cell", at))), 0)
+    def o(at: Any) -> Any:
+        return act(
+            at, clip(input_term(at, 1) + hidden_term(at, 1) + peephole(at, 1, e.double("Cell", at))), 0
+        )
 
-    def earlier2(at: Any) -> Any:
+    def previous2(at: Any) -> Any:
         return e.double("Hidden", (at[0] - 1, *at[1:]))
 
     def step(t: Any, d: Any, b: Any) -> Any:
-        return choose(reversed_(d), steps(b) - t, t + 1)
+        return choose(reversed_(d), length(b) - t, t + 1)
 
     e.tensors = {
-        "Fed": Kept(
+        "InputProjection": Kept(
             np.float64,
             sizes=lambda: (sequence_length(), direction_count(), batch_size(), gate_count() * hidden_size()),
             value=lambda at: e.sum(
@@ -145,12 +150,8 @@ def define(e: Evaluation) -> None:
             np.float64,
             sizes=lambda: states(),
             value=lambda at: choose(
-                at[0] == 0, begin(at),
-                choose(
-                    running(at),
-                    forget(at) * earlier(at) + input_(at) * act(at, cut(fed(at, 3) + recur(at, 3)), 1),
-                    earlier(at),
-                ),
+                at[0] == 0, initial(at),
+                choose(active(at), f2(at) * previous(at) + i2(at) * c(at), previous(at)),
             ),
             along=True,
         ),
@@ -158,15 +159,15 @@ def define(e: Evaluation) -> None:
             np.float64,
             sizes=lambda: states(),
             value=lambda at: choose(
-                at[0] == 0, begin2(at),
-                choose(running(at), output(at) * act(at, cut(e.double("Cell", at)), 2), earlier2(at)),
+                at[0] == 0, initial2(at),
+                choose(active(at), o(at) * act(at, clip(e.double("Cell", at)), 2), previous2(at)),
             ),
             along=True,
         ),
     }
     e.outputs = {
         "OutputSequenceTensor": lambda at: choose(
-            at[0] < steps(at[2]), e.double("Hidden", (step(at[0], at[1], at[2]), *at[1:])), 0.0,
+            at[0] < length(at[2]), e.double("Hidden", (step(at[0], at[1], at[2]), *at[1:])), 0.0,
         ),
         "OutputSingleTensor": lambda at: e.double("Hidden", (sequence_length(), *at[1:])),
         "OutputCellSingleTensor": lambda at: e.double("Cell", (sequence_length(), *at[1:])),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, box, entry, inside
+from ..definition import Defined, Evaluation, entry, in_bounds, ndindex
 
 
 def define(e: Evaluation) -> None:
@@ -31,12 +31,13 @@ def define(e: Evaluation) -> None:
         return desc.InputTensor.Sizes[2:]
 
     def valid(at: Any, w: Any) -> Any:
-        return inside(place(at[2:], w), spatial())
+        return in_bounds(place(at[2:], w), spatial())
 
     e.outputs = {
         "OutputTensor": lambda at: e.max(
-            lambda w: e.element("InputTensor", at[:2] + place(at[2:], w)), box(desc.WindowSize),
-            where=lambda w: valid(at, w), least=f.convert(e.least("InputTensor"), desc.InputTensor.DataType),
+            lambda w: e.element("InputTensor", at[:2] + place(at[2:], w)), ndindex(desc.WindowSize),
+            where=lambda w: valid(at, w),
+            initial=f.convert(e.min_value("InputTensor"), desc.InputTensor.DataType),
         ),
     }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, box, choose, entry, flat, inside
+from ..definition import Defined, Evaluation, choose, entry, in_bounds, ndindex, ravel_index
 
 
 def define(e: Evaluation) -> None:
@@ -31,24 +31,25 @@ def define(e: Evaluation) -> None:
         return desc.InputTensor.Sizes[2:]
 
     def valid(at: Any, w: Any) -> Any:
-        return inside(place(at[2:], w), spatial())
+        return in_bounds(place(at[2:], w), spatial())
 
     def greatest_at(at: Any) -> Any:
         return e.argmax(
-            lambda w: e.element("InputTensor", at[:2] + place(at[2:], w)), box(desc.WindowSize),
+            lambda w: e.element("InputTensor", at[:2] + place(at[2:], w)), ndindex(desc.WindowSize),
             where=lambda w: valid(at, w),
         )
 
     e.outputs = {
         "OutputTensor": lambda at: e.max(
-            lambda w: e.element("InputTensor", at[:2] + place(at[2:], w)), box(desc.WindowSize),
-            where=lambda w: valid(at, w), least=f.convert(e.least("InputTensor"), desc.InputTensor.DataType),
+            lambda w: e.element("InputTensor", at[:2] + place(at[2:], w)), ndindex(desc.WindowSize),
+            where=lambda w: valid(at, w),
+            initial=f.convert(e.min_value("InputTensor"), desc.InputTensor.DataType),
         ),
         "OutputIndicesTensor": lambda at: e.as_integer(
             e.converted(
                 choose(
-                    e.any(lambda w: valid(at, w), box(desc.WindowSize)),
-                    flat(at[:2] + place(at[2:], greatest_at(at)), desc.InputTensor.Sizes), 0,
+                    e.any(lambda w: valid(at, w), ndindex(desc.WindowSize)),
+                    ravel_index(at[:2] + place(at[2:], greatest_at(at)), desc.InputTensor.Sizes), 0,
                 ),
                 "OutputIndicesTensor",
             )

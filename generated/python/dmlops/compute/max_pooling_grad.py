@@ -9,7 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from ..definition import Box, Defined, Evaluation, Kept, box, choose, clamp, entry, flat, inside, quotient
+from ..definition import (
+    Box,
+    Defined,
+    Evaluation,
+    Kept,
+    choose,
+    clamp,
+    entry,
+    in_bounds,
+    ndindex,
+    quotient,
+    ravel_index,
+)
 
 
 def define(e: Evaluation) -> None:
@@ -32,11 +44,11 @@ def define(e: Evaluation) -> None:
         return desc.InputTensor.Sizes[2:]
 
     def valid(at: Any, w: Any) -> Any:
-        return inside(place(at[2:], w), spatial())
+        return in_bounds(place(at[2:], w), spatial())
 
     def greatest_at(at: Any) -> Any:
         return e.argmax(
-            lambda w: e.single("InputTensor", at[:2] + place(at[2:], w)), box(desc.WindowSize),
+            lambda w: e.single("InputTensor", at[:2] + place(at[2:], w)), ndindex(desc.WindowSize),
             where=lambda w: valid(at, w),
         )
 
@@ -69,15 +81,15 @@ def define(e: Evaluation) -> None:
             np.int64,
             sizes=lambda: desc.InputGradientTensor.Sizes,
             value=lambda at: choose(
-                e.any(lambda w: valid(at, w), box(desc.WindowSize)),
-                flat(at[:2] + place(at[2:], greatest_at(at)), desc.InputTensor.Sizes), -1,
+                e.any(lambda w: valid(at, w), ndindex(desc.WindowSize)),
+                ravel_index(at[:2] + place(at[2:], greatest_at(at)), desc.InputTensor.Sizes), -1,
             ),
         ),
     }
     e.outputs = {
         "OutputGradientTensor": lambda at: e.sum(
             lambda o: e.double("InputGradientTensor", at[:2] + o), Box(first(at), last(at)),
-            where=lambda o: e.integer("Winner", at[:2] + o) == flat(at, desc.InputTensor.Sizes),
+            where=lambda o: e.integer("Winner", at[:2] + o) == ravel_index(at, desc.InputTensor.Sizes),
         ),
     }
 

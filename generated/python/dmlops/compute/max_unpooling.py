@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, Keyed, choose, flat, unflat
+from ..definition import Defined, Evaluation, Kept, Keyed, choose, ravel_index, unravel_index
 
 
 def define(e: Evaluation) -> None:
@@ -20,14 +20,14 @@ def define(e: Evaluation) -> None:
         "Last": Kept(
             np.int64,
             sizes=lambda: desc.OutputTensor.Sizes,
-            value=lambda p: flat(p, desc.InputTensor.Sizes) + 1,
+            value=lambda p: ravel_index(p, desc.InputTensor.Sizes) + 1,
             keyed=Keyed(lambda: desc.InputTensor.Sizes, lambda p: e.integer("IndicesTensor", p)),
         ),
     }
     e.outputs = {
         "OutputTensor": lambda at: choose(
             e.integer("Last", at) > 0,
-            e.element("InputTensor", unflat(e.integer("Last", at) - 1, desc.InputTensor.Sizes)),
+            e.element("InputTensor", unravel_index(e.integer("Last", at) - 1, desc.InputTensor.Sizes)),
             f.convert(0, desc.InputTensor.DataType),
         ),
     }

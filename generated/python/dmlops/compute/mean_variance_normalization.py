@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, box, entry, multiplied, rank_of, sizes_of
+from ..definition import Defined, Evaluation, Kept, entry, multiplied, ndindex, rank_of, sizes_of
 
 
 def define(e: Evaluation) -> None:
@@ -46,7 +46,7 @@ def define(e: Evaluation) -> None:
     def deviation(at: Any, c: Any) -> Any:
         return e.double("InputTensor", c) - e.double("Center", at)
 
-    def spread(at: Any) -> Any:
+    def broadcast(at: Any) -> Any:
         return e.double(
             "ScaleTensor",
             tuple(
@@ -56,12 +56,12 @@ def define(e: Evaluation) -> None:
         )
 
     def scale(at: Any) -> Any:
-        return spread(at) if (desc.ScaleTensor is not None) else 1.0
+        return broadcast(at) if (desc.ScaleTensor is not None) else 1.0
 
     def here(at: Any) -> Any:
         return tuple(0 if reduced(d) else entry(at, d) for d in range(desc.InputTensor.DimensionCount))
 
-    def spread2(at: Any) -> Any:
+    def broadcast2(at: Any) -> Any:
         return e.double(
             "BiasTensor",
             tuple(
@@ -71,13 +71,14 @@ def define(e: Evaluation) -> None:
         )
 
     def bias(at: Any) -> Any:
-        return spread2(at) if (desc.BiasTensor is not None) else 0.0
+        return broadcast2(at) if (desc.BiasTensor is not None) else 0.0
 
     e.tensors = {
         "Mean": Kept(
             np.float64,
             sizes=lambda: kept(),
-            value=lambda at: e.sum(lambda r: e.double("InputTensor", over(at, r)), box(extent())) / count(),
+            value=lambda at: e.sum(lambda r: e.double("InputTensor", over(at, r)), ndindex(extent()))
+            / count(),
         ),
         "Center": Kept(
             np.float64,
@@ -88,7 +89,7 @@ def define(e: Evaluation) -> None:
             np.float64,
             sizes=lambda: kept(),
             value=lambda at: e.sum(
-                lambda r: (deviation(at, over(at, r)), deviation(at, over(at, r))), box(extent())
+                lambda r: (deviation(at, over(at, r)), deviation(at, over(at, r))), ndindex(extent())
             )
             / count(),
         ),

@@ -19,13 +19,13 @@ from ..definition import (
     Range,
     choose,
     entry,
-    flat,
-    inside,
+    in_bounds,
     quotient,
     rank_of,
+    ravel_index,
     sizes_of,
     smaller,
-    unflat,
+    unravel_index,
 )
 
 
@@ -69,7 +69,7 @@ def define(e: Evaluation) -> None:
 
     def query(b: Any, h: Any, s: Any, e_: Any) -> Any:
         return (
-            row(b, s, flat((h, e_), (heads(), head_size())))
+            row(b, s, ravel_index((h, e_), (heads(), head_size())))
             if (desc.QueryTensor is not None)
             else e.double("StackedQueryKeyTensor", (b, s, h, 0, e_))
             if (desc.StackedQueryKeyTensor is not None)
@@ -83,7 +83,7 @@ def define(e: Evaluation) -> None:
             else 0.0
         )
 
-    def groups() -> Any:
+    def key_value_heads() -> Any:
         return desc.HeadCount
 
     def past_sequence_length() -> Any:
@@ -110,15 +110,15 @@ def define(e: Evaluation) -> None:
     def past(b: Any) -> Any:
         return past_sequence_length()
 
-    def fresh(b: Any, t: Any) -> Any:
-        return inside((t - past(b),), (key_sequence_length(),))
+    def is_new(b: Any, t: Any) -> Any:
+        return in_bounds((t - past(b),), (key_sequence_length(),))
 
     def row2(b: Any, s: Any, i: Any) -> Any:
         return e.double("KeyTensor", align((b, s, i), rank_of(desc.KeyTensor), 0))
 
     def key(b: Any, h: Any, s: Any, e_: Any) -> Any:
         return (
-            row2(b, s, flat((h, e_), (groups(), head_size())))
+            row2(b, s, ravel_index((h, e_), (key_value_heads(), head_size())))
             if (desc.KeyTensor is not None)
             else e.double("StackedQueryKeyTensor", (b, s, h, 1, e_))
             if (desc.StackedQueryKeyTensor is not None)
@@ -127,10 +127,10 @@ def define(e: Evaluation) -> None:
             else e.double("StackedQueryKeyValueTensor", (b, s, h, 1, e_))
         )
 
-    def old(c: Any) -> Any:
+    def is_past(c: Any) -> Any:
         return (desc.PastKeyTensor is not None) and c[2] < smaller(past(c[0]), past_sequence_length())
 
-    def held_key() -> Any:
+    def previous_key() -> Any:
         return 0.0
 
     def value_head_size() -> Any:
@@ -149,26 +149,26 @@ def define(e: Evaluation) -> None:
 
     def value(b: Any, h: Any, s: Any, e_: Any) -> Any:
         return (
-            row3(b, s, flat((h, e_), (groups(), value_head_size())))
+            row3(b, s, ravel_index((h, e_), (key_value_heads(), value_head_size())))
             if (desc.ValueTensor is not None)
             else e.double("StackedKeyValueTensor", (b, s, h, 1, e_))
             if (desc.StackedKeyValueTensor is not None)
             else e.double("StackedQueryKeyValueTensor", (b, s, h, 2, e_))
         )
 
-    def old2(c: Any) -> Any:
+    def is_past2(c: Any) -> Any:
         return (desc.PastValueTensor is not None) and c[2] < smaller(past(c[0]), past_sequence_length())
 
-    def held_value() -> Any:
+    def previous_value() -> Any:
         return 0.0
 
-    def group(h: Any) -> Any:
-        return entry(unflat(h, (groups(), quotient(heads(), groups()))), 0)
+    def key_value_head(h: Any) -> Any:
+        return entry(unravel_index(h, (key_value_heads(), quotient(heads(), key_value_heads()))), 0)
 
     def mask(c: Any) -> Any:
         return e.integer("MaskTensor", align(c, rank_of(desc.MaskTensor), 0))
 
-    def dropped(b: Any, t: Any) -> Any:
+    def is_padding(b: Any, t: Any) -> Any:
         return (
             t >= mask((0, b))
             if desc.MaskType == enums.MultiheadAttentionMaskType.KEY_SEQUENCE_LENGTH
@@ -185,60 +185,64 @@ def define(e: Evaluation) -> None:
     def column(t: Any) -> Any:
         return t + columns() - total_sequence_length()
 
-    def cleared(b: Any, h: Any, s: Any, t: Any) -> Any:
+    def is_masked(b: Any, h: Any, s: Any, t: Any) -> Any:
         return (
             desc.MaskType == enums.MultiheadAttentionMaskType.BOOLEAN
             and f.both(column(t) >= 0, mask((b, h, s, column(t))) == 0)
         )
 
-    def kept_in_place() -> Any:
+    def updates_in_place() -> Any:
         return False
 
-    def seen(b: Any, s: Any, t: Any) -> Any:
-        return f.both(t < past(b) + key_sequence_length(), f.either(t <= past(b) + s, not kept_in_place()))
+    def attends_to(b: Any, s: Any, t: Any) -> Any:
+        return f.both(t < past(b) + key_sequence_length(), f.either(t <= past(b) + s, not updates_in_place()))
 
     e.tensors = {
         "Query": Kept(
             np.float64,
             sizes=lambda: (batch_size(), heads(), sequence_length(), head_size()),
             value=lambda at: query(at[0], at[1], at[2], at[3])
-            + bias(flat(at[1:2] + at[3:], (heads(), head_size()))),
+            + bias(ravel_index(at[1:2] + at[3:], (heads(), head_size()))),
         ),
         "PresentKey": Kept(
             np.float64,
-            sizes=lambda: (batch_size(), groups(), total_sequence_length(), head_size()),
+            sizes=lambda: (batch_size(), key_value_heads(), total_sequence_length(), head_size()),
             value=lambda at: choose(
-                fresh(at[0], at[2]),
+                is_new(at[0], at[2]),
                 key(at[0], at[1], at[2] - past(at[0]), at[3])
-                + bias(heads() * head_size() + flat(at[1:2] + at[3:], (groups(), head_size()))),
+                + bias(
+                    heads() * head_size() + ravel_index(at[1:2] + at[3:], (key_value_heads(), head_size()))
+                ),
                 choose(
-                    old(at), e.double("PastKeyTensor", align(at, rank_of(desc.PastKeyTensor), 0)), held_key()
+                    is_past(at), e.double("PastKeyTensor", align(at, rank_of(desc.PastKeyTensor), 0)),
+                    previous_key(),
                 ),
             ),
         ),
         "PresentValue": Kept(
             np.float64,
-            sizes=lambda: (batch_size(), groups(), total_sequence_length(), value_head_size()),
+            sizes=lambda: (batch_size(), key_value_heads(), total_sequence_length(), value_head_size()),
             value=lambda at: choose(
-                fresh(at[0], at[2]),
+                is_new(at[0], at[2]),
                 value(at[0], at[1], at[2] - past(at[0]), at[3])
                 + bias(
-                    (heads() + groups()) * head_size() + flat(at[1:2] + at[3:], (groups(), value_head_size()))
+                    (heads() + key_value_heads()) * head_size()
+                    + ravel_index(at[1:2] + at[3:], (key_value_heads(), value_head_size()))
                 ),
                 choose(
-                    old2(at), e.double("PastValueTensor", align(at, rank_of(desc.PastValueTensor), 0)),
-                    held_value(),
+                    is_past2(at), e.double("PastValueTensor", align(at, rank_of(desc.PastValueTensor), 0)),
+                    previous_value(),
                 ),
             ),
         ),
-        "Raw": Kept(
+        "Logits": Kept(
             np.float64,
             sizes=lambda: (batch_size(), heads(), sequence_length(), total_sequence_length()),
             value=lambda at: e.as_double(f.single(desc.Scale))
             * e.sum(
                 lambda e_: (
                     e.double("Query", (*at[:3], e_)),
-                    e.double("PresentKey", (at[0], group(at[1]), at[3], e_)),
+                    e.double("PresentKey", (at[0], key_value_head(at[1]), at[3], e_)),
                 ),
                 Range(0, head_size()),
             )
@@ -248,63 +252,64 @@ def define(e: Evaluation) -> None:
                 else 0.0
             ),
         ),
-        "Score": Kept(
+        "MaskedLogits": Kept(
             np.float64,
             sizes=lambda: (batch_size(), heads(), sequence_length(), total_sequence_length()),
-            value=lambda at: e.double("Raw", at)
+            value=lambda at: e.double("Logits", at)
             if not (desc.MaskTensor is not None)
             else choose(
-                dropped(at[0], at[3]), e.as_double(f.single(desc.MaskFilterValue)),
-                e.double("Raw", at)
+                is_padding(at[0], at[3]), e.as_double(f.single(desc.MaskFilterValue)),
+                e.double("Logits", at)
                 + (
                     choose(
-                        cleared(at[0], at[1], at[2], at[3]), e.as_double(f.single(desc.MaskFilterValue)), 0.0
+                        is_masked(at[0], at[1], at[2], at[3]), e.as_double(f.single(desc.MaskFilterValue)),
+                        0.0,
                     )
                 ),
             ),
         ),
-        "Peak": Kept(
+        "RowMax": Kept(
             np.float64,
             sizes=lambda: (batch_size(), heads(), sequence_length()),
             value=lambda at: e.max(
-                lambda t: e.double("Score", (*at, t)), Range(0, total_sequence_length()),
-                where=lambda t: seen(at[0], at[2], t), least=-float("inf"),
+                lambda t: e.double("MaskedLogits", (*at, t)), Range(0, total_sequence_length()),
+                where=lambda t: attends_to(at[0], at[2], t), initial=-float("inf"),
             ),
         ),
-        "Sum": Kept(
+        "RowSum": Kept(
             np.float64,
             sizes=lambda: (batch_size(), heads(), sequence_length()),
             value=lambda at: e.sum(
-                lambda t: f.exp(e.double("Score", (*at, t)) - e.double("Peak", at)),
-                Range(0, total_sequence_length()), where=lambda t: seen(at[0], at[2], t),
+                lambda t: f.exp(e.double("MaskedLogits", (*at, t)) - e.double("RowMax", at)),
+                Range(0, total_sequence_length()), where=lambda t: attends_to(at[0], at[2], t),
             ),
         ),
-        "Mixed": Kept(
+        "Context": Kept(
             np.float64,
             sizes=lambda: (batch_size(), heads(), sequence_length(), value_head_size()),
             value=lambda at: e.sum(
                 lambda t: (
-                    f.exp(e.double("Score", (*at[:3], t)) - e.double("Peak", at[:3])),
-                    e.double("PresentValue", (at[0], group(at[1]), t, at[3])),
+                    f.exp(e.double("MaskedLogits", (*at[:3], t)) - e.double("RowMax", at[:3])),
+                    e.double("PresentValue", (at[0], key_value_head(at[1]), t, at[3])),
                 ),
-                Range(0, total_sequence_length()), where=lambda t: seen(at[0], at[2], t),
+                Range(0, total_sequence_length()), where=lambda t: attends_to(at[0], at[2], t),
             )
-            / e.double("Sum", at[:3]),
+            / e.double("RowSum", at[:3]),
         ),
-        "Joined": Kept(
+        "MergedHeads": Kept(
             np.float64,
             sizes=lambda: (batch_size(), sequence_length(), heads() * value_head_size()),
             value=lambda at: e.double(
-                "Mixed",
+                "Context",
                 (
-                    at[0], entry(unflat(at[2], (heads(), value_head_size())), 0), at[1],
-                    entry(unflat(at[2], (heads(), value_head_size())), 1),
+                    at[0], entry(unravel_index(at[2], (heads(), value_head_size())), 0), at[1],
+                    entry(unravel_index(at[2], (heads(), value_head_size())), 1),
                 ),
             ),
         ),
     }
     e.outputs = {
-        "OutputTensor": lambda at: e.double("Joined", align(at, 3, 0)),
+        "OutputTensor": lambda at: e.double("MergedHeads", align(at, 3, 0)),
         "OutputPresentKeyTensor": lambda at: e.double("PresentKey", align(at, 4, 0)),
         "OutputPresentValueTensor": lambda at: e.double("PresentValue", align(at, 4, 0)),
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, box, entry, inside, larger, rank_of, sizes_of, smaller
+from ..definition import Defined, Evaluation, entry, in_bounds, larger, ndindex, rank_of, sizes_of, smaller
 
 
 def define(e: Evaluation) -> None:
@@ -34,7 +34,7 @@ def define(e: Evaluation) -> None:
         return desc.InputTensor.Sizes[2:]
 
     def valid(at: Any, w: Any) -> Any:
-        return inside(place(at[2:], w), spatial())
+        return in_bounds(place(at[2:], w), spatial())
 
     def pick(d: Any, i: Any) -> Any:
         return e.integer(
@@ -57,7 +57,7 @@ def define(e: Evaluation) -> None:
     def exact(at: Any) -> Any:
         return e.sum(
             lambda w: e.integer("InputTensor", at[:2] + place(at[2:], w)) - from_zero(at),
-            box(desc.WindowSize), where=lambda w: valid(at, w),
+            ndindex(desc.WindowSize), where=lambda w: valid(at, w),
         )
 
     def pick2(d: Any, i: Any) -> Any:
@@ -87,10 +87,10 @@ def define(e: Evaluation) -> None:
     def count(o: Any) -> Any:
         return larger(
             e.sum(
-                lambda w: 1, box(desc.WindowSize),
-                where=lambda w: inside(padded(place(o, w)), padded_sizes())
+                lambda w: 1, ndindex(desc.WindowSize),
+                where=lambda w: in_bounds(padded(place(o, w)), padded_sizes())
                 if desc.IncludePadding
-                else inside(place(o, w), spatial()),
+                else in_bounds(place(o, w), spatial()),
             ),
             1,
         )

@@ -9,13 +9,13 @@ from typing import Any
 
 from .. import elements as f
 from ..computations.map import Map, Shader, Uniforms
-from ..coordinates import Coordinates, Load, replace, wrap
+from ..coordinates import Coordinates, Load, normalize_index, replace
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     limit = desc.InputTensor.Sizes[desc.Axis] + 1
-    length = wrap(load("SequenceLengthsTensor", replace(at, desc.Axis, 0)), limit)
+    length = normalize_index(load("SequenceLengthsTensor", replace(at, desc.Axis, 0)), limit)
     return load(
         "InputTensor",
         replace(at, desc.Axis, f.where(at[desc.Axis] < length, length - 1 - at[desc.Axis], at[desc.Axis])),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import enums
-from ..definition import Defined, Evaluation, Kept, Range, choose, clamp, entry, flat
+from ..definition import Defined, Evaluation, Kept, Range, choose, clamp, entry, ravel_index
 
 
 def define(e: Evaluation) -> None:
@@ -36,7 +36,7 @@ def define(e: Evaluation) -> None:
 
     def bias(part: Any, d: Any, i: Any) -> Any:
         return (
-            e.double("BiasTensor", (0, 0, d, flat((part, i), (2, gate_count() * hidden_size()))))
+            e.double("BiasTensor", (0, 0, d, ravel_index((part, i), (2, gate_count() * hidden_size()))))
             if (desc.BiasTensor is not None)
             else 0.0
         )
@@ -44,38 +44,38 @@ def define(e: Evaluation) -> None:
     def states() -> Any:
         return (sequence_length() + 1, direction_count(), batch_size(), hidden_size())
 
-    def begin(at: Any) -> Any:
+    def initial(at: Any) -> Any:
         return e.double("HiddenInitTensor", (0, *at[1:])) if (desc.HiddenInitTensor is not None) else 0.0
 
-    def steps(b: Any) -> Any:
+    def length(b: Any) -> Any:
         return (
             clamp(e.integer("SequenceLengthsTensor", (0, 0, 0, b)), 0, sequence_length())
             if (desc.SequenceLengthsTensor is not None)
             else sequence_length()
         )
 
-    def running(at: Any) -> Any:
-        return not (desc.SequenceLengthsTensor is not None) or at[0] <= steps(at[2])
+    def active(at: Any) -> Any:
+        return not (desc.SequenceLengthsTensor is not None) or at[0] <= length(at[2])
 
     def function_count() -> Any:
         return 1
 
-    def act(at: Any, x: Any, i: Any) -> Any:
-        return e.activated_by(x, desc.ActivationDescs, at[1] * function_count() + i)
+    def act(at: Any, x: Any, n: Any) -> Any:
+        return e.activated_by(x, desc.ActivationDescs, at[1] * function_count() + n)
 
     def reversed_(d: Any) -> Any:
         return desc.Direction == enums.RecurrentNetworkDirection.BACKWARD or d == 1
 
     def time(s: Any, d: Any, b: Any) -> Any:
-        return choose(reversed_(d), steps(b) - s, s - 1)
+        return choose(reversed_(d), length(b) - s, s - 1)
 
     def gate(g: Any, j: Any) -> Any:
-        return flat((g, j), (gate_count(), hidden_size()))
+        return ravel_index((g, j), (gate_count(), hidden_size()))
 
-    def fed(at: Any, g: Any) -> Any:
-        return e.double("Fed", (time(at[0], at[1], at[2]), at[1], at[2], gate(g, at[3])))
+    def input_term(at: Any, g: Any) -> Any:
+        return e.double("InputProjection", (time(at[0], at[1], at[2]), at[1], at[2], gate(g, at[3])))
 
-    def product_of(at: Any, g: Any) -> Any:
+    def recurrent_product(at: Any, g: Any) -> Any:
         return e.sum(
             lambda k: (
                 e.double("Hidden", (at[0] - 1, at[1], at[2], k)),
@@ -84,17 +84,17 @@ def define(e: Evaluation) -> None:
             Range(0, hidden_size()),
         )
 
-    def recur(at: Any, g: Any) -> Any:
-        return product_of(at, g) + bias(1, at[1], gate(g, at[3]))
+    def hidden_term(at: Any, g: Any) -> Any:
+        return recurrent_product(at, g) + bias(1, at[1], gate(g, at[3]))
 
-    def earlier(at: Any) -> Any:
+    def previous(at: Any) -> Any:
         return e.double("Hidden", (at[0] - 1, *at[1:]))
 
     def step(t: Any, d: Any, b: Any) -> Any:
-        return choose(reversed_(d), steps(b) - t, t + 1)
+        return choose(reversed_(d), length(b) - t, t + 1)
 
     e.tensors = {
-        "Fed": Kept(
+        "InputProjection": Kept(
             np.float64,
             sizes=lambda: (sequence_length(), direction_count(), batch_size(), gate_count() * hidden_size()),
             value=lambda at: e.sum(
@@ -110,15 +110,15 @@ def define(e: Evaluation) -> None:
             np.float64,
             sizes=lambda: states(),
             value=lambda at: choose(
-                at[0] == 0, begin(at),
-                choose(running(at), act(at, fed(at, 0) + recur(at, 0), 0), earlier(at)),
+                at[0] == 0, initial(at),
+                choose(active(at), act(at, input_term(at, 0) + hidden_term(at, 0), 0), previous(at)),
             ),
             along=True,
         ),
     }
     e.outputs = {
         "OutputSequenceTensor": lambda at: choose(
-            at[0] < steps(at[2]), e.double("Hidden", (step(at[0], at[1], at[2]), *at[1:])), 0.0,
+            at[0] < length(at[2]), e.double("Hidden", (step(at[0], at[1], at[2]), *at[1:])), 0.0,
         ),
         "OutputSingleTensor": lambda at: e.double("Hidden", (sequence_length(), *at[1:])),
     }

@@ -17,12 +17,12 @@ from ..definition import (
     Evaluation,
     Kept,
     Range,
-    box,
     choose,
     clamp,
     entry,
     larger,
     multiplied,
+    ndindex,
     whole,
 )
 
@@ -154,10 +154,10 @@ def define(e: Evaluation) -> None:
         ),
     }
     e.outputs = {
-        "OutputTensor": lambda at: e.sum(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0])))
+        "OutputTensor": lambda at: e.sum(lambda s: read(at[0], at[1], at[2:], s), ndindex(grid(at[0])))
         / e.as_double(multiplied(grid(at[0])))
         if desc.ReductionFunction == enums.ReduceFunction.AVERAGE
-        else e.max(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0])), least=-float("inf")),
+        else e.max(lambda s: read(at[0], at[1], at[2:], s), ndindex(grid(at[0])), initial=-float("inf")),
     }
 
 

@@ -17,16 +17,16 @@ from ..definition import (
     Evaluation,
     Kept,
     Range,
-    box,
     choose,
     clamp,
     entry,
-    flat,
     larger,
     multiplied,
+    ndindex,
+    ravel_index,
     remainder,
     sizes_of,
-    unflat,
+    unravel_index,
     whole,
 )
 
@@ -185,7 +185,7 @@ def define(e: Evaluation) -> None:
     def reaches(at: Any, r: Any, o: Any) -> Any:
         return (
             desc.ReductionFunction == enums.ReduceFunction.AVERAGE
-            or of_sample(at, r, o, unflat(e.integer("Best", (r, at[1], *o)), grid(r))) > 0.0
+            or of_sample(at, r, o, unravel_index(e.integer("Best", (r, at[1], *o)), grid(r))) > 0.0
         )
 
     def of_sample2(at: Any, r: Any, o: Any, s: Any) -> Any:
@@ -195,7 +195,7 @@ def define(e: Evaluation) -> None:
         return (
             e.double("Rows", (r, o[0], at[2])) * e.double("Columns", (r, o[1], at[3]))
             if desc.ReductionFunction == enums.ReduceFunction.AVERAGE
-            else of_sample2(at, r, o, unflat(e.integer("Best", (r, at[1], *o)), grid(r)))
+            else of_sample2(at, r, o, unravel_index(e.integer("Best", (r, at[1], *o)), grid(r)))
         )
 
     def region(at: Any) -> Any:
@@ -223,7 +223,7 @@ def define(e: Evaluation) -> None:
         return (
             1.0 / e.as_double(multiplied(grid(region(at))))
             if desc.ReductionFunction == enums.ReduceFunction.AVERAGE
-            else choose(e.integer("Best", (region(at), c, *o)) == flat(s, grid(region(at))), 1.0, 0.0)
+            else choose(e.integer("Best", (region(at), c, *o)) == ravel_index(s, grid(region(at))), 1.0, 0.0)
         )
 
     def image(at: Any, c: Any, i: Any, j: Any) -> Any:
@@ -318,15 +318,15 @@ def define(e: Evaluation) -> None:
             sizes=lambda: desc.InputGradientTensor.Sizes
             if desc.ReductionFunction == enums.ReduceFunction.MAX
             else (1, 1, 1, 1),
-            value=lambda at: flat(
-                e.argmax(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0]))), grid(at[0])
+            value=lambda at: ravel_index(
+                e.argmax(lambda s: read(at[0], at[1], at[2:], s), ndindex(grid(at[0]))), grid(at[0])
             ),
         ),
     }
     e.outputs = {
         "OutputGradientTensor": lambda at: e.sum(
             lambda r, o: (part(at, r, o), e.double("InputGradientTensor", (r, at[1], *o))),
-            Range(0, roi_count()), box(desc.InputGradientTensor.Sizes[2:]),
+            Range(0, roi_count()), ndindex(desc.InputGradientTensor.Sizes[2:]),
             where=lambda r, o: f.both(
                 batch(r) == at[0], e.single("Rows", (r, o[0], at[2])) > 0.0,
                 e.single("Columns", (r, o[1], at[3])) > 0.0, reaches(at, r, o),
@@ -337,7 +337,7 @@ def define(e: Evaluation) -> None:
                 e.double("InputGradientTensor", (region(at), *p)) * part_of(at, p[0], p[1:], s),
                 rises(at, p[0], p[1:], s),
             ),
-            box(desc.InputGradientTensor.Sizes[1:]), box(grid(region(at))),
+            ndindex(desc.InputGradientTensor.Sizes[1:]), ndindex(grid(region(at))),
             where=lambda p, s: live(at, p[1:], s),
         )
         if desc.InterpolationMode == enums.InterpolationMode.LINEAR

@@ -53,7 +53,7 @@ def define(e: Evaluation) -> None:
             f.every(entry(first(at), d) < entry(last(at), d) for d in range(2)),
             e.max(
                 lambda p: e.double("InputTensor", (batch(at), at[1], *p)), Box(first(at), last(at)),
-                least=-float("inf"),
+                initial=-float("inf"),
             ),
             0.0,
         ),

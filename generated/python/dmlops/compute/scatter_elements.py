@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..computations.scatter import Scatter
-from ..coordinates import Coordinates, Load, replace, wrap
+from ..coordinates import Coordinates, Load, normalize_index, replace
 
 
 def place(desc: Any, at: Coordinates, load: Load) -> Coordinates:
     """The coordinate of OutputTensor where the element goes."""
-    index = wrap(load("IndicesTensor", at), desc.OutputTensor.Sizes[desc.Axis])
+    index = normalize_index(load("IndicesTensor", at), desc.OutputTensor.Sizes[desc.Axis])
     return replace(at, desc.Axis, index)
 
 

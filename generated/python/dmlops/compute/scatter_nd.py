@@ -8,7 +8,7 @@ from typing import Any
 
 from ..arithmetic import align
 from ..computations.scatter import Scatter
-from ..coordinates import Coordinates, Load, wrap
+from ..coordinates import Coordinates, Load, normalize_index
 
 
 def place(desc: Any, at: Coordinates, load: Load) -> Coordinates:
@@ -19,7 +19,7 @@ def place(desc: Any, at: Coordinates, load: Load) -> Coordinates:
         at, min(desc.IndicesDimensionCount - 1 + desc.InputDimensionCount - index_tuple_size, 15), 0
     )
     indexed = tuple(
-        wrap(
+        normalize_index(
             load(
                 "IndicesTensor",
                 align(

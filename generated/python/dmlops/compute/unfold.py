@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, choose, entry, inside, quotient, unflat
+from ..definition import Defined, Evaluation, choose, entry, in_bounds, quotient, unravel_index
 
 
 def define(e: Evaluation) -> None:
@@ -33,10 +33,10 @@ def define(e: Evaluation) -> None:
         )
 
     def block(at: Any) -> Any:
-        return unflat(at[2], blocks_per_dimension())
+        return unravel_index(at[2], blocks_per_dimension())
 
     def entry2(at: Any) -> Any:
-        return unflat(at[1], desc.InputTensor.Sizes[1:2] + desc.WindowSizes)
+        return unravel_index(at[1], desc.InputTensor.Sizes[1:2] + desc.WindowSizes)
 
     def place(at: Any) -> Any:
         return tuple(
@@ -48,7 +48,7 @@ def define(e: Evaluation) -> None:
 
     e.outputs = {
         "OutputTensor": lambda at: choose(
-            inside(place(at), desc.InputTensor.Sizes[2:]),
+            in_bounds(place(at), desc.InputTensor.Sizes[2:]),
             e.element("InputTensor", (at[0], entry(entry2(at), 0), *place(at))),
             f.convert(0, desc.InputTensor.DataType),
         ),

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..coordinates import Coordinates, wrap
+from ..coordinates import Coordinates, normalize_index
 from .plans.told import Lookup, Movement
 
 NO_MOVEMENT = Movement((), (), (), False)
@@ -70,7 +70,7 @@ class Wrapped:
     size: int
 
 
-@wrap.register
+@normalize_index.register
 def _(index: Read, size: int) -> Linear:
     return Linear(lookups={Wrapped(index, size): 1})
 

@@ -240,9 +240,10 @@ class _Site:
             base=parts[0][1],
             modules=documented,
         )
-        header = c.render(self._registry, self._templates)["include/dmlops.h"].decode()
-        end = "/* Everything from here to the C++ part"
-        in_c = interface.c_part(header, "/* Validation. */", end)
+        headers = c.render(self._registry, self._templates)
+        header, plan = (headers[f"include/{name}.h"].decode() for name in ("dmlops", "dmlops_plan"))
+        in_c = interface.c_part(header, "/* Validation. */", "/* Everything from here to the C++ part")
+        in_c += interface.c_part(plan, "/* Dispatches:", "#if !defined(DMLOPS_DECLARATIONS)")
         in_cpp = interface.c_part(header, "/* C++. */", "/* Names: ")
         self._list("c.html", "", in_c)
         self._list("c.html", "dmlops::", in_cpp)

@@ -250,7 +250,7 @@ class Formulas(Printer):
         if each.variable.type != ir.INTS:
             return self._range(each.variable, each.first or ir.Number(0, ir.INT), each.last)
         bounds = [self.print(bound) for bound in (each.first, each.last) if bound is not None]
-        box = _identifier("box") + _fenced("(", _separated(bounds), ")")
+        box = _identifier("ndindex") + _fenced("(", _separated(bounds), ")")
         return f"{_identifier(each.variable.name)}<mo>∈</mo>{box}"
 
     def _range(self, variable: ir.Local, lower: ir.Expr, upper: ir.Expr) -> str:

@@ -176,7 +176,7 @@ class LoopPrinter(TensorPrinter):
             return start if node.type == ir.BOOL else f"({self._type_of(node)}){start}"
         if node.kind in ("argmax", "argmin"):
             return f"{local(node.loops[0].variable.name)}First"
-        end = "greatest" if node.kind == "min" else "least"
+        end = "max_value" if node.kind == "min" else "min_value"
         match node.type.kind:
             case "element":
                 assert node.type.name is not None

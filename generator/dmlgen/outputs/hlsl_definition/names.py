@@ -24,9 +24,9 @@ WORDS = frozenset(
 HELPERS = frozenset(
     re.findall(
         r"\w+",
-        """List Reals ListOf RealsOf Listed Zeros Join Part Entry Align Replace Flat Unflat Inside Total
-        Multiplied FloorQuotient FloorRemainder Divided Narrow IsBox Advance RowOf RowEnd AdvanceRow
-        Activate Activation Dimension DivideBySize Numbered CSMain""",
+        """List Reals ListOf RealsOf Listed Zeros Join Part Entry Align Replace RavelIndex UnravelIndex
+        InBounds Total Multiplied FloorQuotient FloorRemainder Divided Narrow IsBox Advance
+        RowOf RowEnd AdvanceRow Activate Activation Dimension DivideBySize Numbered CSMain""",
     )
 )
 """Names in the text around functions."""

@@ -11,6 +11,7 @@ from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.define import NUMBERS
 from dmlgen.expr.defined import may_be_written_zero
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
+from dmlgen.names import pascal
 from dmlgen.outputs.hlsl_definition.constants import (
     Constant,
     bounds_of_lists,
@@ -254,17 +255,17 @@ class ShaderPrinter(LoopPrinter):
                 return f"({type_name(node.type)}){self.print(arguments[0], ATOM)}"
             case "element":
                 return self._call("Convert", self.print(arguments[0]), f"({type_name(node.type)})0")
-            case "wrap":
+            case "normalize_index":
                 index, count = arguments  # an element in its own type, which may be 64-bit and unsigned
                 text = self._element(index) if isinstance(index, ir.Load) else self._whole(index)
-                return self._call("Wrap", text, self._narrow(count))
-            case "activated":
+                return self._call("NormalizeIndex", text, self._narrow(count))
+            case "apply_activation":
                 return self._activated(*arguments)
             case "convert" | "quantize":
                 return self._converted(node, *arguments)
-            case "least" | "greatest":
+            case "min_value" | "max_value":
                 return self._limit(name, node, arguments[0])
-            case "held":
+            case "previous_contents":
                 target = arguments[0]
                 assert isinstance(target, ir.Tensor)
                 self.held[target.name] = None
@@ -281,17 +282,17 @@ class ShaderPrinter(LoopPrinter):
                 return self._call("Convert", self.deciding(arguments[0]), "(int64_t)0")
             case "len":
                 return f"{self.print(arguments[0])}.length"
-            case "flat" | "inside":
-                return f"{name.capitalize()}({', '.join(map(self.deciding, arguments))})"
+            case "ravel_index" | "in_bounds":
+                return f"{pascal(name)}({', '.join(map(self.deciding, arguments))})"
             case "product" | "sum" if arguments[0].type == ir.INTS:
                 return f"{'Multiplied' if name == 'product' else 'Total'}({self.deciding(arguments[0])})"
-            case "unflat" | "align" | "replace":
+            case "unravel_index" | "align" | "replace":
                 listed = [
                     self._narrow(item) if item.type == ir.INT else self.deciding(item) for item in arguments
                 ]
-                if name == "unflat" and is_constant(arguments[1]):
+                if name == "unravel_index" and is_constant(arguments[1]):
                     listed.append(_whole_list(self.constants.reciprocals(arguments[1])))
-                return f"{name.capitalize()}({', '.join(listed)})"
+                return f"{pascal(name)}({', '.join(listed)})"
             case "min" | "max" | "abs" if node.type == ir.INT:
                 return f"{name}({', '.join(self._alike(arguments, self._is_wide(node)))})"
             case "pow" if node.type != ir.FLOAT:
@@ -299,7 +300,7 @@ class ShaderPrinter(LoopPrinter):
         assert name not in NUMBERS
         decides = name in ("floor", "ceil", "trunc", "round_even", "round_away")
         texts = [self.deciding(item) if decides else self.print(item) for item in arguments]
-        return self._call("".join(word.capitalize() for word in name.split("_")), *texts)
+        return self._call(pascal(name), *texts)
 
     def _alike(self, numbers: tuple[ir.Expr, ...], wide: bool) -> list[str]:
         """Integers as arguments of a function that takes all of them in one type, of 64 or of 32 bits."""

@@ -296,7 +296,7 @@ def _one_by_one(operator: Operator, name: str, value: ir.Expr) -> tuple[str, ir.
     """The array whose entries an output is computed from, or consists of, one by one; the output coordinates
     that belong to the current entry, None for all; and the value there."""
     match value:
-        case ir.Call("joined", (ir.Tensors(name=array), axis)):
+        case ir.Call("concat", (ir.Tensors(name=array), axis)):
             index, number = ir.Local("index", ir.INT), ir.Local("i", ir.INT)
             sizes = ir.Field(ir.Tensor(array, number), "Sizes", ir.INTS)
             before = (ir.Each(number, None, index),)
@@ -304,7 +304,7 @@ def _one_by_one(operator: Operator, name: str, value: ir.Expr) -> tuple[str, ir.
             tensor = ir.Tensor(array, index)
             moved = ir.Binary("-", ir.Index(AT, axis), start, ir.INT)
             inner = ir.Call("replace", (AT, axis, moved), ir.INTS)
-            where = ir.Call("inside", (inner, ir.Field(tensor, "Sizes", ir.INTS)), ir.BOOL)
+            where = ir.Call("in_bounds", (inner, ir.Field(tensor, "Sizes", ir.INTS)), ir.BOOL)
             return array, where, ir.Load(tensor, inner, value.type)
     return (name if operator.member[name].count else ""), None, value
 

@@ -156,13 +156,13 @@ class TensorPrinter(FunctionPrinter):
             return self._infinity(end)
         self.limited[target.entry] = None
         tensor = self.tensors[target.entry]
-        text = f"{tensor.macro}_{'LOWEST' if end == 'least' else 'HIGHEST'}"
+        text = f"{tensor.macro}_{'LOWEST' if end == 'min_value' else 'HIGHEST'}"
         if node.type == ir.INT and "UINT64" in tensor.types:
             return self._call("Integer", f"({tensor.macro}_VALUE){text}")
         return f"({self._type_of(node)}){text}"
 
     def _infinity(self, end: str) -> str:
-        bits = "0x7f800000u" if end == "greatest" else "0xff800000u"
+        bits = "0x7f800000u" if end == "max_value" else "0xff800000u"
         return f"({REAL})asfloat({bits})"
 
 

@@ -40,7 +40,7 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
-        Kept("KEPT_FED", True, False),
+        Kept("KEPT_INPUT_PROJECTION", True, False),
         Kept("KEPT_CELL", True, False),
         Kept("KEPT_HIDDEN", True, False),
     ],

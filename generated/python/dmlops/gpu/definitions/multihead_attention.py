@@ -46,7 +46,7 @@ SHADER = DefinitionShader(
         Kept("KEPT_QUERY", True, False),
         Kept("KEPT_PRESENT_KEY", True, False),
         Kept("KEPT_PRESENT_VALUE", True, False),
-        Kept("KEPT_MIXED", True, False),
+        Kept("KEPT_CONTEXT", True, False),
     ],
     passes=[
         Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
@@ -57,7 +57,9 @@ SHADER = DefinitionShader(
         Pass(5, False, 12, 0, 4096, 2, False, -1, -1, -1),
         Pass(6, False, 13, 0, 8192, 4, False, -1, -1, -1),
     ],
-    lists=["HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "HEAD_COUNT", "HEAD_COUNT2"],
+    lists=[
+        "HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEAD_COUNT2"
+    ],
     float_lists=0,
     boxes=0,
     divisors=[36, 37],

@@ -72,7 +72,7 @@ class GatherParams(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """`output[o] = input[i + sum(wrap(index[x + l.offset], l.size) * l.stride)]`, in elements of `bytes`
+    """`output[o] = input[i + sum(normalize(index[x + l.offset], l.size) * l.stride)]`, in elements of `bytes`
     bytes.
 
     `o`, `i` and `x` are sums of coordinate times stride over the loops, outermost first.
