@@ -18,8 +18,9 @@ from math import prod
 from typing import Any, TypeAlias
 
 from dmlgen.expr import arithmetic, ir
-from dmlgen.expr.arithmetic import LIMIT, replaced, saturate
+from dmlgen.expr.arithmetic import LIMIT, saturate
 from dmlgen.expr.bounds import BOUNDS
+from dmlgen.expr.printer import ATOM, COMPARISON, Printer, Spelling
 
 Environment: TypeAlias = dict[str, Any]
 Compiled: TypeAlias = Callable[[Environment], Any]
@@ -57,15 +58,14 @@ class Evaluator:
         signed: frozenset[int],
         functions: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
-        self._names = {**_NAMES, "bits_": bits.get, "signed_": signed, "absent_": _Absent()}
-        self._names |= {f"{name}_": function for name, function in (functions or {}).items()}
+        self._names = {**_NAMES, "bits": bits.get, "signed": signed, "absent": _Absent(), **(functions or {})}
         self._functions: dict[object, Callable[..., Any]] = {}
 
     def function(self, node: ir.Expr) -> Compiled:
         """A function from an environment to the value of `node`."""
         found = self._functions.get(node)
         if found is None:
-            found = self._functions[node] = eval(f"lambda e: {_source(node, frozenset())}", self._names)
+            found = self._functions[node] = eval(f"lambda e: {_Source().print(node)}", self._names)
         return found
 
     def iterations(
@@ -77,16 +77,16 @@ class Evaluator:
         if found is None:
             lines = ["def run(e):"]
             if guard is not None:
-                lines.append(f" if not ({_source(guard, frozenset())}): return")
+                lines.append(f" if not ({_Source().print(guard)}): return")
             bound: frozenset[str] = frozenset()
             indent = " "
             for loop in loops:
-                lower, upper = _source(loop.lower, bound), _source(loop.upper, bound)
+                over = _Source(bound).range(loop)
                 bound |= {loop.variable.name}
-                lines.append(f"{indent}for v_{loop.variable.name} in range({lower}, {upper}):")
+                lines.append(f"{indent}for v_{loop.variable.name} in {over}:")
                 indent += " "
                 if loop.condition is not None:
-                    lines.append(f"{indent}if not ({_source(loop.condition, bound)}): continue")
+                    lines.append(f"{indent}if not ({_Source(bound).print(loop.condition)}): continue")
             names = ", ".join(f"{name!r}: v_{name}" for name in sorted(bound))
             lines.append(f"{indent}yield {{**e, {names}}}" if names else f"{indent}yield e")
             space = dict(self._names)
@@ -95,88 +95,88 @@ class Evaluator:
         return found
 
 
-def _source(node: ir.Expr, bound: frozenset[str]) -> str:
-    """Python source of the value, reads first; `bound` are loop variables that are Python variables."""
+class _Source(Printer):
+    """Prints Python source of values; `bound` are loop variables that are Python variables."""
 
-    def of(part: ir.Expr) -> str:
-        return _source(part, bound)
+    spelling = Spelling(
+        functions={"bits": "bits({}, 0)", "signed": "({} in signed)", "replace": "replaced({}, {}, {})"},
+        reductions={"list": "tuple({})", "min": "smallest({})", "max": "largest({})"},
+    )
 
-    match node:
-        case ir.Number(value=value) | ir.EnumValue(value=value) | ir.Constant(value=value):
-            return f"({value!r})"
-        case ir.Local(name=name) if name in bound:
-            return f"v_{name}"
-        case ir.Member(name=name, type=type_) if type_ in (ir.INTS, ir.FLOATS):
-            return f"(e[{name!r}] or ())"
-        case ir.Tensors(name=name):
-            return f"(e[{name!r}] or ())"
-        case ir.Local(name=name) | ir.Member(name=name) | ir.Tensor(name=name, index=None):
-            return f"e[{name!r}]"
-        case ir.Definition(value=inner):
-            return of(inner)
-        case ir.Tensor(name=name, index=index) if index is not None:
-            return f"entry_(e[{name!r}] or (), {of(index)}, None)"
-        case ir.Field(tensor=owner, name=name, type=type_):
-            value_of = f"({of(owner)} or absent_).{name}"
-            return f"({value_of} or ())" if type_ == ir.INTS else value_of
-        case ir.Part(member=owner, name=name):
-            return f"part_({of(owner)}, {name!r})"
-        case ir.Present(item=ir.Field(tensor=owner, name=name)):
-            return f"(({of(owner)} or absent_).{name} is not None)"
-        case ir.Present(item=ir.Member(name=name)):
-            return f"(e[{name!r}] is not None)"
-        case ir.Present(item=item):
-            return f"({of(item)} is not None)"
-        case ir.Index(sequence=sequence, index=index):
-            return f"entry_({of(sequence)}, {of(index)}, 0)"
-        case ir.Load(tensor=ir.Tensor(name=name, index=index), coordinate=coordinate):
-            return f"e[{LOAD!r}]({name!r}, {of(index) if index is not None else None}, {of(coordinate)})"
-    return _operation(node, bound)
+    def __init__(self, bound: frozenset[str] = frozenset()) -> None:
+        self.bound = bound
 
+    def enum_value(self, node: ir.EnumValue) -> str:
+        return repr(node.value)
 
-def _operation(node: ir.Expr, bound: frozenset[str]) -> str:
-    """Python source of a value that needs computation."""
+    def constant(self, node: ir.Constant) -> str:
+        return repr(node.value)
 
-    def of(part: ir.Expr) -> str:
-        return _source(part, bound)
+    def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
+        if isinstance(node, ir.Definition):
+            return f"({self.print(node.value)})"
+        if isinstance(node, ir.Local) and node.name in self.bound:
+            return f"v_{node.name}"
+        is_list = isinstance(node, ir.Tensors) or node.type in (ir.INTS, ir.FLOATS)
+        is_member = not isinstance(node, ir.Local)
+        return f"(e[{node.name!r}] or ())" if is_list and is_member else f"e[{node.name!r}]"
 
-    match node:
-        case ir.Slice(sequence=sequence, lower=lower, upper=upper):
-            first = f"max({of(lower)}, 0)" if lower is not None else ""
-            last = f"max({of(upper)}, 0)" if upper is not None else ""
-            return f"{of(sequence)}[{first}:{last}]"
-        case ir.ListOf(items=items):
-            return f"({''.join(f'{of(item)}, ' for item in items)})"
-        case ir.Negate(operand=operand):
-            return f"(-{of(operand)})"
-        case ir.Not(operand=operand):
-            return f"(not {of(operand)})"
-        case ir.Binary(op="//" | "%" as op, left=left, right=right):
-            return f"{_DIVIDE[op]}({of(left)}, {of(right)})"
-        case ir.Binary(op=op, left=left, right=right):
-            exact = node.type != ir.INT or not _may_saturate(node)
-            return f"({of(left)} {op} {of(right)})" if exact else f"saturate_({of(left)} {op} {of(right)})"
-        case ir.Compare(op=op, left=left, right=right):
-            return f"({of(left)} {op} {of(right)})"
-        case ir.OneOf(item=item, choices=choices):
-            return f"({of(item)} in ({''.join(f'{of(choice)}, ' for choice in choices)}))"
-        case ir.Logic(op=op, operands=operands):
-            return f"({f' {op} '.join(of(operand) for operand in operands)})"
-        case ir.Conditional(test=test, then=then, otherwise=otherwise):
-            return f"({of(then)} if {of(test)} else {of(otherwise)})"
-        case ir.Reduce(kind=kind, loop=loop, body=body):
-            name = loop.variable.name
-            within = bound | {name}
-            condition = f" if {_source(loop.condition, within)}" if loop.condition is not None else ""
-            over = f"range({of(loop.lower)}, {of(loop.upper)})"
-            return f"{_REDUCE[kind]}({_source(body, within)} for v_{name} in {over}{condition})"
-        case ir.Call(function="bits", arguments=(item,)):
-            return f"bits_({of(item)}, 0)"
-        case ir.Call(function="signed", arguments=(item,)):
-            return f"({of(item)} in signed_)"
-        case ir.Call(function=function, arguments=arguments):
-            return f"{function}_({', '.join(of(argument) for argument in arguments)})"
-    raise TypeError(f"{type(node).__name__} has no value")
+    def tensor(self, node: ir.Tensor) -> str:
+        if node.index is None:
+            return f"e[{node.name!r}]"
+        return f"item(e[{node.name!r}] or (), {self.print(node.index)}, None)"
+
+    def field(self, node: ir.Field) -> str:
+        text = f"({self.tensor(node.tensor)} or absent).{node.name}"
+        return f"({text} or ())" if node.type == ir.INTS else text
+
+    def part(self, node: ir.Part) -> str:
+        return f"part({self.name(node.member)}, {node.name!r})"
+
+    def present(self, node: ir.Present) -> str:
+        match node.item:
+            case ir.Field(tensor=owner, name=name):
+                return f"(({self.tensor(owner)} or absent).{name} is not None)"
+            case ir.Member(name=name):
+                return f"(e[{name!r}] is not None)"
+            case item:
+                return f"({self.print(item)} is not None)"
+
+    def index(self, node: ir.Index) -> str:
+        return f"item({self.print(node.sequence)}, {self.print(node.index)}, 0)"
+
+    def load(self, node: ir.Load) -> str:
+        index = None if node.tensor.index is None else self.print(node.tensor.index)
+        return f"e[{LOAD!r}]({node.tensor.name!r}, {index}, {self.print(node.coordinate)})"
+
+    def slice(self, node: ir.Slice) -> str:
+        lower, upper = (
+            "" if end is None else f"max({self.print(end)}, 0)" for end in (node.lower, node.upper)
+        )
+        return f"{self.print(node.sequence, ATOM)}[{lower}:{upper}]"
+
+    def list_of(self, items: tuple[ir.Expr, ...]) -> str:
+        return f"({''.join(f'{self.print(item)}, ' for item in items)})"
+
+    def binary(self, node: ir.Binary) -> tuple[str, int]:
+        if node.op in ("//", "%"):
+            function = "quotient" if node.op == "//" else "remainder"
+            return f"{function}({self.print(node.left)}, {self.print(node.right)})", ATOM
+        text, precedence = super().binary(node)
+        if node.type == ir.INT and _may_saturate(node):
+            return f"saturate({text})", ATOM
+        return text, precedence
+
+    def one_of(self, node: ir.OneOf, negated: bool) -> str:
+        return f"{self.print(node.item, COMPARISON + 1)} {'not ' * negated}in {self.list_of(node.choices)}"
+
+    def each_of(self, node: ir.Reduce) -> str:
+        over, outer = self.range(node.loop), self.bound
+        self.bound = outer | {node.loop.variable.name}
+        condition = f" if {self.print(node.loop.condition)}" if node.loop.condition is not None else ""
+        text = f"{self.print(node.body)} for v_{node.loop.variable.name} in {over}{condition}"
+        self.bound = outer
+        return text
 
 
 def _may_saturate(node: ir.Expr) -> bool:
@@ -185,7 +185,7 @@ def _may_saturate(node: ir.Expr) -> bool:
     return low < -LIMIT or high > LIMIT
 
 
-def _entry(array: Any, index: int, default: Any) -> Any:
+def _item(array: Any, index: int, default: Any) -> Any:
     return array[index] if 0 <= index < len(array) else default
 
 
@@ -201,35 +201,14 @@ def _largest(values: Any) -> Any:
     return max(values, default=0)
 
 
-def _sum(values: Any) -> Any:
-    return saturate(sum(values))
-
-
-_DIVIDE = {"//": "quotient_", "%": "remainder_"}
-_REDUCE = {
-    "all": "all",
-    "any": "any",
-    "sum": "sum_",
-    "product": "product_",
-    "min": "smallest_",
-    "max": "largest_",
-    "list": "tuple",
-}
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "abs": abs,
-    "min": min,
-    "max": max,
-    "product": lambda values: saturate(prod(values)),
-    "sum": _sum,
-    "len": len,
-    "replace": replaced,
-}
 _NAMES: dict[str, Any] = {
-    **{f"{name}_": function for name, function in (*vars(arithmetic).items(), *_FUNCTIONS.items())},
-    "entry_": _entry,
-    "part_": _part,
-    "smallest_": _smallest,
-    "largest_": _largest,
+    **vars(arithmetic),
+    "product": lambda values: saturate(prod(values)),
+    "sum": lambda values: saturate(sum(values)),
+    "item": _item,
+    "part": _part,
+    "smallest": _smallest,
+    "largest": _largest,
     "inf": float("inf"),
     "nan": float("nan"),
 }
