@@ -628,7 +628,7 @@ def test_tiles_of_phases_give_what_torch_gives(name: str, device: Any) -> None:
 
 @pytest.mark.parametrize("name", ["whole places", "few channels, mirrored", "in parts"])
 def test_weights_in_order_do_so_too(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contraction, "TILE_ORDERED", 0)
+    monkeypatch.setattr(contraction, "TILE_PACKED", 0)
     assert passes(WINDOWS[name])[0] == 4
     check(device, WINDOWS[name])
     if name != "in parts":

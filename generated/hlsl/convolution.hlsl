@@ -56,7 +56,7 @@
 //   WINDOW_RANK  spatial dimensions of the window
 //   WINDOW_AXIS  the output dimension that the window's first dimension runs along
 //   PACKED     1 in pass 2 if it reads FilterTensor from `scratch`, packed in the order of use
-//   PACK_VECTOR  adjacent elements that a thread of pass 4 packs: 8 halves along k, or 4 rows as floats
+//   PACK_VECTOR  adjacent elements that a thread of pass 4 packs: 8 float16 elements along k, or 4 rows as floats
 //   WHOLE_TAPS  1 if the products of any one tile all belong to a single tap of the window, else 0
 //   BORDERED   1 if windows reach beyond the edge of InputTensor, else 0
 //   PHASED     1 if the window steps in fractions, as in transposed convolutions: a coordinate in InputTensor is a
@@ -78,8 +78,8 @@
 //   WAVE_COLUMNS  columns, likewise; without COOPERATIVE_MATRIX a multiple of 32
 //   AHEAD      tiles prefetched into registers, 1 or 2
 //   IN_PARTS   1 if k is split and partial sums go to `scratch`, else 0
-//   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: halves are multiplied by cooperative matrices, in waves of 32
-//              threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md)
+//   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: float16 are multiplied by cooperative matrices, in waves of
+//              32 threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md)
 //   OUTPUT_MERGED  last dimensions of OutputTensor that count as one, with COOPERATIVE_MATRIX: apart from ROW_AXIS,
 //              their elements are evenly spaced in memory
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
@@ -174,14 +174,14 @@ typedef vector<FILTER_STORED, LEFT_VECTOR> LeftBuffer;
 #elif LEFT_VECTOR == 1
 typedef uint16_t LeftBuffer;
 #else
-typedef vector<uint, LEFT_VECTOR / 2> LeftBuffer;  // raw bits, two halves to a word
+typedef vector<uint, LEFT_VECTOR / 2> LeftBuffer;  // raw bits, two elements to a word
 #endif
 #if !COOPERATIVE_MATRIX
 typedef vector<INPUT_STORED, RIGHT_VECTOR> RightBuffer;
 #elif RIGHT_VECTOR == 1
 typedef uint16_t RightBuffer;
 #else
-typedef vector<uint, RIGHT_VECTOR / 2> RightBuffer;  // raw bits, two halves to a word
+typedef vector<uint, RIGHT_VECTOR / 2> RightBuffer;  // raw bits, two elements to a word
 #endif
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 typedef uint4 ScratchBuffer;
@@ -2180,8 +2180,9 @@ void AddParts(uint item)
 #endif
 }
 #elif PASS == 4
-// Packs a vector of the left factor: eight halves along k, or four adjacent rows of one product as floats. Rows are
-// zero-padded to whole vectors. Neighbouring threads take elements that are adjacent in memory: those of phases.
+// Packs a vector of the left factor: eight float16 elements along k, or four adjacent rows of one product as floats.
+// Rows are zero-padded to whole vectors. Neighbouring threads take elements that are adjacent in memory: those of
+// phases.
 void Pack(uint item)
 {
 #if PACK_VECTOR == 8
@@ -2359,7 +2360,7 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 // SubgroupId: the wave's index in its group
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 
-typedef LeftBuffer LeftVector;  // raw bits, two halves to a word
+typedef LeftBuffer LeftVector;  // raw bits, two elements to a word
 static const uint leftAcross = LEFT_ALONG ? stepDepth : TILE_ROWS;  // contiguous elements
 static const uint leftPitch = leftAcross / 8 + 1;  // padded by one to avoid bank conflicts
 static const uint leftLines = LEFT_ALONG ? TILE_ROWS : stepDepth;
@@ -2376,7 +2377,7 @@ uint2 LeftPlace(uint thread, uint i)
     return LEFT_ALONG ? uint2(down, across) : uint2(across, down);
 }
 
-// Eight contiguous halves, assembled from the loads
+// Eight contiguous elements, assembled from the loads
 uint4 LeftEight(LeftVector next[leftLoads], uint number)
 {
 #if LEFT_VECTOR == 8
@@ -2394,7 +2395,7 @@ uint4 LeftEight(LeftVector next[leftLoads], uint number)
 #endif
 }
 
-typedef RightBuffer RightVector;  // raw bits, two halves to a word
+typedef RightBuffer RightVector;  // raw bits, two elements to a word
 static const uint rightAcross = RIGHT_ALONG ? TILE_DEPTH : TILE_COLUMNS;  // contiguous elements
 static const uint rightPitch = rightAcross / 8 + 1;  // padded by one to avoid bank conflicts
 static const uint rightLines = RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH;
@@ -2415,7 +2416,7 @@ uint2 RightPlace(uint thread, uint i)
     return RIGHT_ALONG ? uint2(down, across) : uint2(across, down);
 }
 
-// Eight contiguous halves, assembled from the loads
+// Eight contiguous elements, assembled from the loads
 uint4 RightEight(RightVector next[rightLoads], uint number)
 {
 #if RIGHT_VECTOR == 8
@@ -2448,8 +2449,8 @@ groupshared uint4 tiles[tilesSize > sumSize ? tilesSize : sumSize];
 
 static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
 static uint lane;  // the thread in its wave
-#define MeetGroup() ControlBarrier(2, 2, EXCHANGED)
-#define MeetWave() ControlBarrier(3, 3, EXCHANGED)
+#define GroupBarrier() ControlBarrier(2, 2, EXCHANGED)
+#define WaveBarrier() ControlBarrier(3, 3, EXCHANGED)
 #if LEFT_ALONG
 #define LeftFragment(row, k) LoadLeft(tiles[(row) * leftPitch + (k) / 8], 0, leftPitch, NON_PRIVATE)
 #else
@@ -2561,7 +2562,7 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
         if (turn < turns)
         {
             if (turn > 0)
-                MeetWave();  // else compilers load the fragments of all turns up front
+                WaveBarrier();  // else compilers load the fragments of all turns up front
             [unroll]
             for (i = 0; i < totalsDown; i++)
                 a[turn][i] = LeftFragment(waveTop + i * 16, turn * 16);
@@ -2764,11 +2765,11 @@ void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint w
         [unroll]
         for (i = 0; i < totalsDown; i++)
         {
-            MeetWave();
+            WaveBarrier();
             [unroll]
             for (uint b = 0; b < sumColumns; b += 16)
                 PutSums(own + (sumsDown == 4 ? b * sumPitch : b / 4), totals[i][(j + b) / 16]);
-            MeetWave();
+            WaveBarrier();
             [unroll]
             for (n = 0; n < turns; n++)
             {
@@ -2793,7 +2794,7 @@ void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint w
 void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
     SumMatrix totals[totalsDown][totalsAcross])
 {
-    MeetGroup();
+    GroupBarrier();
     // Tests keep compilers from loading the next sums while they store the last ones, so whole tiles have a copy
     // without them. It takes registers, which waves of 64 x 64 sums have to spare: they are resident in pairs in any
     // case.
@@ -3021,7 +3022,7 @@ static const uint threadRows = WAVE_ROWS / 4, threadColumns = WAVE_COLUMNS / 8;
 static const uint totalsDown = threadRows, totalsAcross = threadColumns / 4;
 typedef float4 SumMatrix;
 static uint wave, lane;  // the thread's wave of 32 in its group, and the thread in its wave
-#define MeetGroup() GroupMemoryBarrierWithGroupSync()
+#define GroupBarrier() GroupMemoryBarrierWithGroupSync()
 
 SumMatrix Filled(float entry)
 {
@@ -3203,7 +3204,7 @@ void Contract(uint item, uint thread)
     }
     PutLeft(thread, nextLeft[0], leftReader);
     PutRight(thread, nextRight[0], rightReader);
-    MeetGroup();
+    GroupBarrier();
     [loop]
     for (uint product = begin + AHEAD * stepDepth;; product += AHEAD * stepDepth)
     {
@@ -3215,10 +3216,10 @@ void Contract(uint item, uint thread)
             MultiplyTile(waveTop, waveLeft, totals);
             if (ahead + 1 < AHEAD || product < end)
             {
-                MeetGroup();
+                GroupBarrier();
                 PutLeft(thread, nextLeft[(ahead + 1) % AHEAD], leftReader);
                 PutRight(thread, nextRight[(ahead + 1) % AHEAD], rightReader);
-                MeetGroup();
+                GroupBarrier();
             }
         }
         if (product >= end)

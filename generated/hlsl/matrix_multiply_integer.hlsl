@@ -497,12 +497,12 @@ int Chosen2(List at)
 }
 
 #if PASS >= 1
-int LeftLess(List at)
+int LeftZeroPoint(List at)
 {
     return Chosen(at);
 }
 
-int RightLess(List at)
+int RightZeroPoint(List at)
 {
     return Chosen2(at);
 }
@@ -778,8 +778,8 @@ typedef vk::SpirvOpaqueType<4456, int, OfWave, Sixteen, Sixteen, vk::integral_co
 [[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
 
 static uint lane;  // the thread in its wave
-#define MeetGroup() ControlBarrier(2, 2, EXCHANGED)
-#define MeetWave() ControlBarrier(3, 3, EXCHANGED)
+#define GroupBarrier() ControlBarrier(2, 2, EXCHANGED)
+#define WaveBarrier() ControlBarrier(3, 3, EXCHANGED)
 #define LeftFragment(row, k) LoadLeft(tiles[(row) * leftPitch + (k) / 16], 0, leftPitch, NON_PRIVATE)
 #define RightFragment(column, k) LoadRight(tiles[rightStart + (column) * rightPitch + (k) / 16], 1, rightPitch, NON_PRIVATE)
 #define MultiplyAdd(left, right, sum) MultiplyAddSigned(left, right, sum, 15)  // all signed
@@ -853,8 +853,8 @@ void PutSums(uint at, SumMatrix sum)
             tiles[at + (i * 4 + lane / 8) * sumPitch + j * 2 + lane % 8 / 4][lane % 4] = (uint)sum.sums[i][j];
 }
 
-#define MeetGroup() GroupMemoryBarrierWithGroupSync()
-#define MeetWave() GroupMemoryBarrierWithGroupSync()
+#define GroupBarrier() GroupMemoryBarrierWithGroupSync()
+#define WaveBarrier() GroupMemoryBarrierWithGroupSync()
 // Here the operands of SPIR-V's memory model mean nothing.
 #define LoadShared(from, operands) (from)
 #define StoreShared(to, value, operands) to = value
@@ -1119,20 +1119,20 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
 }
 
 // The zero points of the right factor's columns, for four sums, and the sums of these columns
-struct FourPoints
+struct ZeroPoints
 {
-    int4 less;
+    int4 values;
     int4 sums;
 };
 
 // `across`: the first of the columns in the tile
-FourPoints PointsAt(Four four, uint across)
+ZeroPoints ZeroPointsAt(Four four, uint across)
 {
-    FourPoints points;
+    ZeroPoints points;
     [unroll]
     for (uint e = 0; e < 4; e++)
     {
-        points.less[e] = RightLess(four.places[e]) - (RIGHT_UNSIGNED ? 128 : 0);
+        points.values[e] = RightZeroPoint(four.places[e]) - (RIGHT_UNSIGNED ? 128 : 0);
 #if RIGHT_SUMS
         points.sums[e] = RightSum(across + e);
 #else
@@ -1144,16 +1144,16 @@ FourPoints PointsAt(Four four, uint across)
 
 // Accounts for the zero points x and y, given sums of the raw bytes' products: sum((a - x) (b - y)) = sum(a b) -
 // x sum(b - y) - y sum(a). `row` is in the tile that starts at `top`.
-int4 WithPoints(Four four, FourPoints points, uint part, uint top, uint row, int4 totals)
+int4 WithoutZeroPoints(Four four, ZeroPoints points, uint part, uint top, uint row, int4 totals)
 {
 #if RIGHT_SUMS
     const int count = (int)(min(matrixDepth, (part + 1) * partDepth) - part * partDepth);  // products
     List place = four.places[0];
     place.entries[ROW_AXIS] += (int)(top + row);
-    totals -= (LeftLess(place) - (LEFT_UNSIGNED ? 128 : 0)) * (points.sums - points.less * count);
+    totals -= (LeftZeroPoint(place) - (LEFT_UNSIGNED ? 128 : 0)) * (points.sums - points.values * count);
 #endif
 #if LEFT_SUMS
-    totals -= points.less * LeftSum(row);
+    totals -= points.values * LeftSum(row);
 #endif
     return totals;
 }
@@ -1174,15 +1174,15 @@ void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint w
         uint n;
         const uint across = waveLeft + j + lane % fours * sumsAcross;
         const Four four = FourAt(number, left + across, end);
-        const FourPoints points = PointsAt(four, across);
+        const ZeroPoints points = ZeroPointsAt(four, across);
         [unroll]
         for (i = 0; i < totalsDown; i++)
         {
-            MeetWave();
+            WaveBarrier();
             [unroll]
             for (uint b = 0; b < sumColumns; b += 16)
                 PutSums(own + (sumsDown == 4 ? b * sumPitch : b / 4), totals[i][(j + b) / 16]);
-            MeetWave();
+            WaveBarrier();
             [unroll]
             for (n = 0; n < turns; n++)
             {
@@ -1191,7 +1191,7 @@ void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint w
                 const int4 sums = asint(LoadShared(tiles[own + at], NON_PRIVATE));
                 const uint row = waveTop + i * 16 + down * sumsDown;
                 StoreFour(isWhole, part, number, top + row, left + across, four,
-                    WithPoints(four, points, part, top, row, sums));
+                    WithoutZeroPoints(four, points, part, top, row, sums));
             }
         }
     }
@@ -1201,7 +1201,7 @@ void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint w
 void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
     SumMatrix totals[totalsDown][totalsAcross])
 {
-    MeetGroup();
+    GroupBarrier();
     StoreWave(false, part, number, top, left, waveTop, waveLeft, end, totals);
 }
 
@@ -1263,7 +1263,7 @@ void Contract(uint item, uint thread)
     }
     PutLeft(thread, nextLeft[0], leftReader);
     PutRight(thread, nextRight[0], rightReader);
-    MeetGroup();
+    GroupBarrier();
     [loop]
     for (uint product = begin + AHEAD * stepDepth;; product += AHEAD * stepDepth)
     {
@@ -1275,17 +1275,17 @@ void Contract(uint item, uint thread)
             MultiplyTile(waveTop, waveLeft, totals);
             if (ahead + 1 < AHEAD || product < end)
             {
-                MeetGroup();
+                GroupBarrier();
                 PutLeft(thread, nextLeft[(ahead + 1) % AHEAD], leftReader);
                 PutRight(thread, nextRight[(ahead + 1) % AHEAD], rightReader);
-                MeetGroup();
+                GroupBarrier();
             }
         }
         if (product >= end)
             break;
     }
 
-    MeetGroup();
+    GroupBarrier();
 #if LEFT_SUMS
     PutLeftSums(thread, leftReader);
 #endif

@@ -1502,13 +1502,13 @@ typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_int_64 scalars;
 } dmlops_plan_ContractionParams;
 
-typedef struct dmlops_plan_Order {
+typedef struct dmlops_plan_BytePacking {
     int64_t vector;
     int64_t padded;
     int64_t pitch;
     int64_t left_items;
     int64_t right_items;
-} dmlops_plan_Order;
+} dmlops_plan_BytePacking;
 
 typedef struct dmlops_plan_Shape {
     int64_t rows;
@@ -3350,26 +3350,26 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     dmlops_plan_Common* common, const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result);
 DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth, dmlops_plan_Side* result);
-DMLOPS_CALLED int64_t dmlops_plan_unit_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+DMLOPS_CALLED int64_t dmlops_plan_cooperative_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile* tile);
 DMLOPS_CALLED int dmlops_plan_occupies_most(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile* tile);
 DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile* tile);
 DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    has_units, dmlops_plan_Tile* result);
+    is_cooperative, dmlops_plan_Tile* result);
 DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    has_units, dmlops_plan_Tile* result);
+    is_cooperative, dmlops_plan_Tile* result);
 DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile, int has_units, dmlops_plan_Split* result);
-DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Order* result);
-DMLOPS_CALLED void dmlops_plan_ordered_factors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Order* order,
+    dmlops_plan_Tile* tile, int is_cooperative, dmlops_plan_Split* result);
+DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_BytePacking* result);
+DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_BytePacking* layout,
     dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Order* order, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_product_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_BytePacking* layout, dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result);
 DMLOPS_CALLED void dmlops_plan_shape_of(dmlops_planning* planning, const dmlops_plan_Tile* tile, const dmlops_plan_Row*
     row, dmlops_plan_Shape* result);
@@ -3387,9 +3387,9 @@ DMLOPS_CALLED void dmlops_plan_rates_of(dmlops_planning* planning, const dmlops_
     dmlops_plan_Rates* result);
 DMLOPS_CALLED int dmlops_plan_packs_left(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_product_of_floats(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_fma_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result);
-DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED int dmlops_plan_is_float16(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Side* side, dmlops_plan_Side* result);
 DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
@@ -3404,13 +3404,13 @@ DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlop
     channels, int is_gathered, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t channels, const dmlops_plan_Row* row,
     dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_unit_rates(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+DMLOPS_CALLED void dmlops_plan_cooperative_rates(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Row* row, int is_gathered, dmlops_plan_Rates* result);
 DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile_12* tiles, const dmlops_plan_Row* row, int is_gathered, dmlops_plan_CooperativeChoice* result);
-DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_product_of_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given, dmlops_plan_Product* result);
 DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Pass* one, dmlops_plan_int_8* result);
@@ -3564,7 +3564,8 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes, int has_units);
+DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes, int
+    is_cooperative);
 DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
@@ -6406,7 +6407,7 @@ DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlo
 }
 
 /* The parts of k: as many as fill the multiprocessors, if it is deep enough for four. */
-DMLOPS_CALLED int64_t dmlops_plan_unit_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+DMLOPS_CALLED int64_t dmlops_plan_cooperative_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile* tile) {
     int is_windowed = found->column_axis == -1;
     int64_t least = is_windowed ? 256 : 512;
@@ -6423,7 +6424,7 @@ DMLOPS_CALLED int64_t dmlops_plan_unit_parts(dmlops_planning* planning, const dm
 DMLOPS_CALLED int dmlops_plan_occupies_most(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile* tile) {
     return dmlops_multiply(5, dmlops_plan_times(planning, dmlops_plan_tiles_of(planning, found, tile->rows,
-        tile->columns), dmlops_plan_unit_parts(planning, found, tile))) >= 396;
+        tile->columns), dmlops_plan_cooperative_parts(planning, found, tile))) >= 396;
 }
 
 /* Whether large tiles are best taken by groups of which two are resident. A round of pairs takes five thirds of the
@@ -6435,16 +6436,16 @@ DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlo
         return dmlops_multiply(5, dmlops_plan_ceil_div(planning, tiles, 264)) < dmlops_multiply(3,
             dmlops_plan_ceil_div(planning, tiles, 132));
     }
-    return (dmlops_multiply(2, tiles) > 132) && (dmlops_plan_unit_parts(planning, found, tile) == 3);
+    return (dmlops_multiply(2, tiles) > 132) && (dmlops_plan_cooperative_parts(planning, found, tile) == 3);
 }
 
 /* The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. Deep tiles need
    fewer barriers, but where lines are transposed, large ones run out of registers. With few rows, groups mostly wait
    for loads, so more of them are resident. */
 DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    has_units, dmlops_plan_Tile* result) {
-    if ((found->column_axis == -1) || !has_units) {
-        dmlops_plan_byte_window_tile_for(planning, found, has_units, result);
+    is_cooperative, dmlops_plan_Tile* result) {
+    if ((found->column_axis == -1) || !is_cooperative) {
+        dmlops_plan_byte_window_tile_for(planning, found, is_cooperative, result);
         return;
     }
     int64_t ahead = (found->depth <= 64) ? 1 : 2;
@@ -6544,7 +6545,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
 /* The same for windows, which need more groups, and enough arithmetic to hide the latency of their loads. Devices
    without units take these tiles for plain matrices, too. */
 DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    has_units, dmlops_plan_Tile* result) {
+    is_cooperative, dmlops_plan_Tile* result) {
     int is_windowed = found->column_axis == -1;
     int64_t enough = is_windowed ? 256 : 128;
     if (found->rows <= 16) {
@@ -6569,7 +6570,7 @@ DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, c
         result->efficiency = 100;
         return;
     }
-    if ((found->rows > 64) && (dmlops_plan_tiles_of(planning, found, 128, 256) >= 128) && has_units) {
+    if ((found->rows > 64) && (dmlops_plan_tiles_of(planning, found, 128, 256) >= 128) && is_cooperative) {
         result->rows = 128;
         result->columns = 256;
         result->depth = 64;
@@ -6585,7 +6586,7 @@ DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, c
         result->columns = 128;
         result->depth = 64;
         result->wave_rows = 32;
-        result->wave_columns = (is_windowed && has_units) ? 32 : 64;
+        result->wave_columns = (is_windowed && is_cooperative) ? 32 : 64;
         result->ahead = 1;
         result->resident = 1;
         result->efficiency = 100;
@@ -6615,13 +6616,13 @@ DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, c
 
 /* How groups share the work. k is split where there are few tiles. */
 DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile, int has_units, dmlops_plan_Split* result) {
+    dmlops_plan_Tile* tile, int is_cooperative, dmlops_plan_Split* result) {
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
     int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
     int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
     int64_t parts = 1;
-    if ((found->column_axis != -1) && has_units) {
-        parts = dmlops_plan_unit_parts(planning, found, tile);
+    if ((found->column_axis != -1) && is_cooperative) {
+        parts = dmlops_plan_cooperative_parts(planning, found, tile);
     } else {
         if (groups < 128) {
             parts = dmlops_max(dmlops_min(dmlops_min(dmlops_plan_ceil_div(planning, 128, groups),
@@ -6633,8 +6634,8 @@ DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlop
 }
 
 /* How the factors of a convolution are packed. Few channels are not worth padding to whole vectors. */
-DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Order* result) {
+DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_BytePacking* result) {
     const dmlops_plan_Window * window = &told->factors.window;
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
@@ -6657,25 +6658,25 @@ DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_
 }
 
 /* The same matrices with packed factors. */
-DMLOPS_CALLED void dmlops_plan_ordered_factors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Order* order,
+DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_BytePacking* layout,
     dmlops_plan_Matrices* result) {
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
-    int64_t image = dmlops_multiply(order->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
+    int64_t image = dmlops_multiply(layout->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
         right->sizes.count)], told->factors.depth));
     for (int64_t d = 0; d < right->sizes.count; ++d) {
         const int64_t size = right->sizes.items[d];
         image = (d > 1) ? dmlops_plan_times(planning, image, size) : image;
     }
     dmlops_plan_int_8 made_1;
-    dmlops_plan_axis_steps(planning, output, found->row_axis, order->pitch, &made_1);
+    dmlops_plan_axis_steps(planning, output, found->row_axis, layout->pitch, &made_1);
     dmlops_plan_Side made_2;
     made_2.steps = made_1;
     made_2.depth = 1;
-    made_2.matrix = dmlops_plan_times(planning, found->rows, order->pitch);
+    made_2.matrix = dmlops_plan_times(planning, found->rows, layout->pitch);
     made_2.is_along = 1;
     made_2.vector = 16;
     dmlops_plan_int_8 made_3;
@@ -6686,10 +6687,10 @@ DMLOPS_CALLED void dmlops_plan_ordered_factors(dmlops_planning* planning, const 
     made_4.depth = 1;
     made_4.matrix = 0;
     made_4.is_along = 1;
-    made_4.vector = order->vector;
+    made_4.vector = layout->vector;
     *result = *found;
     result->depth = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &told->factors.window.sizes),
-        order->padded);
+        layout->padded);
     result->left = made_2;
     result->right = made_4;
     return;
@@ -6697,12 +6698,12 @@ DMLOPS_CALLED void dmlops_plan_ordered_factors(dmlops_planning* planning, const 
 
 /* Strides in bytes along each dimension of the window, in the packed right factor. */
 DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Order* order, dmlops_plan_int_8* result) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_BytePacking* layout, dmlops_plan_int_8* result) {
     const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
         told->tensors.count)];
     result->count = 0;
     for (int64_t d = 0; d < told->factors.window.sizes.count; ++d) {
-        int64_t stride = dmlops_multiply(order->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
+        int64_t stride = dmlops_multiply(layout->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
             right->sizes.count)], told->factors.depth));
         for (int64_t later = 0; later < right->sizes.count; ++later) {
             const int64_t size = right->sizes.items[later];
@@ -6715,7 +6716,7 @@ DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dm
 
 /* The tile, k split into parts, and both factors packed. There are partial sums also where cooperative matrices cannot
    store the output: storing bytes one by one takes atomics, which do not mix with them. */
-DMLOPS_CALLED void dmlops_plan_product_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result) {
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
         told->tensors.count)];
@@ -6732,18 +6733,18 @@ DMLOPS_CALLED void dmlops_plan_product_of_bytes(dmlops_planning* planning, const
     packing.vector = 16;
     packing.in_word = 4;
     if (is_windowed && (found->right.vector < 4)) {
-        dmlops_plan_Order order;
-        dmlops_plan_order_of(planning, told, shader, found, &order);
+        dmlops_plan_BytePacking layout;
+        dmlops_plan_byte_packing(planning, told, shader, found, &layout);
         dmlops_plan_Matrices made_2;
-        dmlops_plan_ordered_factors(planning, told, shader, found, &order, &made_2);
+        dmlops_plan_packed_factors(planning, told, shader, found, &layout, &made_2);
         factors = made_2;
         dmlops_plan_int_8 made_3;
-        dmlops_plan_pixel_strides(planning, told, shader, &order, &made_3);
+        dmlops_plan_pixel_strides(planning, told, shader, &layout, &made_3);
         strides = made_3;
-        channels = order.padded;
+        channels = layout.padded;
         dmlops_plan_Packing made_4;
-        made_4.items = dmlops_add(order.left_items, order.right_items);
-        made_4.vector = order.vector;
+        made_4.items = dmlops_add(layout.left_items, layout.right_items);
+        made_4.vector = layout.vector;
         made_4.in_word = 4;
         packing = made_4;
     } else {
@@ -6765,22 +6766,22 @@ DMLOPS_CALLED void dmlops_plan_product_of_bytes(dmlops_planning* planning, const
     }
     int is_whole = (output->bits >= 16) || (dmlops_plan_output_vector(planning, found, output) == 4);
     int64_t sums = dmlops_plan_times(planning, 4, dmlops_plan_partial_vectors(planning, found));
-    int has_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (is_whole || (sums <
+    int is_cooperative = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (is_whole || (sums <
         dmlops_divide(INT64_C(2147483648), 16)));
-    dmlops_plan_byte_tile_for(planning, &factors, has_units, &result->tile);
+    dmlops_plan_byte_tile_for(planning, &factors, is_cooperative, &result->tile);
     dmlops_plan_Split split;
-    dmlops_plan_byte_split(planning, &factors, &result->tile, has_units, &split);
+    dmlops_plan_byte_split(planning, &factors, &result->tile, is_cooperative, &split);
     dmlops_plan_Row made_7;
     dmlops_plan_single_tap(planning, &made_7);
     result->split = split;
-    result->in_parts = (split.parts > 1) || (has_units && !is_whole);
+    result->in_parts = (split.parts > 1) || (is_cooperative && !is_whole);
     result->matrices = *found;
     result->factors = factors;
     result->channels = channels;
     result->strides = strides;
     result->packing = packing;
     result->row = made_7;
-    result->is_cooperative = has_units;
+    result->is_cooperative = is_cooperative;
     return;
 }
 
@@ -7041,7 +7042,7 @@ DMLOPS_CALLED int dmlops_plan_packs_left(dmlops_planning* planning, const dmlops
 }
 
 /* The tile, k split into parts, and the left factor packed by vectors of rows. */
-DMLOPS_CALLED void dmlops_plan_product_of_floats(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_fma_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result) {
     int64_t channels = told->factors.depth;
     dmlops_plan_tile_for(planning, found, channels, &result->tile);
@@ -7100,7 +7101,7 @@ DMLOPS_CALLED void dmlops_plan_product_of_floats(dmlops_planning* planning, cons
     return;
 }
 
-DMLOPS_CALLED int dmlops_plan_is_half(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+DMLOPS_CALLED int dmlops_plan_is_float16(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     (void)planning;
     return (tensor->bits == 16) && tensor->is_float;
 }
@@ -7493,7 +7494,7 @@ DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t
 }
 
 /* The rates of cooperative matrices; with a window, those of steps with one tap or several. */
-DMLOPS_CALLED void dmlops_plan_unit_rates(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+DMLOPS_CALLED void dmlops_plan_cooperative_rates(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Row* row, int is_gathered, dmlops_plan_Rates* result) {
     (void)planning;
     if (found->column_axis != -1) {
@@ -7523,7 +7524,7 @@ DMLOPS_CALLED void dmlops_plan_unit_rates(dmlops_planning* planning, const dmlop
 DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile_12* tiles, const dmlops_plan_Row* row, int is_gathered, dmlops_plan_CooperativeChoice* result) {
     dmlops_plan_Rates rates;
-    dmlops_plan_unit_rates(planning, found, row, is_gathered, &rates);
+    dmlops_plan_cooperative_rates(planning, found, row, is_gathered, &rates);
     dmlops_plan_Tile made_1;
     made_1.rows = 16;
     made_1.columns = 64;
@@ -7558,22 +7559,22 @@ DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* Whether the device has cooperative matrices, both factors are halves, and there is enough work. */
-DMLOPS_CALLED int dmlops_plan_suits_units(dmlops_planning* planning, const dmlops_plan_Definition* told, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+/* Whether the device has cooperative matrices, both factors are float16, and there is enough work. */
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    int is_for_units = dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning, contracted->left,
-        told->tensors.count)]) && dmlops_plan_is_half(planning, &told->tensors.items[dmlops_item(planning,
+    int are_float16 = dmlops_plan_is_float16(planning, &told->tensors.items[dmlops_item(planning, contracted->left,
+        told->tensors.count)]) && dmlops_plan_is_float16(planning, &told->tensors.items[dmlops_item(planning,
         contracted->right, told->tensors.count)]);
     int64_t least = (found->column_axis == -1) ? 3 : 2;
     int is_large = found->is_worth && (found->rows >= least) && (found->columns > 1);
     int is_tiny = (found->column_axis != -1) && (dmlops_max(dmlops_max(found->rows, found->columns), found->depth) <=
         32);
-    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && is_for_units && is_large && !is_tiny;
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && are_float16 && is_large && !is_tiny;
 }
 
 /* The tile, with one tap of a window or several, k split into parts, and the left factor packed by vectors along k. */
-DMLOPS_CALLED void dmlops_plan_product_of_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given, dmlops_plan_Product* result) {
     const dmlops_plan_Window * window = &told->factors.window;
     const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
@@ -10093,12 +10094,13 @@ DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_
 }
 
 /* The rows from which tiles pay with a window of so many taps; with fewer, it slides over the input. */
-DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes, int has_units) {
+DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes, int
+    is_cooperative) {
     (void)planning;
     if (of_bytes) {
         return 4;
     }
-    if (has_units) {
+    if (is_cooperative) {
         return (taps <= 9) ? 3 : 6;
     }
     return (taps == 1) ? 4 : 9;
@@ -10116,28 +10118,29 @@ DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_
         return;
     }
     int of_bytes = dmlops_plan_is_of_bytes(planning, told, shader);
-    int has_byte_units = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (found.rows >= 4);
-    int has_units = of_bytes ? has_byte_units : dmlops_plan_suits_units(planning, told, shader, &found);
+    int has_byte_matrices = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (found.rows >= 4);
+    int is_cooperative = of_bytes ? has_byte_matrices : dmlops_plan_suits_cooperative_matrix(planning, told, shader,
+        &found);
     int64_t taps = dmlops_plan_element_count(planning, &told->factors.window.sizes);
-    int64_t least_rows = dmlops_plan_rows_for_tiles(planning, taps, of_bytes, has_units);
-    int has_small_tiles = has_units && (taps == 1);
+    int64_t least_rows = dmlops_plan_rows_for_tiles(planning, taps, of_bytes, is_cooperative);
+    int has_small_tiles = is_cooperative && (taps == 1);
     if (dmlops_plan_suits_sliding(planning, told, shader, &found, least_rows) && !has_small_tiles) {
         dmlops_plan_sliding(planning, told, shader);
         return;
     }
     if (of_bytes && found.is_worth) {
         dmlops_plan_Product made_1;
-        dmlops_plan_product_of_bytes(planning, told, shader, &found, &made_1);
+        dmlops_plan_byte_product(planning, told, shader, &found, &made_1);
         dmlops_plan_product(planning, told, shader, &made_1);
     } else {
-        if (has_units && !of_bytes) {
+        if (is_cooperative && !of_bytes) {
             dmlops_plan_Product made_2;
-            dmlops_plan_product_of_halves(planning, told, shader, &found, &made_2);
+            dmlops_plan_cooperative_product(planning, told, shader, &found, &made_2);
             dmlops_plan_product(planning, told, shader, &made_2);
         } else {
             if (found.is_worth) {
                 dmlops_plan_Product made_3;
-                dmlops_plan_product_of_floats(planning, told, shader, &found, &made_3);
+                dmlops_plan_fma_product(planning, told, shader, &found, &made_3);
                 dmlops_plan_product(planning, told, shader, &made_3);
             } else {
                 dmlops_plan_definition(planning, told, shader);

@@ -129,5 +129,5 @@ def few_rows(printer: ShaderPrinter, contraction: Contraction, number: int) -> S
         turn="result = mad(weight, term, result);",
         values={contraction.output: printer.made(contraction.output, contraction.value)},
         sliding=None,
-        less="RightLess(at)" if contraction.of_bytes else "",
+        less="RightZeroPoint(at)" if contraction.of_bytes else "",
     )

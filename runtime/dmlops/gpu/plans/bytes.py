@@ -40,7 +40,7 @@ from .tuning import (
 )
 
 
-class Order(NamedTuple):
+class BytePacking(NamedTuple):
     """The packed factors of a convolution: `vector` bytes are loaded at once, each channel group has `padded`
     bytes per pixel, and a row of the left factor takes `pitch` bytes. Items are vectors."""
 
@@ -58,7 +58,7 @@ def line_vector(side: Side, axis: int, lines: int, depth: int) -> Side:
     return side._replace(vector=whole if vector >= 4 else 1)
 
 
-def unit_parts(found: Matrices, tile: Tile) -> int:
+def cooperative_parts(found: Matrices, tile: Tile) -> int:
     """The parts of k: as many as fill the multiprocessors, if it is deep enough for four."""
     is_windowed = found.column_axis == NONE
     least = COOPERATIVE_WINDOW_PART if is_windowed else COOPERATIVE_PART
@@ -72,7 +72,10 @@ def unit_parts(found: Matrices, tile: Tile) -> int:
 def occupies_most(found: Matrices, tile: Tile) -> bool:
     """Whether groups with this tile, each with a part of k, occupy at least three fifths of the
     multiprocessors."""
-    return 5 * times(tiles_of(found, tile.rows, tile.columns), unit_parts(found, tile)) >= 3 * MULTIPROCESSORS
+    return (
+        5 * times(tiles_of(found, tile.rows, tile.columns), cooperative_parts(found, tile))
+        >= 3 * MULTIPROCESSORS
+    )
 
 
 def is_for_pairs(found: Matrices, tile: Tile) -> bool:
@@ -81,15 +84,15 @@ def is_for_pairs(found: Matrices, tile: Tile) -> bool:
     tiles = tiles_of(found, tile.rows, tile.columns)
     if tiles > MULTIPROCESSORS:
         return 5 * ceil_div(tiles, 2 * MULTIPROCESSORS) < 3 * ceil_div(tiles, MULTIPROCESSORS)
-    return 2 * tiles > MULTIPROCESSORS and unit_parts(found, tile) == 3
+    return 2 * tiles > MULTIPROCESSORS and cooperative_parts(found, tile) == 3
 
 
-def byte_tile_for(found: Matrices, has_units: bool) -> Tile:
+def byte_tile_for(found: Matrices, is_cooperative: bool) -> Tile:
     """The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. Deep
     tiles need fewer barriers, but where lines are transposed, large ones run out of registers. With few rows,
     groups mostly wait for loads, so more of them are resident."""
-    if found.column_axis == NONE or not has_units:
-        return byte_window_tile_for(found, has_units)
+    if found.column_axis == NONE or not is_cooperative:
+        return byte_window_tile_for(found, is_cooperative)
     ahead = 1 if found.depth <= 64 else 2
     if found.rows <= 16:
         return Tile(16, 64, 64, 16, 16, ahead, 8, 100)
@@ -117,7 +120,7 @@ def byte_tile_for(found: Matrices, has_units: bool) -> Tile:
     return Tile(16, 32, 64, 16, 16, ahead, resident, 100)
 
 
-def byte_window_tile_for(found: Matrices, has_units: bool) -> Tile:
+def byte_window_tile_for(found: Matrices, is_cooperative: bool) -> Tile:
     """The same for windows, which need more groups, and enough arithmetic to hide the latency of their loads.
     Devices without units take these tiles for plain matrices, too."""
     is_windowed = found.column_axis == NONE
@@ -126,28 +129,28 @@ def byte_window_tile_for(found: Matrices, has_units: bool) -> Tile:
         return Tile(16, 64, 64, 16, 16, 1, 1, 100)
     if found.rows <= TILE_FEW_ROWS:
         return Tile(32, 64, 64, 16, 32, 1, 1, 100)
-    if found.rows > 64 and tiles_of(found, 128, 256) >= BYTES_GROUPS and has_units:
+    if found.rows > 64 and tiles_of(found, 128, 256) >= BYTES_GROUPS and is_cooperative:
         return Tile(128, 256, 64, 64, 64, 1, 1, 100)
     if tiles_of(found, 64, 128) >= enough:
-        return Tile(64, 128, 64, 32, 32 if is_windowed and has_units else 64, 1, 1, 100)
+        return Tile(64, 128, 64, 32, 32 if is_windowed and is_cooperative else 64, 1, 1, 100)
     if tiles_of(found, 64, 64) >= BYTES_GROUPS // 2:
         return Tile(64, 64, 64, 32, 32, 1, 1, 100)
     return Tile(16, 32, 64, 16, 16, 1, 1, 100)
 
 
-def byte_split(found: Matrices, tile: Tile, has_units: bool) -> Split:
+def byte_split(found: Matrices, tile: Tile, is_cooperative: bool) -> Split:
     """How groups share the work. k is split where there are few tiles."""
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
     groups = times(down * across, found.count)
     parts = 1
-    if found.column_axis != NONE and has_units:
-        parts = unit_parts(found, tile)
+    if found.column_axis != NONE and is_cooperative:
+        parts = cooperative_parts(found, tile)
     elif groups < BYTES_GROUPS:
         parts = max(min(ceil_div(BYTES_GROUPS, groups), found.depth // BYTES_PART, BYTES_MOST_PARTS), 1)
     return split_into(parts, found.depth, tile.depth, down, across)
 
 
-def order_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Order:
+def byte_packing(told: Definition, shader: DefinitionShader, found: Matrices) -> BytePacking:
     """How the factors of a convolution are packed. Few channels are not worth padding to whole vectors."""
     window, right = told.factors.window, told.tensors[shader.contracted.right]
     channels = told.factors.depth
@@ -156,7 +159,7 @@ def order_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Ord
     pitch = ceil_div(times(element_count(window.sizes), padded), 16) * 16
     groups = max(window.groups, 1)
     pixels = element_count(right.sizes) // right.sizes[1]
-    return Order(
+    return BytePacking(
         vector,
         padded,
         pitch,
@@ -165,34 +168,36 @@ def order_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Ord
     )
 
 
-def ordered_factors(told: Definition, shader: DefinitionShader, found: Matrices, order: Order) -> Matrices:
+def packed_factors(
+    told: Definition, shader: DefinitionShader, found: Matrices, layout: BytePacking
+) -> Matrices:
     """The same matrices with packed factors."""
     right, output = told.tensors[shader.contracted.right], told.tensors[shader.contracted.output]
-    image = order.padded * (right.sizes[1] // told.factors.depth)
+    image = layout.padded * (right.sizes[1] // told.factors.depth)
     for d, size in enumerate(right.sizes):
         image = times(image, size) if d > 1 else image
     return found._replace(
-        depth=times(element_count(told.factors.window.sizes), order.padded),
+        depth=times(element_count(told.factors.window.sizes), layout.padded),
         left=Side(
-            axis_steps(output, found.row_axis, order.pitch), 1, times(found.rows, order.pitch), True, 16
+            axis_steps(output, found.row_axis, layout.pitch), 1, times(found.rows, layout.pitch), True, 16
         ),
-        right=Side(axis_steps(output, told.factors.right[0], image), 1, 0, True, order.vector),
+        right=Side(axis_steps(output, told.factors.right[0], image), 1, 0, True, layout.vector),
     )
 
 
-def pixel_strides(told: Definition, shader: DefinitionShader, order: Order) -> Eight:
+def pixel_strides(told: Definition, shader: DefinitionShader, layout: BytePacking) -> Eight:
     """Strides in bytes along each dimension of the window, in the packed right factor."""
     right = told.tensors[shader.contracted.right]
     strides: Eight = []
     for d in range(len(told.factors.window.sizes)):
-        stride = order.padded * (right.sizes[1] // told.factors.depth)
+        stride = layout.padded * (right.sizes[1] // told.factors.depth)
         for later, size in enumerate(right.sizes):
             stride = times(stride, size) if later > d + 2 else stride
         strides.append(stride)
     return strides
 
 
-def product_of_bytes(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> Product:
+def byte_product(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> Product:
     """The tile, k split into parts, and both factors packed. There are partial sums also where cooperative
     matrices cannot store the output: storing bytes one by one takes atomics, which do not mix with them."""
     output = told.tensors[shader.contracted.output]
@@ -201,10 +206,10 @@ def product_of_bytes(out: Planning, told: Definition, shader: DefinitionShader, 
     factors = found
     packing = Packing(0, 16, 4)
     if is_windowed and found.right.vector < 4:
-        order = order_of(told, shader, found)
-        factors = ordered_factors(told, shader, found, order)
-        strides, channels = pixel_strides(told, shader, order), order.padded
-        packing = Packing(order.left_items + order.right_items, order.vector, 4)
+        layout = byte_packing(told, shader, found)
+        factors = packed_factors(told, shader, found, layout)
+        strides, channels = pixel_strides(told, shader, layout), layout.padded
+        packing = Packing(layout.left_items + layout.right_items, layout.vector, 4)
     else:
         left = line_vector(found.left, found.row_axis, found.rows, channels)
         right = found.right._replace(vector=4)
@@ -213,18 +218,18 @@ def product_of_bytes(out: Planning, told: Definition, shader: DefinitionShader, 
         factors = found._replace(left=left, right=right)
     is_whole = output.bits >= 16 or output_vector(found, output) == 4
     sums = times(4, partial_vectors(found))
-    has_units = out.has(Capability.COOPERATIVE_MATRIX_INT8) and (is_whole or sums < MAX_COUNT // 16)
-    tile = byte_tile_for(factors, has_units)
-    split = byte_split(factors, tile, has_units)
+    is_cooperative = out.has(Capability.COOPERATIVE_MATRIX_INT8) and (is_whole or sums < MAX_COUNT // 16)
+    tile = byte_tile_for(factors, is_cooperative)
+    split = byte_split(factors, tile, is_cooperative)
     return Product(
         tile,
         split,
-        split.parts > 1 or (has_units and not is_whole),
+        split.parts > 1 or (is_cooperative and not is_whole),
         found,
         factors,
         channels,
         strides,
         packing,
         single_tap(),
-        has_units,
+        is_cooperative,
     )

@@ -1,6 +1,6 @@
-"""Products of halves by cooperative matrices, on devices that have them.
+"""Products of float16 by cooperative matrices, on devices that have them.
 
-Tiles of the factors are stored in shared memory as they lie in memory, eight halves to a vector, and each
+Tiles of the factors are stored in shared memory as they lie in memory, eight elements to a vector, and each
 wave of a group multiplies 16x16 blocks of them. A convolution is an implicit GEMM that gathers its right
 factor tap by tap; its weights are packed first.
 """
@@ -47,7 +47,7 @@ class CooperativeChoice(NamedTuple):
     row: Row
 
 
-def is_half(tensor: Tensor) -> bool:
+def is_float16(tensor: Tensor) -> bool:
     return tensor.bits == 16 and tensor.is_float
 
 
@@ -174,7 +174,7 @@ def row_candidates(channels: int, row: Row) -> CooperativeTiles:
     return tiles
 
 
-def unit_rates(found: Matrices, row: Row, is_gathered: bool) -> Rates:
+def cooperative_rates(found: Matrices, row: Row, is_gathered: bool) -> Rates:
     """The rates of cooperative matrices; with a window, those of steps with one tap or several."""
     if found.column_axis != NONE:
         return Rates(COOPERATIVE_RATE, COOPERATIVE_LATENCY, COOPERATIVE_ALONE, 2)
@@ -188,7 +188,7 @@ def unit_rates(found: Matrices, row: Row, is_gathered: bool) -> Rates:
 
 def choose_tile(found: Matrices, tiles: CooperativeTiles, row: Row, is_gathered: bool) -> CooperativeChoice:
     """The candidate that takes the least time, with its parts of k; if there is none, no time is less."""
-    rates = unit_rates(found, row, is_gathered)
+    rates = cooperative_rates(found, row, is_gathered)
     best = CooperativeChoice(Tile(16, 64, 32, 16, 16, 1, 1, 1), SplitK(1, COUNT_LIMIT), row)
     for tile in tiles:
         split = split_k(found, shape_of(tile, row), rates, row.taps == 1)
@@ -197,17 +197,19 @@ def choose_tile(found: Matrices, tiles: CooperativeTiles, row: Row, is_gathered:
     return best
 
 
-def suits_units(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
-    """Whether the device has cooperative matrices, both factors are halves, and there is enough work."""
+def suits_cooperative_matrix(
+    out: Planning, told: Definition, shader: DefinitionShader, found: Matrices
+) -> bool:
+    """Whether the device has cooperative matrices, both factors are float16, and there is enough work."""
     contracted = shader.contracted
-    is_for_units = is_half(told.tensors[contracted.left]) and is_half(told.tensors[contracted.right])
+    are_float16 = is_float16(told.tensors[contracted.left]) and is_float16(told.tensors[contracted.right])
     least = COOPERATIVE_DIRECT_ROWS if found.column_axis == NONE else 2
     is_large = found.is_worth and found.rows >= least and found.columns > 1
     is_tiny = found.column_axis != NONE and max(found.rows, found.columns, found.depth) <= COOPERATIVE_TINY
-    return out.has(Capability.COOPERATIVE_MATRIX) and is_for_units and is_large and not is_tiny
+    return out.has(Capability.COOPERATIVE_MATRIX) and are_float16 and is_large and not is_tiny
 
 
-def product_of_halves(told: Definition, shader: DefinitionShader, given: Matrices) -> Product:
+def cooperative_product(told: Definition, shader: DefinitionShader, given: Matrices) -> Product:
     """The tile, with one tap of a window or several, k split into parts, and the left factor packed by
     vectors along k."""
     window, output = told.factors.window, told.tensors[shader.contracted.output]

@@ -3,7 +3,7 @@
 The output is treated as a batch of matrices. One dispatch computes them tile by tile in a k-loop. With a
 window, another may come first that packs factors into scratch, in the order in which the k-loop reads them;
 if k is split, another one follows, which adds up partial sums. `contraction` (floats), `cooperative_matrix`
-(halves) and `bytes` choose the tile, the split, and how factors are read; this module dispatches.
+(float16) and `bytes` choose the tile, the split, and how factors are read; this module dispatches.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .bytes import product_of_bytes
+from .bytes import byte_product
 from .capabilities import Capability
-from .contraction import product_of_floats
-from .cooperative_matrix import product_of_halves, suits_units
+from .contraction import fma_product
+from .cooperative_matrix import cooperative_product, suits_cooperative_matrix
 from .defined import Definition, DefinitionShader
 from .definition import plan_definition
 from .loops import element_count
@@ -35,11 +35,11 @@ def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> 
         plan_way(out, told._replace(factors=told.factors._replace(window=upright(window))), shader)
 
 
-def rows_for_tiles(taps: int, of_bytes: bool, has_units: bool) -> int:
+def rows_for_tiles(taps: int, of_bytes: bool, is_cooperative: bool) -> int:
     """The rows from which tiles pay with a window of so many taps; with fewer, it slides over the input."""
     if of_bytes:
         return BYTES_DIRECT_ROWS
-    if has_units:
+    if is_cooperative:
         return COOPERATIVE_DIRECT_ROWS if taps <= COOPERATIVE_LARGE_TAPS else COOPERATIVE_LARGE_ROWS
     return TILE_POINT_ROWS if taps == 1 else TILE_DIRECT_ROWS
 
@@ -53,19 +53,19 @@ def plan_way(out: Planning, told: Definition, shader: DefinitionShader) -> None:
         plan_thin(out, told, shader, found)
         return
     of_bytes = is_of_bytes(told, shader)
-    has_byte_units = out.has(Capability.COOPERATIVE_MATRIX_INT8) and found.rows >= BYTES_DIRECT_ROWS
-    has_units = has_byte_units if of_bytes else suits_units(out, told, shader, found)
+    has_byte_matrices = out.has(Capability.COOPERATIVE_MATRIX_INT8) and found.rows >= BYTES_DIRECT_ROWS
+    is_cooperative = has_byte_matrices if of_bytes else suits_cooperative_matrix(out, told, shader, found)
     taps = element_count(told.factors.window.sizes)
-    least_rows = rows_for_tiles(taps, of_bytes, has_units)
-    has_small_tiles = has_units and taps == 1
+    least_rows = rows_for_tiles(taps, of_bytes, is_cooperative)
+    has_small_tiles = is_cooperative and taps == 1
     if suits_sliding(told, shader, found, least_rows) and not has_small_tiles:
         plan_sliding(out, told, shader)
         return
     if of_bytes and found.is_worth:
-        plan_product(out, told, shader, product_of_bytes(out, told, shader, found))
-    elif has_units and not of_bytes:
-        plan_product(out, told, shader, product_of_halves(told, shader, found))
+        plan_product(out, told, shader, byte_product(out, told, shader, found))
+    elif is_cooperative and not of_bytes:
+        plan_product(out, told, shader, cooperative_product(told, shader, found))
     elif found.is_worth:
-        plan_product(out, told, shader, product_of_floats(told, shader, found))
+        plan_product(out, told, shader, fma_product(told, shader, found))
     else:
         plan_definition(out, told, shader)

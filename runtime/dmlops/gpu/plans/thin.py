@@ -135,7 +135,7 @@ def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, found: 
     out.define("LEFT_VECTOR", gcd(left.vector, share.step) if left.is_along else 1)
     out.define("RIGHT_VECTOR", vector)
     out.define("RIGHT_ALONG", int(matrices.right.is_along))
-    # Halves of many columns have enough arithmetic to hide prefetches; elsewhere the registers are worth
+    # float16 of many columns have enough arithmetic to hide prefetches; elsewhere the registers are worth
     # more.
     out.define("READS_AHEAD", int(vector == 8 and not matrices.right.is_along))
     out.define("VECTORS", THIN_VECTORS)

@@ -19,7 +19,7 @@ from .tuning import (
     FLOAT_RATE,
     FLOAT_WINDOW_ALONE,
     FLOAT_WINDOW_LATENCY,
-    TILE_ORDERED,
+    TILE_PACKED,
 )
 
 Tiles = Annotated[list[Tile], 8]
@@ -74,10 +74,10 @@ def packs_left(told: Definition, found: Matrices) -> bool:
     products = times(times(found.rows, found.columns), times(found.depth, found.count))
     is_scattered = element_count(window.sizes) > 1 or found.left.depth != 1
     is_direct = found.tap.is_even and not is_divided(window)
-    return not is_direct or (is_scattered and products >= TILE_ORDERED)
+    return not is_direct or (is_scattered and products >= TILE_PACKED)
 
 
-def product_of_floats(told: Definition, shader: DefinitionShader, found: Matrices) -> Product:
+def fma_product(told: Definition, shader: DefinitionShader, found: Matrices) -> Product:
     """The tile, k split into parts, and the left factor packed by vectors of rows."""
     channels = told.factors.depth
     tile = tile_for(found, channels)
