@@ -32,7 +32,7 @@ ONNX = "counterparts/onnx.yaml"
 WEBNN = "counterparts/webnn.yaml"
 
 # The tests that can see a fact which descriptions or results follow from.
-DESCRIBED = ["test_examples", "test_callers", "test_reference", "test_dmlops_make"]
+DESCRIBED = ["test_examples", "test_callers", "test_reference", "test_dmlops_make", "test_edges"]
 COMPUTED = [
     "test_examples",
     "test_ties",
@@ -210,6 +210,10 @@ class Clone:
     def __init__(self, folder: Path) -> None:
         self.root = folder / "clone"
         subprocess.run(["git", "clone", "-q", "--local", str(ROOT), str(self.root)], check=True)
+        cache = ROOT / "build/cache"
+        if cache.is_dir():  # of the generator, by content, so that only what is mutated is made again
+            (self.root / "build").mkdir()
+            (self.root / "build/cache").symlink_to(cache)
         paths = os.pathsep.join(map(str, (self.root / "generator", self.root / "generated/python")))
         self._environment = {**os.environ, "PYTHONPATH": paths}
 

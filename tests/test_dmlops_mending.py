@@ -44,7 +44,7 @@ def test_one_change_mends_nearly_all_negative_cases() -> None:
             assert found.changes and found.changes[0].because == desc.validate(level)[0]
             assert found.desc != desc
     assert len(steps) > 300
-    assert steps.count(1) >= 0.93 * len(steps)  # 95.4 % of 2000 cases; a sample of 400 varies by 1 %
+    assert steps.count(1) >= 0.95 * len(steps)  # 97.2 % of 2000 cases; a sample of 400 varies by 1 %
 
 
 MISTAKES = [json.loads(line) for line in (ROOT / "tests/data/mistakes.jsonl").read_text().splitlines()]

@@ -313,6 +313,9 @@ def _broadcasts(problem: Problem) -> Iterator[Edit]:
     targets: list[Shape] = [tensor.Sizes for _, tensor, _ in problem.read]
     if _is_shape(problem.violation.expected):
         targets.insert(0, problem.violation.expected)
+    if problem.at[-1:] == ("DimensionCount",):  # of a scalar or vector: the sizes of what it goes with
+        few = max((prod(tensor.Sizes) for _, tensor, _ in problem.read), default=0)
+        targets += [tensor.Sizes for _, tensor, _ in problem.tensors if prod(tensor.Sizes) > few]
     whole = _broadcast([tensor.Sizes for _, tensor, member in problem.read if member.role == "input"])
     targets = list(dict.fromkeys([*targets, *([whole] if whole else [])]))
     for target in targets:

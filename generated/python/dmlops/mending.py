@@ -31,7 +31,7 @@ MOST_STEPS = 5
 MOST_OTHERS = 3  # descriptions as near as the closest that are shown
 MOST_VALUES = 2048  # larger descriptions are not searched
 AS_NEAR = 0.001  # descriptions whose costs differ by less are as near as each other
-ADVICE = 2.0  # what advice on an output costs
+ADVICE = 4.0  # what advice on an output costs
 _STEP = 0.3  # what each step after the first costs
 # The searches in turn: what a step and a remaining violation add to the cost of a description on the way, and
 # how many descriptions are validated at most.
