@@ -284,7 +284,7 @@ def test_nothing_is_planned_where_nothing_is_described(library: Library) -> None
     [
         (Reason.TOO_LARGE, "InputTensor", identity((2**31,))),
         (Reason.MANY_THREADS, None, gathered(2**32 - 1)),
-        (Reason.LARGE_SETS, None, summed((3, 2**30))),
+        (Reason.REDUCTION_TOO_LARGE, None, summed((3, 2**30))),
         (Reason.MANY_DISPATCHES, None, network(2**18)),
         (Reason.LARGE_SCRATCH, None, network(2**16, 2**15)),
         (Reason.MANY_ELEMENTS, None, product(2**16, 2**15)),
@@ -372,7 +372,7 @@ def test_there_is_no_plan_of_more_axes_than_c_reads(count: int, library: Library
     for desc in with_axes((3,) * count):
         assert desc.validate() == []
         first, *dispatches = library.plan(desc)
-        reason = Reason.NONE if count <= 8 else Reason.LONG_LIST
+        reason = Reason.NONE if count <= 8 else Reason.ARRAY_TOO_LONG
         assert (int(first[0]), bool(dispatches)) == (reason, count <= 8)
         compared(library, [desc])
         if count > 8:  # an activation's shader is planned for the output

@@ -31,7 +31,7 @@ KINDS = (
         "levels/index.html",
         "general.html",
         "types.html",
-        "refused.html",
+        "rejected.html",
         "reading.html",
         "concepts.html",
         "language.html",
@@ -74,10 +74,10 @@ QUERIES = {
     "nhwc": "concepts.html#layouts",
     "broadcast": "concepts.html#broadcasting",
     "int8 gemm": "concepts.html#integers",
-    "0x80070057": "refused.html",
-    "E_INVALIDARG": "refused.html",
-    "the parameter is incorrect": "refused.html",
-    "The parameter is incorrect.": "refused.html",
+    "0x80070057": "rejected.html",
+    "E_INVALIDARG": "rejected.html",
+    "the parameter is incorrect": "rejected.html",
+    "The parameter is incorrect.": "rejected.html",
     "feature level 5.0": "levels/5.0.html",
     "DML_FEATURE_LEVEL_6_4": "levels/6.4.html",
     "22621": "levels/5.0.html",
@@ -193,7 +193,7 @@ def test_the_message_of_every_rule_leads_to_it(site: Path, browser: webdriver.Ch
 
 
 def test_the_keyboard_walks_through_the_search(site: Path, browser: webdriver.Chrome) -> None:
-    browser.get(address(site, "refused.html"))
+    browser.get(address(site, "rejected.html"))
     body = browser.find_element(By.TAG_NAME, "body")
     body.send_keys(Keys.TAB)
     assert browser.switch_to.active_element.text == "Skip to the content"

@@ -133,7 +133,7 @@ bool IsNan(float x)
 // For halves, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // e^x. Numbers beyond the clamp give 0 and infinity.
-// Error at most 0.5003 ulp of a half, over all halves.
+// Error at most 0.5003 ulp, over all float16 values.
 float Exp(float x)
 {
     const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
@@ -156,7 +156,7 @@ float NormalTail(float a)
 }
 
 // x times the standard normal distribution function, without cancellation for negative x
-// Error at most 0.504 ulp of a half, over all halves.
+// Error at most 0.504 ulp, over all float16 values.
 float Gelu(float x)
 {
     const float a = min(Magnitude(x), 7.0f);

@@ -31,7 +31,7 @@
 //   LANES      threads that share a set: a power of 2, NUM_THREADS at most
 //   WAVES      1 if they combine their results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
-//   ACROSS     1 if neighbouring threads work on neighbouring sets, 0 if on neighbouring elements of one set
+//   ACROSS     1 if neighboring threads work on neighboring sets, 0 if on neighboring elements of one set
 //   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that no block is partial; else 0
 //   NUM_THREADS  threads in a group, a power of 2
 //   KEPT_RANK  dimensions that are not reduced, after merging, 1 to 8
@@ -212,7 +212,7 @@ float QuietNan(float x)
 // For halves, functions are only as exact as half precision can show.
 #if OUTPUT_BITS == 16 && INPUT_BITS == 16
 // e^x. Numbers beyond the clamp give 0 and infinity.
-// Error at most 0.5003 ulp of a half, over all halves.
+// Error at most 0.5003 ulp, over all float16 values.
 float Exp(float x)
 {
     const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
@@ -224,7 +224,7 @@ float ExpShifted(float x) { return Exp(x); }
 
 // The natural logarithm; -infinity for zeros, NaN for negative numbers. A subnormal is taken as the integer that its
 // bits are. Near 1, where the hardware's logarithm may be off by 2^-21, a minimax polynomial (scripts/minimax.py).
-// Error at most 0.501 ulp of a half, over all halves.
+// Error at most 0.501 ulp, over all float16 values.
 float Log(float x)
 {
     const uint bits = Bits(x);

@@ -132,7 +132,7 @@ float Magnitude(float x)
 // For halves, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // e^x. Numbers beyond the clamp give 0 and infinity.
-// Error at most 0.5003 ulp of a half, over all halves.
+// Error at most 0.5003 ulp, over all float16 values.
 float Exp(float x)
 {
     const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
@@ -140,7 +140,7 @@ float Exp(float x)
 }
 
 // e^x - 1; near 0 a minimax polynomial.
-// Error at most 0.503 ulp of a half, over all halves.
+// Error at most 0.503 ulp, over all float16 values.
 float Expm1(float x)
 {
     float p = 0.008342424f;

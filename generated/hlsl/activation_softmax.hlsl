@@ -32,7 +32,7 @@
 //   LANES      threads that share a set: a power of 2, NUM_THREADS at most
 //   WAVES      1 if they combine their results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
-//   ACROSS     1 if neighbouring threads work on neighbouring sets, 0 if on neighbouring elements of one set
+//   ACROSS     1 if neighboring threads work on neighboring sets, 0 if on neighboring elements of one set
 //   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that no block is partial; else 0
 //   NUM_THREADS  threads in a group, a power of 2
 //   KEPT_RANK  dimensions that are not reduced, after merging, 1 to 8
@@ -189,7 +189,7 @@ bool IsInfinity(float x)
 // For halves, functions are only as exact as half precision can show.
 #if OUTPUT_BITS == 16 && INPUT_BITS == 16
 // e^x. Numbers beyond the clamp give 0 and infinity.
-// Error at most 0.5003 ulp of a half, over all halves.
+// Error at most 0.5003 ulp, over all float16 values.
 float Exp(float x)
 {
     const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);

@@ -148,7 +148,7 @@ bool IsNan(float x)
 // For halves, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|, the logarithm a minimax polynomial (scripts/minimax.py).
-// Error at most 0.502 ulp of a half, over all halves.
+// Error at most 0.502 ulp, over all float16 values.
 float Softplus(float x)
 {
     const float u = exp2(-1.442695f * min(Magnitude(x), 100.0f));

@@ -121,7 +121,7 @@ bool IsNan(float x)
 // For halves, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // The hyperbolic tangent: a quotient of polynomials in x^2; beyond the clamp, every result rounds to 1 or -1.
-// Error at most 0.503 ulp of a half, over all halves.
+// Error at most 0.503 ulp, over all float16 values.
 float Tanh(float x)
 {
     const float a = clamp(x, -4.6f, 4.6f);

@@ -22,7 +22,7 @@
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
 //   LANES      threads that share a row: a power of 2, NUM_THREADS at most
-//   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one row
+//   ACROSS     1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT_PARAMETERS or INPUT_FIRST_MOMENT or INPUT_SECOND_MOMENT or GRADIENT or TRAINING_STEP

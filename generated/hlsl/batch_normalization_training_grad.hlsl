@@ -29,7 +29,7 @@
 //   LANES      threads that share a row: a power of 2, NUM_THREADS at most
 //   WAVES      1 if they combine their results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
-//   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one row
+//   ACROSS     1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
 //   SPLIT      0 if groups reduce whole rows; 1 if they reduce parts of rows, in several dispatches
 //   TURN       with SPLIT, what a dispatch computes: 0 partial sums for rowSlope, rowTilt, ofRow0, 1 outputs; they go
 //              to scratch and are added up by later dispatches; 0 without SPLIT

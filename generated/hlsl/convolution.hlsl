@@ -25,8 +25,8 @@
 //   ROW_AXIS   the output dimension that rows of FilterTensor run along
 //   DIVIDED    1 if coordinates of taps are quotients, as in transposed convolutions, where taps that leave a remainder
 //              contribute nothing; else 0
-//   ADJACENT_AXIS  the output dimension that neighbouring threads follow: the last, or one that the window does not
-//              move along, such as the channels of tensors that lie channels last
+//   ADJACENT_AXIS  the output dimension that neighboring threads follow: the last, or one that the window does not move
+//              along, such as the channels of tensors that lie channels last
 //   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4
 //   OUTPUT_VECTOR  the same for those stored
 //   BLOCK_ROWS  rows of a thread's block of elements, along the window's last dimension but one, Y
@@ -80,8 +80,8 @@
 //   IN_PARTS   1 if k is split and partial sums go to `scratch`, else 0
 //   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: float16 are multiplied by cooperative matrices, in waves of
 //              32 threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md)
-//   OUTPUT_MERGED  last dimensions of OutputTensor that count as one, with COOPERATIVE_MATRIX: apart from ROW_AXIS,
-//              their elements are evenly spaced in memory
+//   OUTPUT_MERGED  last dimensions of OutputTensor that are merged into one, with COOPERATIVE_MATRIX: apart from
+//              ROW_AXIS, their elements are evenly spaced in memory
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; also uint where 32-bit words pack several elements
@@ -1411,7 +1411,7 @@ static const uint height = (uint)windowSizes[yAxis / 4][yAxis % 4];
 static const uint height = 1;
 #endif
 static const uint width = (uint)windowSizes[xAxis / 4][xAxis % 4];
-static const bool isAcross = ADJACENT_AXIS == WINDOW_AXIS + xAxis;  // whether neighbouring threads follow X
+static const bool isAcross = ADJACENT_AXIS == WINDOW_AXIS + xAxis;  // whether neighboring threads follow X
 static const int BLOCK_LINE = BLOCK_COLUMNS * BLOCK_CHANNELS;  // elements of a row of a block, channels innermost
 static const int BLOCK = BLOCK_ROWS * BLOCK_LINE;
 
@@ -1820,8 +1820,7 @@ groupshared float results[NUM_THREADS];
 void FoldTogether(uint group, uint thread)
 {
     const uint windows = NUM_THREADS / LANES;  // of a group
-    // neighbouring threads take neighbouring taps, or neighbouring channels
-    const uint laneStep = isAcross ? 1 : windows;
+    const uint laneStep = isAcross ? 1 : windows;  // neighboring threads take neighboring taps, or neighboring channels
     const uint lane = thread / laneStep % LANES, item = group * windows
         + (isAcross ? thread / LANES : thread % windows);
     uint plane;
@@ -2142,7 +2141,7 @@ void AddParts(uint item)
     if (item >= matrices * lines * across)
         return;
 #if PHASED
-    // Neighbouring threads take the phases of one place, whose elements are adjacent in the output, so that their
+    // Neighboring threads take the phases of one place, whose elements are adjacent in the output, so that their
     // stores coalesce.
     const uint number = item % matrices, above = item / matrices;
     const uint lineNumber = above / across, first = above % across * 4;
@@ -2181,7 +2180,7 @@ void AddParts(uint item)
 }
 #elif PASS == 4
 // Packs a vector of the left factor: eight float16 elements along k, or four adjacent rows of one product as floats.
-// Rows are zero-padded to whole vectors. Neighbouring threads take elements that are adjacent in memory: those of
+// Rows are zero-padded to whole vectors. Neighboring threads take elements that are adjacent in memory: those of
 // phases.
 void Pack(uint item)
 {
@@ -2237,7 +2236,7 @@ void Pack(uint item)
 static const uint stepDepth = TAPS_AT_ONCE * TILE_DEPTH;
 static const uint columnsApart = TILE_COLUMNS - REACH;  // from one tile to the next
 // A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
-// so that adjacent elements of a row belong to neighbouring threads, or, if OUTPUT_DOWN, as a vector.
+// so that adjacent elements of a row belong to neighboring threads, or, if OUTPUT_DOWN, as a vector.
 static const uint sumsDown = OUTPUT_DOWN || (OUTPUT_VECTOR == 1 && !IN_PARTS) ? 4 : 1;
 static const uint sumsAcross = 4 / sumsDown;
 
@@ -2529,16 +2528,16 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
 void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
 {
     const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4], eights = leftAcross / 8;
-    const uint lineStep = LEFT_ALONG ? step : leftDepthStep, neighbourStep = LEFT_ALONG ? leftDepthStep : step;
+    const uint lineStep = LEFT_ALONG ? step : leftDepthStep, neighborStep = LEFT_ALONG ? leftDepthStep : step;
     const uint begin = (reader.base + reader.first * step + thread / eights * lineStep
-        + thread % eights * 8 * neighbourStep) / LEFT_VECTOR;
+        + thread % eights * 8 * neighborStep) / LEFT_VECTOR;
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
         const uint linesOn = i / leftPieces * (NUM_THREADS / eights), piece = i % leftPieces;
         const uint2 place = uint2(thread / eights + linesOn, thread % eights * 8 + piece * LEFT_VECTOR);
         const uint further = product * leftDepthStep / LEFT_VECTOR + linesOn * lineStep / LEFT_VECTOR
-            + piece * neighbourStep;
+            + piece * neighborStep;
         const bool isThere = LEFT_ALONG
             ? reader.first + place.x < matrixRows && product + place.y < end
             : reader.first + place.y < matrixRows && product + place.x < end;

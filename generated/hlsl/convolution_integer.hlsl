@@ -25,8 +25,8 @@
 //   ROW_AXIS   the output dimension that rows of FilterTensor run along
 //   DIVIDED    1 if coordinates of taps are quotients, as in transposed convolutions, where taps that leave a remainder
 //              contribute nothing; else 0
-//   ADJACENT_AXIS  the output dimension that neighbouring threads follow: the last, or one that the window does not
-//              move along, such as the channels of tensors that lie channels last
+//   ADJACENT_AXIS  the output dimension that neighboring threads follow: the last, or one that the window does not move
+//              along, such as the channels of tensors that lie channels last
 //   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4
 //   OUTPUT_VECTOR  the same for those stored
 //   BLOCK_ROWS  rows of a thread's block of elements, along the window's last dimension but one, Y
@@ -746,7 +746,7 @@ static const uint height = (uint)windowSizes[yAxis / 4][yAxis % 4];
 static const uint height = 1;
 #endif
 static const uint width = (uint)windowSizes[xAxis / 4][xAxis % 4];
-static const bool isAcross = ADJACENT_AXIS == WINDOW_AXIS + xAxis;  // whether neighbouring threads follow X
+static const bool isAcross = ADJACENT_AXIS == WINDOW_AXIS + xAxis;  // whether neighboring threads follow X
 static const int BLOCK_LINE = BLOCK_COLUMNS * BLOCK_CHANNELS;  // elements of a row of a block, channels innermost
 static const int BLOCK = BLOCK_ROWS * BLOCK_LINE;
 
@@ -1118,8 +1118,7 @@ groupshared int results[NUM_THREADS];
 void FoldTogether(uint group, uint thread)
 {
     const uint windows = NUM_THREADS / LANES;  // of a group
-    // neighbouring threads take neighbouring taps, or neighbouring channels
-    const uint laneStep = isAcross ? 1 : windows;
+    const uint laneStep = isAcross ? 1 : windows;  // neighboring threads take neighboring taps, or neighboring channels
     const uint lane = thread / laneStep % LANES, item = group * windows
         + (isAcross ? thread / LANES : thread % windows);
     uint plane;
@@ -1390,7 +1389,7 @@ void Pack(uint item)
 #elif PASS == 2
 static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
 // A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
-// so that adjacent elements of a row belong to neighbouring threads, or, if OUTPUT_DOWN, as a vector.
+// so that adjacent elements of a row belong to neighboring threads, or, if OUTPUT_DOWN, as a vector.
 static const uint sumsDown = 1;
 static const uint sumsAcross = 4 / sumsDown;
 
@@ -1487,7 +1486,7 @@ static const uint leftLoads = (leftLines * depthVectors / 4 + NUM_THREADS - 1) /
 static const uint leftLoads = (leftLines * depthVectors + NUM_THREADS - 1) / NUM_THREADS;
 #endif
 
-// The line and the k, both within the tile, of a thread's i-th 16 bytes; they may lie beyond it. Neighbouring threads
+// The line and the k, both within the tile, of a thread's i-th 16 bytes; they may lie beyond it. Neighboring threads
 // read adjacent memory, and write to different banks.
 uint2 LeftPlace(uint thread, uint i)
 {
@@ -1513,7 +1512,7 @@ static const uint rightLoads = (rightLines * depthVectors / 4 + NUM_THREADS - 1)
 static const uint rightLoads = (rightLines * depthVectors + NUM_THREADS - 1) / NUM_THREADS;
 #endif
 
-// The line and the k, both within the tile, of a thread's i-th 16 bytes; they may lie beyond it. Neighbouring threads
+// The line and the k, both within the tile, of a thread's i-th 16 bytes; they may lie beyond it. Neighboring threads
 // read adjacent memory, and write to different banks.
 uint2 RightPlace(uint thread, uint i)
 {

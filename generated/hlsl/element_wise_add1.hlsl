@@ -213,7 +213,7 @@ float Saturate(float x)
 // For halves, functions are only as exact as half precision can show.
 #if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16
 // e^x. Numbers beyond the clamp give 0 and infinity.
-// Error at most 0.5003 ulp of a half, over all halves.
+// Error at most 0.5003 ulp, over all float16 values.
 float Exp(float x)
 {
     const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
@@ -221,7 +221,7 @@ float Exp(float x)
 }
 
 // e^x - 1; near 0 a minimax polynomial.
-// Error at most 0.503 ulp of a half, over all halves.
+// Error at most 0.503 ulp, over all float16 values.
 float Expm1(float x)
 {
     float p = 0.008342424f;
@@ -248,7 +248,7 @@ float NormalTail(float a)
 }
 
 // x times the standard normal distribution function, without cancellation for negative x
-// Error at most 0.504 ulp of a half, over all halves.
+// Error at most 0.504 ulp, over all float16 values.
 float Gelu(float x)
 {
     const float a = min(Magnitude(x), 7.0f);
@@ -257,7 +257,7 @@ float Gelu(float x)
 }
 
 // ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|, the logarithm a minimax polynomial (scripts/minimax.py).
-// Error at most 0.502 ulp of a half, over all halves.
+// Error at most 0.502 ulp, over all float16 values.
 float Softplus(float x)
 {
     const float u = exp2(-1.442695f * min(Magnitude(x), 100.0f));
@@ -272,7 +272,7 @@ float Softplus(float x)
 }
 
 // The hyperbolic tangent: a quotient of polynomials in x^2; beyond the clamp, every result rounds to 1 or -1.
-// Error at most 0.503 ulp of a half, over all halves.
+// Error at most 0.503 ulp, over all float16 values.
 float Tanh(float x)
 {
     const float a = clamp(x, -4.6f, 4.6f);

@@ -152,7 +152,7 @@ float QuietNan(float x)
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // The arc sine; above 1/2 through pi / 2 - 2 arcsin(sqrt((1 - |x|) / 2)); up to 1/2 a minimax polynomial
 // (scripts/minimax.py). NaN outside [-1, 1].
-// Error at most 0.501 ulp of a half, over all halves.
+// Error at most 0.501 ulp, over all float16 values.
 float Asin(float x)
 {
     const float a = Magnitude(x);

@@ -191,7 +191,7 @@ float Magnitude(float x)
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // The natural logarithm; -infinity for zeros, NaN for negative numbers. A subnormal is taken as the integer that its
 // bits are. Near 1, where the hardware's logarithm may be off by 2^-21, a minimax polynomial (scripts/minimax.py).
-// Error at most 0.501 ulp of a half, over all halves.
+// Error at most 0.501 ulp, over all float16 values.
 float Log(float x)
 {
     const uint bits = Bits(x);
@@ -223,7 +223,7 @@ float LogOfParts(float f, int exponent)
 }
 
 // ln(1 + x); -infinity for -1, NaN below. 1 + x is not rounded where it needs no power of two.
-// Error at most 0.5003 ulp of a half, over all halves.
+// Error at most 0.5003 ulp, over all float16 values.
 float Log1p(float x)
 {
     const float sum = 1.0f + x;
@@ -236,7 +236,7 @@ float Log1p(float x)
 }
 
 // The square root; NaN for negative numbers.
-// Error at most 0.501 ulp of a half, over all halves.
+// Error at most 0.501 ulp, over all float16 values.
 float Sqrt(float x)
 {
     const float result = x < 0.0f ? QuietNan(x) : sqrt(x);

@@ -156,7 +156,7 @@ float QuietNan(float x)
 #if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16
 // The angle of the point (x, y), from -pi to pi, as in C: a minimax polynomial in the smaller coordinate over the
 // larger (scripts/minimax.py). Infinities are all equally far away, and farther than any half.
-// Error at most 0.502 ulp of a half, as measured.
+// Error at most 0.502 ulp, as measured.
 float Atan2(float y, float x)
 {
     const float a = min(Magnitude(y), 1e30f);

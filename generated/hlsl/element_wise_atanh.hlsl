@@ -158,7 +158,7 @@ float QuietNan(float x)
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // The inverse hyperbolic tangent, ln((1 + a) / (1 - a)) / 2 for a = |x|; below 0.3, where the hardware's logarithm is
 // too inexact, a minimax polynomial (scripts/minimax.py). Infinite at -1 and 1, NaN outside.
-// Error at most 0.501 ulp of a half, over all halves.
+// Error at most 0.501 ulp, over all float16 values.
 float Atanh(float x)
 {
     const float a = Magnitude(x);

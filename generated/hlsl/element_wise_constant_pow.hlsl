@@ -472,7 +472,7 @@ uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, 
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // x^y as in C: 1 for y = 0 or x = 1, whatever the other is; NaN for a negative x unless y is an integer. With |x| = m
 // 2^k and s = (m - 1) / (m + 1) the logarithm of m is 2 artanh(s), a minimax polynomial (scripts/minimax.py).
-// Error at most 0.51 ulp of a half, as measured.
+// Error at most 0.51 ulp, as measured.
 float Pow(float x, float y)
 {
     const uint bits = Bits(x) & 0x7fffffffu;

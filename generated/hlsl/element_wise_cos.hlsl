@@ -230,7 +230,7 @@ float CosNearZero(float high, float low)
     return mad(z, mad(z, mad(-0.0013591725f, z, 0.041655768f), -0.49999885f), 1.0f);
 }
 
-// x minus the nearest multiple of pi / 2; quadrant is that multiple modulo 4. Up to 65536, which covers the halves, pi
+// x minus the nearest multiple of pi / 2; quadrant is that multiple modulo 4. Up to 65536, which covers float16, pi
 // / 2 is subtracted in four parts, the first three so short that their products with k < 2^16 are exact, fused or not.
 float ReduceAngle(float x, out float low, out uint quadrant)
 {

@@ -136,7 +136,7 @@ float Magnitude(float x)
 // For halves, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // e^x. Numbers beyond the clamp give 0 and infinity.
-// Error at most 0.5003 ulp of a half, over all halves.
+// Error at most 0.5003 ulp, over all float16 values.
 float Exp(float x)
 {
     const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
@@ -144,7 +144,7 @@ float Exp(float x)
 }
 
 // The hyperbolic cosine.
-// Error at most 0.5001 ulp of a half, over all halves.
+// Error at most 0.5001 ulp, over all float16 values.
 float Cosh(float x)
 {
     const float power = Exp(Magnitude(x));

@@ -167,7 +167,7 @@ float Magnitude(float x)
 
 // The natural logarithm; -infinity for zeros, NaN for negative numbers. A subnormal is taken as the integer that its
 // bits are. Near 1, where the hardware's logarithm may be off by 2^-21, a minimax polynomial (scripts/minimax.py).
-// Error at most 0.501 ulp of a half, over all halves.
+// Error at most 0.501 ulp, over all float16 values.
 float Log(float x)
 {
     const uint bits = Bits(x);

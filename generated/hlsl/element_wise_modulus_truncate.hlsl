@@ -162,7 +162,7 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// The remainder of a divided by b, with the sign of a; exact if both are halves. Multiples of 2^20 b are subtracted
+// The remainder of a divided by b, with the sign of a; exact if both are float16. Multiples of 2^20 b are subtracted
 // first, then those of 2^10 b and of b. A partial quotient has at most 12 bits, or 21 where b is subnormal and has that
 // many bits less, so that its product with b is exact. So are the differences, which are multiples of the last bit of a
 // or b, and not much larger than b times the power. The inverse is a little too small: the last quotient is exact or

@@ -151,7 +151,7 @@ bool IsNan(float x)
 // For halves, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // The hyperbolic sine; below 1 a minimax polynomial. Numbers beyond the limit give infinity.
-// Error at most 0.5001 ulp of a half, over all halves.
+// Error at most 0.5001 ulp, over all float16 values.
 float Sinh(float x)
 {
     const float a = Magnitude(x);

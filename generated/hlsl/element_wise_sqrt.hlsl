@@ -145,7 +145,7 @@ float QuietNan(float x)
 // For halves, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // The square root; NaN for negative numbers.
-// Error at most 0.501 ulp of a half, over all halves.
+// Error at most 0.501 ulp, over all float16 values.
 float Sqrt(float x)
 {
     const float result = x < 0.0f ? QuietNan(x) : sqrt(x);

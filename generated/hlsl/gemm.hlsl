@@ -1091,7 +1091,7 @@ void AddParts(uint item)
 #elif PASS == 2
 static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
 // A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
-// so that adjacent elements of a row belong to neighbouring threads, or, if OUTPUT_DOWN, as a vector.
+// so that adjacent elements of a row belong to neighboring threads, or, if OUTPUT_DOWN, as a vector.
 static const uint sumsDown = OUTPUT_DOWN || (OUTPUT_VECTOR == 1 && !IN_PARTS) ? 4 : 1;
 static const uint sumsAcross = 4 / sumsDown;
 
@@ -1299,16 +1299,16 @@ LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
 void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
 {
     const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4], eights = leftAcross / 8;
-    const uint lineStep = LEFT_ALONG ? step : leftDepthStep, neighbourStep = LEFT_ALONG ? leftDepthStep : step;
+    const uint lineStep = LEFT_ALONG ? step : leftDepthStep, neighborStep = LEFT_ALONG ? leftDepthStep : step;
     const uint begin = (reader.base + reader.first * step + thread / eights * lineStep
-        + thread % eights * 8 * neighbourStep) / LEFT_VECTOR;
+        + thread % eights * 8 * neighborStep) / LEFT_VECTOR;
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
         const uint linesOn = i / leftPieces * (NUM_THREADS / eights), piece = i % leftPieces;
         const uint2 place = uint2(thread / eights + linesOn, thread % eights * 8 + piece * LEFT_VECTOR);
         const uint further = product * leftDepthStep / LEFT_VECTOR + linesOn * lineStep / LEFT_VECTOR
-            + piece * neighbourStep;
+            + piece * neighborStep;
         const bool isThere = LEFT_ALONG
             ? reader.first + place.x < matrixRows && product + place.y < end
             : reader.first + place.y < matrixRows && product + place.x < end;
@@ -1381,16 +1381,16 @@ RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begi
 void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
     const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4], eights = rightAcross / 8;
-    const uint lineStep = RIGHT_ALONG ? step : rightDepthStep, neighbourStep = RIGHT_ALONG ? rightDepthStep : step;
+    const uint lineStep = RIGHT_ALONG ? step : rightDepthStep, neighborStep = RIGHT_ALONG ? rightDepthStep : step;
     const uint begin = (reader.base + reader.first * step + thread / eights * lineStep
-        + thread % eights * 8 * neighbourStep) / RIGHT_VECTOR;
+        + thread % eights * 8 * neighborStep) / RIGHT_VECTOR;
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
         const uint linesOn = i / rightPieces * (NUM_THREADS / eights), piece = i % rightPieces;
         const uint2 place = uint2(thread / eights + linesOn, thread % eights * 8 + piece * RIGHT_VECTOR);
         const uint further = product * rightDepthStep / RIGHT_VECTOR + linesOn * lineStep / RIGHT_VECTOR
-            + piece * neighbourStep;
+            + piece * neighborStep;
         const bool isThere = RIGHT_ALONG
             ? reader.first + place.x < matrixColumns && product + place.y < end
             : reader.first + place.y < matrixColumns && product + place.x < end;
@@ -1785,7 +1785,7 @@ static const uint laneDistance = 1;  // in threads, from one lane to the next
 #else
 static const uint threadColumns = RIGHT_VECTOR;
 static const uint threadStep = VECTORS;
-static const uint laneDistance = WIDTH;  // neighbouring threads read neighbouring columns
+static const uint laneDistance = WIDTH;  // neighboring threads read neighboring columns
 #endif
 static const uint shares = LANES / threadColumns;  // lanes that reduce one column together
 groupshared float sums[(threadColumns > TILE_ROWS ? threadColumns : TILE_ROWS) * NUM_THREADS];

@@ -862,7 +862,7 @@ void AddParts(uint item)
 #elif PASS == 1
 static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
 // A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
-// so that adjacent elements of a row belong to neighbouring threads, or, if OUTPUT_DOWN, as a vector.
+// so that adjacent elements of a row belong to neighboring threads, or, if OUTPUT_DOWN, as a vector.
 static const uint sumsDown = 1;
 static const uint sumsAcross = 4 / sumsDown;
 
@@ -959,7 +959,7 @@ static const uint leftLoads = (leftLines * depthVectors / 4 + NUM_THREADS - 1) /
 static const uint leftLoads = (leftLines * depthVectors + NUM_THREADS - 1) / NUM_THREADS;
 #endif
 
-// The line and the k, both within the tile, of a thread's i-th 16 bytes; they may lie beyond it. Neighbouring threads
+// The line and the k, both within the tile, of a thread's i-th 16 bytes; they may lie beyond it. Neighboring threads
 // read adjacent memory, and write to different banks.
 uint2 LeftPlace(uint thread, uint i)
 {
@@ -985,7 +985,7 @@ static const uint rightLoads = (rightLines * depthVectors / 4 + NUM_THREADS - 1)
 static const uint rightLoads = (rightLines * depthVectors + NUM_THREADS - 1) / NUM_THREADS;
 #endif
 
-// The line and the k, both within the tile, of a thread's i-th 16 bytes; they may lie beyond it. Neighbouring threads
+// The line and the k, both within the tile, of a thread's i-th 16 bytes; they may lie beyond it. Neighboring threads
 // read adjacent memory, and write to different banks.
 uint2 RightPlace(uint thread, uint i)
 {

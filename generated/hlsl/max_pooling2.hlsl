@@ -20,8 +20,8 @@
 //   OUTPUT_RANK  dimensions of the output
 //   WINDOW_RANK  spatial dimensions of the window: the last ones of InputTensor
 //   WINDOW_AXIS  the output dimension that the window's first dimension runs along; the others follow in order
-//   ADJACENT_AXIS  the output dimension that neighbouring threads follow: the last, or one that the window does not
-//              move along, such as the channels of tensors that lie channels last
+//   ADJACENT_AXIS  the output dimension that neighboring threads follow: the last, or one that the window does not move
+//              along, such as the channels of tensors that lie channels last
 //   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4
 //   OUTPUT_VECTOR  the same for those stored
 //   BLOCK_ROWS  rows of a thread's block of elements, along the window's last dimension but one, Y
@@ -541,7 +541,7 @@ static const uint height = (uint)windowSizes[yAxis / 4][yAxis % 4];
 static const uint height = 1;
 #endif
 static const uint width = (uint)windowSizes[xAxis / 4][xAxis % 4];
-static const bool isAcross = ADJACENT_AXIS == WINDOW_AXIS + xAxis;  // whether neighbouring threads follow X
+static const bool isAcross = ADJACENT_AXIS == WINDOW_AXIS + xAxis;  // whether neighboring threads follow X
 static const int BLOCK_LINE = BLOCK_COLUMNS * BLOCK_CHANNELS;  // elements of a row of a block, channels innermost
 static const int BLOCK = BLOCK_ROWS * BLOCK_LINE;
 
@@ -879,8 +879,7 @@ groupshared INPUT_VALUE results[NUM_THREADS];
 void FoldTogether(uint group, uint thread)
 {
     const uint windows = NUM_THREADS / LANES;  // of a group
-    // neighbouring threads take neighbouring taps, or neighbouring channels
-    const uint laneStep = isAcross ? 1 : windows;
+    const uint laneStep = isAcross ? 1 : windows;  // neighboring threads take neighboring taps, or neighboring channels
     const uint lane = thread / laneStep % LANES, item = group * windows
         + (isAcross ? thread / LANES : thread % windows);
     uint plane;

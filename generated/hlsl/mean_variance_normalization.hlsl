@@ -26,7 +26,7 @@
 //   LANES      threads that share a row: a power of 2, NUM_THREADS at most
 //   WAVES      1 if they combine their results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
-//   ACROSS     1 if neighbouring threads work on neighbouring rows, 0 if on neighbouring elements of one row
+//   ACROSS     1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
 //   SPLIT      0 if groups reduce whole rows; 1 if they reduce parts of rows, in several dispatches
 //   TURN       with SPLIT, what a dispatch computes: 0 partial sums for rowMean, rowCenter, rowVariance, ofRow0, 1
 //              outputs; they go to scratch and are added up by later dispatches; 0 without SPLIT
@@ -1499,9 +1499,9 @@ void WorkOnRows(uint number, uint thread)
 
     float total1 = 0;
     float differences = 0;
-    float centre = rowCenter;
+    float center = rowCenter;
 #if SPLIT && TURN == 0
-    centre = total0 / ElementsOf(number % partCount);
+    center = total0 / ElementsOf(number % partCount);
 #endif
 #if !SPLIT || TURN == 0
     for (item = start; item < end; item += LANES * UNROLL)
@@ -1551,7 +1551,7 @@ void WorkOnRows(uint number, uint thread)
                     #else
                     const float biasElement = biasSpread[u][k];
                     #endif
-                    const float difference = inputElement - centre;
+                    const float difference = inputElement - center;
                     differencesOfBlock += difference;
                     total1OfBlock += difference * difference;
                 }
@@ -1564,7 +1564,7 @@ void WorkOnRows(uint number, uint thread)
     for (item = lane; item < partCount; item += LANES)
     {
         total1 += asfloat(scratch[PartialSum(1, item, min(own, rowCount - 1))]);
-        const float away = asfloat(scratch[PartialSum(2, item, min(own, rowCount - 1))]) - centre;
+        const float away = asfloat(scratch[PartialSum(2, item, min(own, rowCount - 1))]) - center;
         total1 += away * (2 * asfloat(scratch[PartialSum(3, item, min(own, rowCount - 1))]) + ElementsOf(item) * away);
     }
 #endif
@@ -1574,7 +1574,7 @@ void WorkOnRows(uint number, uint thread)
     if (own < rowCount && lane == 0)
     {
         scratch[PartialSum(1, number % partCount, own)] = asuint(total1);
-        scratch[PartialSum(2, number % partCount, own)] = asuint(centre);
+        scratch[PartialSum(2, number % partCount, own)] = asuint(center);
         scratch[PartialSum(3, number % partCount, own)] = asuint(differences);
     }
     return;

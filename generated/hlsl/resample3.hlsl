@@ -23,7 +23,7 @@
 //              tensors that lie channels last. Rows run along the last of the others.
 //   ACROSS     threads side by side, a divisor of NUM_THREADS unless SPAN is set
 //   COLUMNS    elements of a row that each of them computes, 1 or more
-//   COLUMN_STEP  distance between these: 1, or ACROSS so that neighbouring threads access adjacent elements
+//   COLUMN_STEP  distance between these: 1, or ACROSS so that neighboring threads access adjacent elements
 //   TILE_ROWS  rows of a group's tile
 //   GROUP_PLANES  planes of a group, a multiple of PLANES
 //   PLANES     planes that a thread computes at once, 1 or more

@@ -12,7 +12,7 @@
 // dispatches choose the updates and write all elements; or, if updates are few, only the entries that updates target
 // are cleared, the updates are chosen, all elements are copied, and the chosen updates are written; or, if elements are
 // few, a single thread group does everything, and has these numbers in shared memory. Sizes and strides are in
-// elements; a run of them that is contiguous everywhere may count as one, of up to 128 bits (uint4).
+// elements; a run of them that is contiguous everywhere may be moved as one, of up to 128 bits (uint4).
 //
 // For each tensor, X being OUTPUT or INPUT or INDICES or UPDATES:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,

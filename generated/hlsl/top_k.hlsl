@@ -443,7 +443,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         own[i] = memory[Swizzled(slots[i])];
     }
 
-    // Each thread sorts its elements by exchanging neighbours (Habermann 1972), which keeps equal ones in their order.
+    // Each thread sorts its elements by exchanging neighbors (Habermann 1972), which keeps equal ones in their order.
     [unroll]
     for (uint round = 0; round < ITEMS; round++)
     {

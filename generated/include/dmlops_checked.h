@@ -400,9 +400,9 @@ struct child : Interface {
     std::atomic<ULONG> refs{1};
     Real* real;
     IDMLDevice* device;
-    session& told;
+    session& context;
 
-    child(Real* wrapped, IDMLDevice* owner, session& to) : real(wrapped), device(owner), told(to) { device->AddRef(); }
+    child(Real* wrapped, IDMLDevice* owner, session& to) : real(wrapped), device(owner), context(to) { device->AddRef(); }
     child(const child&) = delete;
     child& operator=(const child&) = delete;
     virtual ~child() {
@@ -450,8 +450,8 @@ struct child : Interface {
     /* Reports that a method which returns nothing removed the device, once: the next call would fail, far from the cause. */
     void report_removal(const char* call, const std::string& object) {
         const HRESULT reason = device->GetDeviceRemovedReason();
-        if (reason != S_OK && !told.is_removed.exchange(true)) {
-            told.say(call, {"DML-CALL-removed", "", std::string() + "this call removed the device; the reason is " + hexadecimal(reason), false}, object);
+        if (reason != S_OK && !context.is_removed.exchange(true)) {
+            context.say(call, {"DML-CALL-removed", "", std::string() + "this call removed the device; the reason is " + hexadecimal(reason), false}, object);
         }
     }
 };
@@ -651,7 +651,7 @@ struct binding_table final : child<IDMLBindingTable> {
         if (is_valid) {
             count = dmlops_advise_on_bindings(&bindings, found, most_findings);
         }
-        told.say_all(call, findings(found, count, is_valid), label, "");
+        context.say_all(call, findings(found, count, is_valid), label, "");
     }
 
     void STDMETHODCALLTYPE BindInputs(UINT count, const DML_BINDING_DESC* descs) override {
@@ -692,7 +692,7 @@ struct binding_table final : child<IDMLBindingTable> {
     }
     HRESULT STDMETHODCALLTYPE Reset(const DML_BINDING_TABLE_DESC* desc) override {
         DML_BINDING_TABLE_DESC passed = {};
-        const HRESULT result = real->Reset(passed_on(told, "Reset", desc, passed));
+        const HRESULT result = real->Reset(passed_on(context, "Reset", desc, passed));
         if (result == S_OK) {
             start(desc);
         }
@@ -728,7 +728,7 @@ struct binding_table final : child<IDMLBindingTable> {
         const held<known> what = known_of(dispatchable);
         const std::string recorded = what ? name_of(dispatchable, *what.get()) : "the initializer";
         if (dispatchable != owner) {
-            told.say("RecordDispatch", {"DML-CALL-dispatch-table", "bindings", std::string() + "the binding table is that of " + label + ", not of " + recorded, false}, recorded);
+            context.say("RecordDispatch", {"DML-CALL-dispatch-table", "bindings", std::string() + "the binding table is that of " + label + ", not of " + recorded, false}, recorded);
             return;
         }
         if (targets.empty()) {
@@ -736,7 +736,7 @@ struct binding_table final : child<IDMLBindingTable> {
         }
         const std::string lacking = missing();
         if (!lacking.empty() && (initializes || !targets.front()->is_volatile)) {
-            told.say("RecordDispatch", {"DML-CALL-dispatch-bound", "bindings", std::string() + lacking + " are not bound yet; without DESCRIPTORS_VOLATILE, they must be before " + label + " is recorded", false}, label);
+            context.say("RecordDispatch", {"DML-CALL-dispatch-bound", "bindings", std::string() + lacking + " are not bound yet; without DESCRIPTORS_VOLATILE, they must be before " + label + " is recorded", false}, label);
         }
         for (size_t i = 0; i < targets.size(); ++i) {
             const locked of_target(targets[i]->state);
@@ -744,21 +744,21 @@ struct binding_table final : child<IDMLBindingTable> {
                 const bool has = i < outputs.bindings.size() && outputs.bindings[i].count > 0;
                 targets[i]->is_initialized = true;
                 targets[i]->initialized = has ? outputs.bindings[i].ranges[0] : dmlops_range{};
-            } else if (!targets[i]->is_initialized && told.how().advise) {
-                told.say("RecordDispatch", {"DML-CALL-initialized", "dispatchable", std::string() + "no initializer of " + label + " was recorded before", true}, label);
+            } else if (!targets[i]->is_initialized && context.how().advise) {
+                context.say("RecordDispatch", {"DML-CALL-initialized", "dispatchable", std::string() + "no initializer of " + label + " was recorded before", true}, label);
             }
         }
     }
 
     /* Judges a description of a table, and returns what DirectML gets of it: no wrapper. */
     static const DML_BINDING_TABLE_DESC* passed_on(
-        session& told, const char* call, const DML_BINDING_TABLE_DESC* desc, DML_BINDING_TABLE_DESC& passed) {
+        session& context, const char* call, const DML_BINDING_TABLE_DESC* desc, DML_BINDING_TABLE_DESC& passed) {
         if (desc == nullptr) {
             return nullptr;
         }
         passed = *desc;
         if (desc->Dispatchable == nullptr) {
-            told.say(call, {"DML-CALL-table-dispatchable", "desc.Dispatchable", std::string() + "Dispatchable is null; a binding table is made for an operator, a graph or an initializer", false}, "");
+            context.say(call, {"DML-CALL-table-dispatchable", "desc.Dispatchable", std::string() + "Dispatchable is null; a binding table is made for an operator, a graph or an initializer", false}, "");
             return &passed;
         }
         passed.Dispatchable = unwrapped(desc->Dispatchable);
@@ -766,7 +766,7 @@ struct binding_table final : child<IDMLBindingTable> {
         if (desc->SizeInDescriptors < needed) {
             const held<known> what = known_of(passed.Dispatchable);
             const std::string name = what ? name_of(passed.Dispatchable, *what.get()) : "the initializer";
-            told.say(call, {"DML-CALL-table-size", "desc.SizeInDescriptors", std::string() + "SizeInDescriptors is " + std::to_string(desc->SizeInDescriptors) + "; " + name + " requires " + std::to_string(needed) + " descriptors", false}, name);
+            context.say(call, {"DML-CALL-table-size", "desc.SizeInDescriptors", std::string() + "SizeInDescriptors is " + std::to_string(desc->SizeInDescriptors) + "; " + name + " requires " + std::to_string(needed) + " descriptors", false}, name);
         }
         return &passed;
     }
@@ -795,7 +795,7 @@ struct device final : IDMLDevice1 {
     std::atomic<ULONG> refs{1};
     IDMLDevice* real;
     held<IDMLDevice1> real1;
-    session told;
+    session context;
 
     /* IDMLDebugDevice, with the identity of the device. */
     struct debug final : IDMLDebugDevice {
@@ -810,7 +810,7 @@ struct device final : IDMLDevice1 {
     } debugging;
 
     device(IDMLDevice* wrapped, sink to, checks how)
-        : real(wrapped), real1(ask<IDMLDevice1>(wrapped, iid_IDMLDevice1)), told(wrapped, std::move(to), std::move(how)) {
+        : real(wrapped), real1(ask<IDMLDevice1>(wrapped, iid_IDMLDevice1)), context(wrapped, std::move(to), std::move(how)) {
         real->AddRef();
         debugging.whole = this;
         debugging.real = ask<IDMLDebugDevice>(wrapped, iid_IDMLDebugDevice);
@@ -864,7 +864,7 @@ struct device final : IDMLDevice1 {
         DML_FEATURE feature, UINT query_size, const void* query, UINT data_size, void* data) override {
         const auto judge = [&](const char* member, UINT size, size_t expected, const char* name) {
             if (size != expected) {
-                told.say("CheckFeatureSupport", {"DML-CALL-feature-query", member, std::string() + "the size is " + std::to_string(size) + "; the struct for " + std::string(name) + " has " + std::to_string(expected) + " bytes", false}, "");
+                context.say("CheckFeatureSupport", {"DML-CALL-feature-query", member, std::string() + "the size is " + std::to_string(size) + "; the struct for " + std::string(name) + " has " + std::to_string(expected) + " bytes", false}, "");
             }
         };
         switch (dmlops_enum(&feature)) {
@@ -896,28 +896,28 @@ struct device final : IDMLDevice1 {
     /* Says what DirectML and the rules do not agree on. */
     void compare(const char* call, HRESULT result, bool is_valid, const std::string& name, const std::string& json) {
         if (FAILED(result) && is_valid) {
-            told.say(call, {"DML-CALL-refused", "", std::string() + "DirectML returns " + hexadecimal(result) + ", but no rule of " + name + " is broken; please report this description", true}, name, json);
+            context.say(call, {"DML-CALL-refused", "", std::string() + "DirectML returns " + hexadecimal(result) + ", but no rule of " + name + " is broken; please report this description", true}, name, json);
         } else if (SUCCEEDED(result) && !is_valid) {
-            told.say(call, {"DML-CALL-accepted", "", std::string() + "DirectML accepts it, although " + name + " breaks a rule; please report this description", true}, name, json);
+            context.say(call, {"DML-CALL-accepted", "", std::string() + "DirectML accepts it, although " + name + " breaks a rule; please report this description", true}, name, json);
         }
     }
 
     HRESULT STDMETHODCALLTYPE CreateOperator(const DML_OPERATOR_DESC* desc, REFIID iid, void** out) override {
         dmlops_violation found[most_findings];
-        const size_t count = dmlops_validate(desc, told.how().level, found, most_findings);
-        const std::string json = count > 0 || !told.how().capture.empty() ? json_of(desc) : "";
-        if (!told.how().capture.empty()) {
-            told.capture(name_of(desc), json);
+        const size_t count = dmlops_validate(desc, context.how().level, found, most_findings);
+        const std::string json = count > 0 || !context.how().capture.empty() ? json_of(desc) : "";
+        if (!context.how().capture.empty()) {
+            context.capture(name_of(desc), json);
         }
         if (count > 0) {
-            told.say_all("CreateOperator", findings(found, count, false), name_of(desc), json);
-        } else if (told.how().advise) {
-            const size_t advised = dmlops_advise(desc, told.how().level, found, most_findings);
+            context.say_all("CreateOperator", findings(found, count, false), name_of(desc), json);
+        } else if (context.how().advise) {
+            const size_t advised = dmlops_advise(desc, context.how().level, found, most_findings);
             if (advised > 0) {
-                told.say_all("CreateOperator", findings(found, advised, true), name_of(desc), json_of(desc));
+                context.say_all("CreateOperator", findings(found, advised, true), name_of(desc), json_of(desc));
             }
         }
-        if (count > 0 && told.how().refuse) {
+        if (count > 0 && context.how().refuse) {
             if (out != nullptr) {
                 *out = nullptr;
             }
@@ -940,7 +940,7 @@ struct device final : IDMLDevice1 {
     void judge_flags(const char* call, DML_EXECUTION_FLAGS flags, const std::string& name) {
         const std::int64_t given = dmlops_enum(&flags);
         if ((given & ~std::int64_t{7}) != 0) {
-            told.say(call, {"DML-CALL-compile-flags", "flags", std::string() + "the flags are " + std::to_string(given) + "; the flags of DML_EXECUTION_FLAGS together are " + std::to_string(7), false}, name);
+            context.say(call, {"DML-CALL-compile-flags", "flags", std::string() + "the flags are " + std::to_string(given) + "; the flags of DML_EXECUTION_FLAGS together are " + std::to_string(7), false}, name);
         }
     }
 
@@ -984,20 +984,20 @@ struct device final : IDMLDevice1 {
         return wrapped(iid_IDMLOperatorInitializer, iid, out, [&](REFIID own, void** made) {
             return real->CreateOperatorInitializer(count, operators, own, made);
         }, [&](void* made) {
-            return new initializer(static_cast<IDMLOperatorInitializer*>(made), this, told, count, operators);
+            return new initializer(static_cast<IDMLOperatorInitializer*>(made), this, context, count, operators);
         });
     }
     HRESULT STDMETHODCALLTYPE CreateCommandRecorder(REFIID iid, void** out) override {
         return wrapped(iid_IDMLCommandRecorder, iid, out, [&](REFIID own, void** made) {
             return real->CreateCommandRecorder(own, made);
-        }, [&](void* made) { return new recorder(static_cast<IDMLCommandRecorder*>(made), this, told); });
+        }, [&](void* made) { return new recorder(static_cast<IDMLCommandRecorder*>(made), this, context); });
     }
     HRESULT STDMETHODCALLTYPE CreateBindingTable(const DML_BINDING_TABLE_DESC* desc, REFIID iid, void** out) override {
         DML_BINDING_TABLE_DESC passed = {};
-        const DML_BINDING_TABLE_DESC* const inner = binding_table::passed_on(told, "CreateBindingTable", desc, passed);
+        const DML_BINDING_TABLE_DESC* const inner = binding_table::passed_on(context, "CreateBindingTable", desc, passed);
         return wrapped(iid_IDMLBindingTable, iid, out, [&](REFIID own, void** made) {
             return real->CreateBindingTable(inner, own, made);
-        }, [&](void* made) { return new binding_table(static_cast<IDMLBindingTable*>(made), this, told, desc); });
+        }, [&](void* made) { return new binding_table(static_cast<IDMLBindingTable*>(made), this, context, desc); });
     }
 
     /* Makes an object by its most derived interface, wraps it, and answers with the interface that was asked for. */
@@ -1051,18 +1051,18 @@ struct device final : IDMLDevice1 {
         if (is_known) {
             dmlops_violation found[most_findings];
             std::vector<std::uint64_t> work(dmlops_graph_work(graph, operators.data()) / 8 + 1);
-            const bool advise = told.how().advise;
-            count = dmlops_validate_graph(graph, operators.data(), told.how().level, work.data(), found, most_findings);
+            const bool advise = context.how().advise;
+            count = dmlops_validate_graph(graph, operators.data(), context.how().level, work.data(), found, most_findings);
             const size_t advised = count > 0 || !advise ? 0 : dmlops_advise_on_graph(
-                graph, operators.data(), told.how().level, work.data(), found, most_findings);
-            if (!told.how().capture.empty()) {
-                told.capture("graph", json());
+                graph, operators.data(), context.how().level, work.data(), found, most_findings);
+            if (!context.how().capture.empty()) {
+                context.capture("graph", json());
             }
             if (count + advised > 0) {
-                told.say_all("CompileGraph", findings(found, count + advised, count == 0), name, json());
+                context.say_all("CompileGraph", findings(found, count + advised, count == 0), name, json());
             }
         }
-        if (count > 0 && told.how().refuse) {
+        if (count > 0 && context.how().refuse) {
             if (out != nullptr) {
                 *out = nullptr;
             }
@@ -1096,7 +1096,7 @@ struct device final : IDMLDevice1 {
             operators.push_back(nodes.back() ? nodes.back()->desc() : nullptr);
             if (op != nullptr && !nodes.back()) {
                 const std::string place = "Nodes[" + std::to_string(i) + "]";
-                told.say("CompileGraph", {"DML-CALL-untracked", place, std::string() + place + " was not made by the checked device, so it is not checked", true}, "the graph");
+                context.say("CompileGraph", {"DML-CALL-untracked", place, std::string() + place + " was not made by the checked device, so it is not checked", true}, "the graph");
                 return false;
             }
         }

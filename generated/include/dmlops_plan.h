@@ -67,17 +67,17 @@ typedef enum dmlops_reason {
     DMLOPS_REASON_INVALID = 1, /* the operator is not valid at the newest feature level */
     DMLOPS_REASON_NO_SHADER = 2, /* the operator has no shader yet */
     DMLOPS_REASON_TOO_LARGE = 3, /* a tensor spans n elements; shaders address fewer than 2**32, and fewer than 2**31 along a dimension */
-    DMLOPS_REASON_BEYOND = 4, /* the operator would reach element n of a tensor, beyond its end */
+    DMLOPS_REASON_OUT_OF_BOUNDS = 4, /* the operator would reach element n of a tensor, beyond its end */
     DMLOPS_REASON_MANY_THREADS = 5, /* a dispatch of the operator would count to n; shaders count in 32 bits */
     DMLOPS_REASON_MANY_DISPATCHES = 6, /* the operator needs n dispatches; plans have no more than 2**18 */
-    DMLOPS_REASON_LARGE_SETS = 7, /* sets of n elements are reduced; shaders count below 2**31 */
+    DMLOPS_REASON_REDUCTION_TOO_LARGE = 7, /* sets of n elements are reduced; shaders count below 2**31 */
     DMLOPS_REASON_LARGE_SCRATCH = 8, /* the operator needs n bytes of scratch, more than its shader can address */
     DMLOPS_REASON_LARGE_NUMBER = 9, /* n is beyond the 31 bits in which shaders count */
-    DMLOPS_REASON_LONG_LIST = 10, /* a list of n numbers; shaders take 8 */
-    DMLOPS_REASON_RANKS = 11, /* the operator has tensors of different dimension counts */
-    DMLOPS_REASON_INDICES = 12, /* the operator moves elements in a way that its shader cannot follow */
+    DMLOPS_REASON_ARRAY_TOO_LONG = 10, /* a list of n numbers; shaders take 8 */
+    DMLOPS_REASON_RANK_MISMATCH = 11, /* the operator has tensors of different dimension counts */
+    DMLOPS_REASON_UNSUPPORTED_INDEXING = 12, /* the operator moves elements in a way that its shader cannot follow */
     DMLOPS_REASON_ACTIVATION = 13, /* the operator with an activation fused has no shader yet */
-    DMLOPS_REASON_ROOM = 14, /* the operator needs a larger plan than there is room for */
+    DMLOPS_REASON_PLAN_TOO_LARGE = 14, /* the operator needs a larger plan than there is room for */
     DMLOPS_REASON_MANY_ELEMENTS = 15, /* the operator computes a tensor of n elements; shaders count to 2**31 */
     DMLOPS_REASON_LACKS_16_BIT = 17, /* the operator needs 16-bit types for these data types; the device lacks them */
     DMLOPS_REASON_LACKS_64_BIT = 18, /* the operator needs 64-bit integers in shaders; the device lacks them */
@@ -319,7 +319,7 @@ static inline void dmlops_out_refuse(dmlops_planning* planning, dmlops_reason re
 
 /* Refuses one entry too many, or one at a place that a list has not. */
 DMLOPS_CALLED void dmlops_out_full(dmlops_planning* planning, int64_t count) {
-    dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, count);
+    dmlops_out_refuse(planning, DMLOPS_REASON_PLAN_TOO_LARGE, -1, count);
 }
 
 static inline int dmlops_out_has(const dmlops_planning* planning, dmlops_capability capability) {
@@ -332,7 +332,7 @@ static inline int64_t dmlops_item(dmlops_planning* planning, int64_t index, int6
     if (place >= 0 && place < count) {
         return place;
     }
-    dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, index);
+    dmlops_out_refuse(planning, DMLOPS_REASON_PLAN_TOO_LARGE, -1, index);
     return 0;
 }
 
@@ -351,7 +351,7 @@ static inline char* dmlops_out_name(dmlops_planning* planning, const char* macro
     dmlops_define* define = &planning->next.defines[planning->next.define_count];
     const size_t begin = *macro == '\0' ? 0 : strlen(macro);
     if (planning->next.define_count >= DMLOPS_MAX_DEFINES || begin + end > sizeof define->name) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
+        dmlops_out_refuse(planning, DMLOPS_REASON_PLAN_TOO_LARGE, -1, 0);
     }
     if (planning->reason != DMLOPS_REASON_NONE) {
         return NULL;
@@ -369,7 +369,7 @@ DMLOPS_CALLED void dmlops_out_define_text(
     char* value = dmlops_out_name(planning, macro, name, end);
     const size_t size = strlen(text) + 1;
     if (size > sizeof planning->next.defines[0].value) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
+        dmlops_out_refuse(planning, DMLOPS_REASON_PLAN_TOO_LARGE, -1, 0);
     } else if (value != NULL) {
         memcpy(value, text, size);
     }
@@ -2694,7 +2694,7 @@ DMLOPS_CALLED dmlops_binding dmlops_bound(const dmlops_planning* planning, const
 
 DMLOPS_CALLED void dmlops_out_write(dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
     if (planning->next.binding_count >= DMLOPS_MAX_BINDINGS) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
+        dmlops_out_refuse(planning, DMLOPS_REASON_PLAN_TOO_LARGE, -1, 0);
         return;
     }
     planning->next.bindings[planning->next.binding_count++] = dmlops_bound(planning, buffer);
@@ -2707,7 +2707,7 @@ DMLOPS_CALLED void dmlops_out_read(dmlops_planning* planning, const dmlops_plan_
 
 DMLOPS_CALLED void dmlops_out_hold(dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
     if (planning->work->held_count >= DMLOPS_MAX_HELD) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
+        dmlops_out_refuse(planning, DMLOPS_REASON_PLAN_TOO_LARGE, -1, 0);
         return;
     }
     planning->work->held[planning->work->held_count++] = dmlops_bound(planning, buffer);
@@ -2718,7 +2718,7 @@ DMLOPS_CALLED dmlops_plan_Buffer dmlops_out_scratch(dmlops_planning* planning, i
     buffer.member = -1;
     buffer.entry = planning->work->scratch_count;
     if (planning->work->scratch_count >= DMLOPS_MAX_SCRATCH) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
+        dmlops_out_refuse(planning, DMLOPS_REASON_PLAN_TOO_LARGE, -1, 0);
         return buffer;
     }
     planning->work->scratch[planning->work->scratch_count].size = (uint64_t)size;
@@ -2741,7 +2741,7 @@ static inline void dmlops_put_word(dmlops_planning* planning, int64_t word) {
     if (word < 0 || word > (int64_t)UINT32_MAX) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, word);
     } else if (planning->next.constant_count >= DMLOPS_MAX_CONSTANTS) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
+        dmlops_out_refuse(planning, DMLOPS_REASON_PLAN_TOO_LARGE, -1, 0);
     } else {
         planning->next.constants[planning->next.constant_count++] = (uint32_t)word;
     }
@@ -2751,7 +2751,7 @@ static inline void dmlops_put_words(dmlops_planning* planning, const int64_t* wo
     uint32_t* to = &planning->next.constants[planning->next.constant_count];
     uint64_t bits = 0;
     if (count > (int64_t)DMLOPS_MAX_CONSTANTS - (int64_t)planning->next.constant_count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
+        dmlops_out_refuse(planning, DMLOPS_REASON_PLAN_TOO_LARGE, -1, 0);
         return;
     }
     for (int64_t i = 0; i < count; ++i) {
@@ -8490,7 +8490,7 @@ DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlo
         const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
         if ((((told->single >> place) & 1) == 0) && (tensor->strides.count != told->tensors.items[dmlops_item(planning,
             told->over, told->tensors.count)].sizes.count)) {
-            dmlops_out_refuse(planning, DMLOPS_REASON_RANKS, -1, tensor->strides.count);
+            dmlops_out_refuse(planning, DMLOPS_REASON_RANK_MISMATCH, -1, tensor->strides.count);
             return;
         }
     }
@@ -8580,7 +8580,7 @@ DMLOPS_CALLED int64_t dmlops_plan_blocks_along(dmlops_planning* planning, const 
         const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
         if ((((told->blocked >> place) & 1) == 1) && tensor->is_present &&
             (dmlops_multiply(tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)], block) != size)) {
-            dmlops_out_refuse(planning, DMLOPS_REASON_INDICES, -1, axis);
+            dmlops_out_refuse(planning, DMLOPS_REASON_UNSUPPORTED_INDEXING, -1, axis);
             return 0;
         }
     }
@@ -8803,7 +8803,7 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED void dmlops_plan_check_reach(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t bytes,
     int64_t span) {
     if ((span < INT64_C(4294967296)) && (dmlops_multiply(span, tensor->bits) > dmlops_multiply(bytes, 8))) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_BEYOND, tensor->buffer.member, dmlops_subtract(span, 1));
+        dmlops_out_refuse(planning, DMLOPS_REASON_OUT_OF_BOUNDS, tensor->buffer.member, dmlops_subtract(span, 1));
         return;
     }
     if (span >= INT64_C(4294967296)) {
@@ -8817,7 +8817,7 @@ DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dm
     dmlops_plan_Loop_16* result) {
     const dmlops_plan_Movement * movement = &told->movement;
     if (!movement->is_followed || (movement->lookups.count == 0)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_INDICES, -1, 0);
+        dmlops_out_refuse(planning, DMLOPS_REASON_UNSUPPORTED_INDEXING, -1, 0);
         memset(result, 0, sizeof *result);
         return;
     }
@@ -10378,7 +10378,7 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     int64_t vector = dmlops_plan_vector_of(planning, told, &kept, &reduced, is_across);
     int64_t count = dmlops_plan_repeats(planning, &reduced);
     if (count >= dmlops_divide(INT64_C(4294967296), 2)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SETS, -1, count);
+        dmlops_out_refuse(planning, DMLOPS_REASON_REDUCTION_TOO_LARGE, -1, count);
         return;
     }
     if (is_across) {
@@ -11161,7 +11161,7 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_plan_check_span(planning, &told->output);
     const dmlops_plan_Movement * movement = &told->movement;
     if (!movement->is_followed || (movement->lookups.count == 0)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_INDICES, -1, 0);
+        dmlops_out_refuse(planning, DMLOPS_REASON_UNSUPPORTED_INDEXING, -1, 0);
         return;
     }
     dmlops_plan_Loop_16 made_1;
@@ -12044,7 +12044,7 @@ DMLOPS_CALLED void dmlops_tell_list(dmlops_planning* planning, dmlops_plan_int_8
     told->count = list->count;
     if (list->count > 8) {
         told->count = 0;
-        dmlops_out_refuse(planning, DMLOPS_REASON_LONG_LIST, -1, list->count);
+        dmlops_out_refuse(planning, DMLOPS_REASON_ARRAY_TOO_LONG, -1, list->count);
     }
     for (int64_t i = 0; i < told->count; ++i) {
         told->items[i] = list->values[i];
@@ -22205,7 +22205,7 @@ static inline void dmlops_refuse_unread(dmlops_planning* planning, int64_t type,
         if (dmlops_is_unread(description, member)) {
             UINT count;
             memcpy(&count, (const char*)description + member->count, sizeof count);
-            dmlops_out_refuse(planning, DMLOPS_REASON_LONG_LIST, (int64_t)i, count);
+            dmlops_out_refuse(planning, DMLOPS_REASON_ARRAY_TOO_LONG, (int64_t)i, count);
         }
     }
 }
@@ -22236,7 +22236,7 @@ static inline void dmlops_say(dmlops_work* work, int64_t type) {
     case DMLOPS_REASON_TOO_LARGE:
         snprintf(work->message, sizeof work->message, "%s spans %lld elements; shaders address fewer than 2**32, and fewer than 2**31 along a dimension", member, (long long)work->number);
         break;
-    case DMLOPS_REASON_BEYOND:
+    case DMLOPS_REASON_OUT_OF_BOUNDS:
         snprintf(work->message, sizeof work->message, "%s would reach element %lld of %s, beyond its end", operator_name, (long long)work->number, member);
         break;
     case DMLOPS_REASON_MANY_THREADS:
@@ -22245,7 +22245,7 @@ static inline void dmlops_say(dmlops_work* work, int64_t type) {
     case DMLOPS_REASON_MANY_DISPATCHES:
         snprintf(work->message, sizeof work->message, "%s needs %lld dispatches; plans have no more than 2**18", operator_name, (long long)work->number);
         break;
-    case DMLOPS_REASON_LARGE_SETS:
+    case DMLOPS_REASON_REDUCTION_TOO_LARGE:
         snprintf(work->message, sizeof work->message, "sets of %lld elements are reduced; shaders count below 2**31", (long long)work->number);
         break;
     case DMLOPS_REASON_LARGE_SCRATCH:
@@ -22254,19 +22254,19 @@ static inline void dmlops_say(dmlops_work* work, int64_t type) {
     case DMLOPS_REASON_LARGE_NUMBER:
         snprintf(work->message, sizeof work->message, "%lld is beyond the 31 bits in which shaders count", (long long)work->number);
         break;
-    case DMLOPS_REASON_LONG_LIST:
+    case DMLOPS_REASON_ARRAY_TOO_LONG:
         snprintf(work->message, sizeof work->message, "a list of %lld numbers; shaders take 8", (long long)work->number);
         break;
-    case DMLOPS_REASON_RANKS:
+    case DMLOPS_REASON_RANK_MISMATCH:
         snprintf(work->message, sizeof work->message, "%s has tensors of different dimension counts", operator_name);
         break;
-    case DMLOPS_REASON_INDICES:
+    case DMLOPS_REASON_UNSUPPORTED_INDEXING:
         snprintf(work->message, sizeof work->message, "%s moves elements in a way that its shader cannot follow", operator_name);
         break;
     case DMLOPS_REASON_ACTIVATION:
         snprintf(work->message, sizeof work->message, "%s with %s fused has no shader yet", operator_name, dmlops_name(dmlops_names_OPERATOR_TYPE, work->number));
         break;
-    case DMLOPS_REASON_ROOM:
+    case DMLOPS_REASON_PLAN_TOO_LARGE:
         snprintf(work->message, sizeof work->message, "%s needs a larger plan than there is room for", operator_name);
         break;
     case DMLOPS_REASON_MANY_ELEMENTS:

@@ -136,7 +136,7 @@ static void plan(const DML_OPERATOR_DESC* desc) {
     check(dmlops_plan(desc, NULL, 0) == count);
     check(work->dispatch_count == count);
     check((work->reason == DMLOPS_REASON_INVALID) == !valid);
-    check(work->reason != DMLOPS_REASON_ROOM);
+    check(work->reason != DMLOPS_REASON_PLAN_TOO_LARGE);
     check(count == 0 || work->reason == DMLOPS_REASON_NONE);
     check((work->message[0] == 0) == (work->reason == DMLOPS_REASON_NONE));
     check(work->scratch_count <= DMLOPS_MAX_SCRATCH && work->held_count <= DMLOPS_MAX_HELD);

@@ -1,6 +1,6 @@
 // The inverse hyperbolic tangent, ln((1 + a) / (1 - a)) / 2 for a = |x|; below 0.3, where the hardware's logarithm is
 // too inexact, a minimax polynomial (scripts/minimax.py). Infinite at -1 and 1, NaN outside.
-// Error at most 0.501 ulp of a half, over all halves.
+// Error at most 0.501 ulp, over all float16 values.
 // needs: CopySign Infinity Magnitude QuietNan
 
 float Atanh(float x)

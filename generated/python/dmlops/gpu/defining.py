@@ -103,7 +103,7 @@ def pair(element: Any) -> tuple[int, int]:
 def limited(entries: Sizes) -> Sizes:
     """The list, provided that it is no longer than shaders support."""
     if len(entries) > MAX_RANK:
-        raise Refused(Reason.LONG_LIST, NO_MEMBER, len(entries))
+        raise Refused(Reason.ARRAY_TOO_LONG, NO_MEMBER, len(entries))
     return entries
 
 

@@ -89,7 +89,7 @@ def _refuse_long_arrays(out: Planning, desc: Description) -> None:
     for name, place in arrays(desc.OPERATOR).items():
         entries = getattr(desc, name)
         if entries is not None and len(entries) > MAX_RANK:
-            out.refuse(Reason.LONG_LIST, place, len(entries))
+            out.refuse(Reason.ARRAY_TOO_LONG, place, len(entries))
 
 
 get_hints = cache(get_type_hints)
@@ -144,9 +144,9 @@ def gather(computation: MapComputation) -> Gather:
     try:
         result = computation.element(desc, movement.coordinates(len(output.Sizes)), load)
     except (AttributeError, TypeError):  # from an operation that symbols do not support
-        raise Refused(Reason.INDICES, NO_MEMBER, 0) from None
+        raise Refused(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0) from None
     if not isinstance(result, movement.Read):
-        raise Refused(Reason.INDICES, NO_MEMBER, 0)
+        raise Refused(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0)
     moved = movement.movement(result.offset, len(output.Sizes))
     indices = next(iter(result.offset.lookups)).index.tensor if moved.is_followed else result.tensor
     names = (result.tensor, indices, computation.output)

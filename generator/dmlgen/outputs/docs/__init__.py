@@ -170,7 +170,7 @@ class _Site:
         title = "Enumerations, structs, constants"
         self._add("types.html", "types", title, "types data type flags", enums=enums, structs=structs)
         words = "0x80070057 E_INVALIDARG -2147024809 the parameter is incorrect HRESULT refused invalid why"
-        self._add("refused.html", "refused", "My description is rejected. What now?", words)
+        self._add("rejected.html", "rejected", "My description is rejected. What now?", words)
         self._pages += [(one.title, f"concepts.html#{one.id}", one.words) for one in _CHAPTERS]
         words = "strides layouts broadcasting levels advice"
         self._add("concepts.html", "concepts", "Concepts", words, chapters=_CHAPTERS)

@@ -27,7 +27,7 @@ class Around:
     would here if it were not rounded.)
     """
 
-    centre: str
+    center: str
     total: str
     difference: str
 
@@ -110,7 +110,7 @@ class RowsPass(FormPass):
 
     def sums_of(self, stage: Stage) -> Sequence[str]:
         """The same for one stage."""
-        return [*(name for name, _ in stage.sums), *(("centre", "differences") if stage.around else ())]
+        return [*(name for name, _ in stage.sums), *(("center", "differences") if stage.around else ())]
 
     @property
     def told(self) -> Mapping[str, ir.Expr]:
@@ -215,13 +215,13 @@ class _RowsPrinter:
     def _around(self, before: Stage, stage: Stage, terms: Mapping[str, ir.Expr]) -> Around | None:
         """What the only sum of a stage is around, if that is a statistic of the stage before."""
         match [terms[name] for name, _ in stage.sums]:
-            case [ir.Binary("*", ir.Binary("-", element, ir.Local(name=centre)) as left, right)] if (
+            case [ir.Binary("*", ir.Binary("-", element, ir.Local(name=center)) as left, right)] if (
                 left == right
             ):
                 total = next((name for name, _ in before.sums if terms[name] == element), None)
-                if total is not None and centre in dict(before.statistics):
+                if total is not None and center in dict(before.statistics):
                     return Around(
-                        centre, total, self._text(ir.substitute(left, {left.right: _local("centre")}))
+                        center, total, self._text(ir.substitute(left, {left.right: _local("center")}))
                     )
         return None
 

@@ -84,7 +84,7 @@ class Moved(NamedTuple):
 def check_reach(out: Planning, tensor: Tensor, bytes: int, span: int) -> None:
     """Shaders do not check bounds, so nothing may reach beyond a tensor or overflow 32 bits."""
     if span < COUNT_LIMIT and span * tensor.bits > bytes * 8:
-        out.refuse(Reason.BEYOND, tensor.buffer.member, span - 1)
+        out.refuse(Reason.OUT_OF_BOUNDS, tensor.buffer.member, span - 1)
     if span >= COUNT_LIMIT:
         out.refuse(Reason.TOO_LARGE, tensor.buffer.member, span)
 
@@ -93,7 +93,7 @@ def checked_loops(out: Planning, told: Gather) -> Loops:
     """The loops over the output, in the order of its dimensions."""
     movement = told.movement
     if not movement.is_followed or len(movement.lookups) == 0:
-        out.refuse(Reason.INDICES, NO_MEMBER, 0)
+        out.refuse(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0)
     loops: Loops = []
     written, read, looked = 1, 1, 1
     for place, size in enumerate(told.output.sizes):

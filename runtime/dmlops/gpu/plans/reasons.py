@@ -12,17 +12,17 @@ class Reason(IntEnum):
     INVALID = 1
     NO_SHADER = 2
     TOO_LARGE = 3
-    BEYOND = 4
+    OUT_OF_BOUNDS = 4
     MANY_THREADS = 5
     MANY_DISPATCHES = 6
-    LARGE_SETS = 7
+    REDUCTION_TOO_LARGE = 7
     LARGE_SCRATCH = 8
     LARGE_NUMBER = 9
-    LONG_LIST = 10
-    RANKS = 11
-    INDICES = 12
+    ARRAY_TOO_LONG = 10
+    RANK_MISMATCH = 11
+    UNSUPPORTED_INDEXING = 12
     ACTIVATION = 13
-    ROOM = 14
+    PLAN_TOO_LARGE = 14
     MANY_ELEMENTS = 15
     DEVICE = 16
     LACKS_16_BIT = 17
@@ -36,17 +36,17 @@ TEXTS = {
     Reason.NO_SHADER: "{operator} has no shader yet",
     Reason.TOO_LARGE: "{member} spans {number} elements; shaders address fewer than 2**32, and fewer than "
     "2**31 along a dimension",
-    Reason.BEYOND: "{operator} would reach element {number} of {member}, beyond its end",
+    Reason.OUT_OF_BOUNDS: "{operator} would reach element {number} of {member}, beyond its end",
     Reason.MANY_THREADS: "a dispatch of {operator} would count to {number}; shaders count in 32 bits",
     Reason.MANY_DISPATCHES: "{operator} needs {number} dispatches; plans have no more than 2**18",
-    Reason.LARGE_SETS: "sets of {number} elements are reduced; shaders count below 2**31",
+    Reason.REDUCTION_TOO_LARGE: "sets of {number} elements are reduced; shaders count below 2**31",
     Reason.LARGE_SCRATCH: "{operator} needs {number} bytes of scratch, more than its shader can address",
     Reason.LARGE_NUMBER: "{number} is beyond the 31 bits in which shaders count",
-    Reason.LONG_LIST: "a list of {number} numbers; shaders take 8",
-    Reason.RANKS: "{operator} has tensors of different dimension counts",
-    Reason.INDICES: "{operator} moves elements in a way that its shader cannot follow",
+    Reason.ARRAY_TOO_LONG: "a list of {number} numbers; shaders take 8",
+    Reason.RANK_MISMATCH: "{operator} has tensors of different dimension counts",
+    Reason.UNSUPPORTED_INDEXING: "{operator} moves elements in a way that its shader cannot follow",
     Reason.ACTIVATION: "{operator} with {activation} fused has no shader yet",
-    Reason.ROOM: "{operator} needs a larger plan than there is room for",
+    Reason.PLAN_TOO_LARGE: "{operator} needs a larger plan than there is room for",
     Reason.MANY_ELEMENTS: "{operator} computes a tensor of {number} elements; shaders count to 2**31",
     Reason.DEVICE: "the device cannot run it",
     Reason.LACKS_16_BIT: "{operator} needs 16-bit types for these data types; the device lacks them",

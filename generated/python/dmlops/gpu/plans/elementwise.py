@@ -109,7 +109,7 @@ def check_ranks(out: Planning, told: Map) -> None:
     """Refuses tensors with other dimensions than the one visited; single ones may have any."""
     for place, tensor in enumerate(told.tensors):
         if told.single >> place & 1 == 0 and len(tensor.strides) != len(told.tensors[told.over].sizes):
-            out.refuse(Reason.RANKS, NO_MEMBER, len(tensor.strides))
+            out.refuse(Reason.RANK_MISMATCH, NO_MEMBER, len(tensor.strides))
 
 
 def plan_coordinates(out: Planning, told: Map) -> None:
@@ -147,7 +147,7 @@ def blocks_along(out: Planning, told: Map, axis: int) -> int:
             block = size // tensor.sizes[axis]
     for place, tensor in enumerate(told.tensors):
         if told.blocked >> place & 1 == 1 and tensor.is_present and tensor.sizes[axis] * block != size:
-            out.refuse(Reason.INDICES, NO_MEMBER, axis)
+            out.refuse(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, axis)
     return block
 
 

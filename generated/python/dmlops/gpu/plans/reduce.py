@@ -135,7 +135,7 @@ def plan_reduce(out: Planning, told: Reduce) -> None:
     vector = vector_of(told, kept, reduced, is_across)
     count = repeats(reduced)
     if count >= COUNT_LIMIT // 2:
-        out.refuse(Reason.LARGE_SETS, NO_MEMBER, count)
+        out.refuse(Reason.REDUCTION_TOO_LARGE, NO_MEMBER, count)
     if is_across:
         kept[-1] = in_steps(kept[-1], vector)
     else:

@@ -128,7 +128,7 @@ def plan_scatter(out: Planning, told: Scatter) -> None:
     check_span(out, told.output)
     movement = told.movement
     if not movement.is_followed or len(movement.lookups) == 0:
-        out.refuse(Reason.INDICES, NO_MEMBER, 0)
+        out.refuse(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0)
     outputs = merged_in_order(
         [
             Loop(size, [told.input.strides[place], 0, 0, told.output.strides[place]])
