@@ -116,7 +116,7 @@ def _value_to_json(member: Member, value: Any) -> Any:
             field.name: _value_to_json(field, getattr(value, field.name)) for field in members_of(type(value))
         }
     value = plain(value)
-    if member.type == "BOOL" and value in (0, 1):
+    if member.type == "BOOL" and type(value) is int and value in (0, 1):
         return bool(value)
     if member.type in ENUMS and type(value) is int:
         names = [name for name, entry in ENUMS[member.type].__members__.items() if entry == value]
