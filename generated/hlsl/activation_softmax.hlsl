@@ -30,7 +30,7 @@
 //   WHOLE      1 if a set has LANES * UNROLL vectors at most, so that it stays in registers and is read only once; else
 //              0
 //   LANES      threads that share a set: a power of 2, NUM_THREADS at most
-//   WAVES      1 if they combine their results by wave operations as far as waves reach, which have a power of 2 of
+//   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 //   ACROSS     1 if neighboring threads work on neighboring sets, 0 if on neighboring elements of one set
 //   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that no block is partial; else 0
@@ -454,7 +454,7 @@ groupshared State memory[ABREAST][NUM_THREADS];
 
 // Combines the results of the first `lanes` threads of a set, in the same order for all of its threads, which get the
 // same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
-States Join(bool shiftOnly, States own, uint thread, uint lane, uint lanes)
+States JoinLanes(bool shiftOnly, States own, uint thread, uint lane, uint lanes)
 {
     const uint step = ACROSS ? NUM_THREADS / LANES : 1;
     [unroll]
@@ -551,14 +551,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
     uint s;
     Shifts shifts = (Shifts)0;
-    const States shifted = Join(true, Gather(true, share, shifts, whole), thread, lane, lanes);
+    const States shifted = JoinLanes(true, Gather(true, share, shifts, whole), thread, lane, lanes);
     [unroll]
     for (s = 0; s < ABREAST; s++)
         shifts.of[s] = Finite(shifted.of[s].shift);
 #if WHOLE
     MapBlock(shifts, whole);
 #endif
-    const States states = Join(false, Gather(false, share, shifts, whole), thread, lane, lanes);
+    const States states = JoinLanes(false, Gather(false, share, shifts, whole), thread, lane, lanes);
     if (set >= sets)
         return;
 

@@ -29,7 +29,7 @@
 //   WHOLE      1 if a set has LANES * UNROLL vectors at most, so that it stays in registers and is read only once; else
 //              0
 //   LANES      threads that share a set: a power of 2, NUM_THREADS at most
-//   WAVES      1 if they combine their results by wave operations as far as waves reach, which have a power of 2 of
+//   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 //   ACROSS     1 if neighboring threads work on neighboring sets, 0 if on neighboring elements of one set
 //   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that no block is partial; else 0
@@ -356,7 +356,7 @@ groupshared State memory[ABREAST][NUM_THREADS];
 
 // Combines the results of the first `lanes` threads of a set, in the same order for all of its threads, which get the
 // same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
-States Join(States own, uint thread, uint lane, uint lanes)
+States JoinLanes(States own, uint thread, uint lane, uint lanes)
 {
     const uint step = ACROSS ? NUM_THREADS / LANES : 1;
     [unroll]
@@ -438,7 +438,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
     uint s;
     Shifts shifts = (Shifts)0;
-    const States states = Join(Gather(share, shifts, whole), thread, lane, lanes);
+    const States states = JoinLanes(Gather(share, shifts, whole), thread, lane, lanes);
     if (set >= sets)
         return;
 

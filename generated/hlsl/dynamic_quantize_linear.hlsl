@@ -24,6 +24,8 @@
 //                `scratch`
 //              7 Low, High from `count` parts, in a single group
 // In passes 6 and 7, NUM_THREADS is a power of 2.
+//   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
+//              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 // For each tensor, X being INPUT or OUTPUT or OUTPUT_SCALE or OUTPUT_ZERO_POINT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; also uint where 32-bit words pack several elements
@@ -691,8 +693,63 @@ precise REAL_VALUE Chosen()
 }
 
 #if PASS >= 6
-groupshared float total0Of[NUM_THREADS];
-groupshared float total1Of[NUM_THREADS];
+#define LANES NUM_THREADS
+#define ACROSS 0
+struct Totals
+{
+    float of[2];
+};
+
+groupshared float memory[2][NUM_THREADS];
+
+// Combines the results of the first `lanes` threads of a set, in the same order for all of its threads, which get the
+// same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
+Totals JoinLanes(Totals own, uint thread, uint lane, uint lanes)
+{
+    const uint step = ACROSS ? NUM_THREADS / LANES : 1;
+    [unroll]
+    for (uint distance = 1; distance < LANES; distance *= 2)
+    {
+        uint s;
+        Totals other = own;
+#if WAVES
+        if (distance * step < WaveGetLaneCount())
+        {
+            [unroll]
+            for (s = 0; s < 2; s++)
+                other.of[s] = WaveReadLaneAt(own.of[s], WaveGetLaneIndex() ^ distance * step);
+        }
+        else
+#endif
+        {
+            GroupMemoryBarrierWithGroupSync();
+            [unroll]
+            for (s = 0; s < 2; s++)
+                memory[s][thread] = own.of[s];
+            GroupMemoryBarrierWithGroupSync();
+            [unroll]
+            for (s = 0; s < 2; s++)
+                other.of[s] = memory[s][thread ^ distance * step];
+        }
+        const bool isSecond = (lane & distance) != 0;
+        // the first lane whose result is in the second of the pair
+        const uint second = lane / distance * distance | distance;
+        [unroll]
+        for (s = 0; s < 2; s++)
+        {
+            float before = own.of[s], after = other.of[s];
+            if (isSecond)
+            {
+                before = other.of[s];
+                after = own.of[s];
+            }
+            own.of[s] = before;
+            if (second < lanes)
+                own.of[s] = s == 0 ? Min(before, after) : Max(before, after);
+        }
+    }
+    return own;
+}
 #endif
 
 #define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
@@ -735,21 +792,12 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
         }
     }
-    total0Of[thread] = total0;
-    total1Of[thread] = total1;
-    for (uint others = NUM_THREADS / 2; others > 0; others /= 2)
-    {
-        GroupMemoryBarrierWithGroupSync();
-        if (thread < others)
-        {
-            total0Of[thread] = Min(total0Of[thread], total0Of[thread + others]);
-            total1Of[thread] = Max(total1Of[thread], total1Of[thread + others]);
-        }
-    }
+    const Totals own = { { total0, total1 } };
+    const Totals all = JoinLanes(own, thread, thread, NUM_THREADS);
     if (thread == 0)
     {
-        total0 = total0Of[0];
-        total1 = total1Of[0];
+        total0 = all.of[0];
+        total1 = all.of[1];
 #if PASS == 6
         scratch[0 * groupColumns + group.x] = asuint(total0);
         scratch[1 * groupColumns + group.x] = asuint(total1);

@@ -24,7 +24,7 @@
 //   WHOLE      1 if a row has LANES * UNROLL vectors at most, so that it stays in registers and is read only once; else
 //              0
 //   LANES      threads that share a row: a power of 2, NUM_THREADS at most
-//   WAVES      1 if they combine their results by wave operations as far as waves reach, which have a power of 2 of
+//   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 //   ACROSS     1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
 //   SPLIT      0 if groups reduce whole rows; 1 if they reduce parts of rows, in several dispatches
@@ -249,17 +249,6 @@ List Zeros(int length)
 int Entry(List list, int place)
 {
     return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
-}
-
-List Join(List left, List right)
-{
-    List result = (List)0;
-    result.length = min(left.length + right.length, 8);
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < result.length)
-            result.entries[d] = d < left.length ? left.entries[d] : Entry(right, d - left.length);
-    return result;
 }
 
 // Whether the box from `first` up to but not including `last` is non-empty
@@ -1319,7 +1308,7 @@ groupshared float memory[1][NUM_THREADS];
 
 // Combines the results of the first `lanes` threads of a set, in the same order for all of its threads, which get the
 // same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
-RowSums Join(RowSums own, uint thread, uint lane, uint lanes)
+RowSums JoinLanes(RowSums own, uint thread, uint lane, uint lanes)
 {
     const uint step = ACROSS ? NUM_THREADS / LANES : 1;
     [unroll]
@@ -1369,7 +1358,7 @@ RowSums Join(RowSums own, uint thread, uint lane, uint lanes)
 float JoinRow(float value, uint thread, uint lane)
 {
     const RowSums sums = { { value } };
-    return Join(sums, thread, lane, LANES).of[0];
+    return JoinLanes(sums, thread, lane, LANES).of[0];
 }
 
 #if ACTIVATION_KINDS

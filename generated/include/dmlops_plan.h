@@ -8354,6 +8354,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const 
     }
     int64_t threads = 512;
     int64_t parts = dmlops_min(dmlops_plan_ceil_div(planning, count, threads), 512);
+    int64_t waves = (int64_t)dmlops_out_has(planning, DMLOPS_CAPABILITY_WAVE_OPERATIONS);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), waves);
     dmlops_plan_Threads made_1;
     made_1.threads = dmlops_multiply(parts, threads);
     made_1.in_group = threads;
@@ -8361,6 +8363,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const 
     dmlops_plan_Pass rest;
     rest = *one;
     rest.number = dmlops_add(one->number, 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), waves);
     dmlops_plan_int_8 made_2;
     made_2.count = 0;
     dmlops_plan_int_8_append(planning, &made_2, 1);

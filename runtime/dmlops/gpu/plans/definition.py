@@ -11,6 +11,7 @@ from typing import Annotated, NamedTuple
 from .attention import define_attention, places_of
 from .attention_cooperative import define_attention_cooperative
 from .attention_parts import define_join, define_parts, words_of
+from .capabilities import Capability
 from .defined import LANES, MAX_COUNT, Definition, DefinitionShader, Pass
 from .known import Known, Lists, tell_known
 from .loops import (
@@ -263,8 +264,11 @@ def dispatch_totals(
         out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, count)
     threads = REDUCTION_MOST_THREADS
     parts = min(ceil_div(count, threads), REDUCTION_GROUPS)
+    waves = int(out.has(Capability.WAVE_OPERATIONS))
+    out.define("WAVES", waves)
     dispatch_box(out, told, known, one, sizes, count, 0, Threads(parts * threads, threads), False)
     rest = one._replace(number=one.number + 1)
+    out.define("WAVES", waves)
     dispatch_box(out, told, known, rest, [1], parts, 0, Threads(threads, threads), True)
 
 
