@@ -284,6 +284,7 @@ def test_rotary_embedding_of_onnx_runtime() -> None:
 
 
 QKV = "float[2,3,8] q, float[2,5,8] k, float[2,5,8] v"
+GROUPED = "float[1,3,16] q, float[1,3,8] k, float[1,3,8] v, int32[1] l, int32 n"
 
 
 @pytest.mark.parametrize(
@@ -292,6 +293,10 @@ QKV = "float[2,3,8] q, float[2,5,8] k, float[2,5,8] v"
         (f"({QKV}, int32[1] p) => (float[2,3,8] y) {{ y = com.microsoft.MultiHeadAttention<num_heads=2>(q, k, v, , , , , , p) }}", "shared buffer"),
         (f"({QKV}, int32[2,1,5] p) => (float[2,3,8] y) {{ y = com.microsoft.MultiHeadAttention<num_heads=2>(q, k, v, , , , , , , p) }}", "several beams"),
         (f"({QKV}) => (float[2,3,8] y, float[2,2,3,5] p) {{ y, , , p = com.microsoft.MultiHeadAttention<num_heads=2>(q, k, v) }}", "products of queries and keys"),
+        (f"({GROUPED}, float[8,4] c, float[8,4] s) => (float[1,3,16] y, float[1,1,8,8] pk, float[1,1,8,8] pv) {{ y, pk, pv = com.microsoft.GroupQueryAttention<num_heads=2, kv_num_heads=1, do_rotary=1>(q, k, v, , , l, n, c, s) }}", "use RotaryEmbedding nodes"),
+        (f"({GROUPED}) => (float[1,3,16] y, float[1,1,8,8] pk, float[1,1,8,8] pv) {{ y, pk, pv = com.microsoft.GroupQueryAttention<num_heads=2, kv_num_heads=1, softcap=5.0>(q, k, v, , , l, n) }}", "a soft cap"),
+        (f"({GROUPED}, float[8] w) => (float[1,3,16] y, float[1,1,8,8] pk, float[1,1,8,8] pv) {{ y, pk, pv = com.microsoft.GroupQueryAttention<num_heads=2, kv_num_heads=1>(q, k, v, , , l, n, , , , , , , , w, w) }}", "use SimplifiedLayerNormalization nodes"),
+        (f"({GROUPED}, float[1,1,5,8] a) => (float[1,3,16] y, float[1,1,8,8] pk, float[1,1,8,8] pv) {{ y, pk, pv = com.microsoft.GroupQueryAttention<num_heads=2, kv_num_heads=1>(q, k, v, a, a, l, n) }}", "dmlops.onnx.run, which reads it"),
         ("(uint8[2,3,8] a, int8[8,4] w, float[8] s, float t) => (float[2,3,4] y) { y = com.microsoft.MatMulIntegerToFloat(a, w, s, t) }", "each column of A"),
         ("(uint8[2,3,8] a, float[3] s) => (float[2,3,8] y) { y = com.microsoft.DequantizeLinear(a, s) }", "without the axis"),
         ("(float[2,3,8] a, float[3] s) => (uint8[2,3,8] y) { y = com.microsoft.QuantizeLinear(a, s) }", "without the axis"),

@@ -70,15 +70,20 @@ def oracle(model: Any, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
     return found
 
 
+def computed(model: Any, inputs: dict[str, np.ndarray], expected: list[np.ndarray]) -> dict[str, np.ndarray]:
+    """What the model's operators compute, whose outputs are declared as those expected."""
+    for output, right in zip(model.graph.output, expected, strict=True):
+        number = helper.np_dtype_to_tensor_dtype(right.dtype)
+        output.CopyFrom(helper.make_tensor_value_info(output.name, number, [None] * right.ndim))
+    return dmlops.onnx.run(model, inputs)
+
+
 def agrees(
     model: Any, inputs: dict[str, np.ndarray], tolerance: float = 2e-5, of: list[np.ndarray] | None = None
 ) -> None:
     """The model's operators compute what ONNX Runtime does, or `of`, with its types and shapes."""
     expected = oracle(model, inputs) if of is None else of
-    for output, right in zip(model.graph.output, expected, strict=True):
-        number = helper.np_dtype_to_tensor_dtype(right.dtype)
-        output.CopyFrom(helper.make_tensor_value_info(output.name, number, [None] * right.ndim))
-    found = dmlops.onnx.run(model, inputs)
+    found = computed(model, inputs, expected)
     for (name, result), right in zip(found.items(), expected, strict=True):
         assert (result.dtype, result.shape) == (right.dtype, right.shape), name
         wide = np.float64 if right.dtype.kind == "f" else np.int64
@@ -153,6 +158,71 @@ def test_packed_attention(packed: str, more: dict[str, Any]) -> None:
         for inputs in (dict(zip(("query", "key", "value"), QKV.values(), strict=True)), one)
     ]
     agrees(*models[1], of=oracle(*models[0]))
+
+
+G, E = 4, 8  # query heads, two to a key head, and their size, which ONNX Runtime wants to be a multiple of 8
+ONE = {"query": random(1, S, G * E), "key": random(1, S, N * E), "value": random(1, S, N * E)}  # batch
+PAST = {name: random(1, N, P, E) for name in ("past_key", "past_value")}
+DECODED = {
+    **{name: random(B, 1, heads * E) for name, heads in (("query", G), ("key", N), ("value", N))},
+    **{name: random(B, N, P, E) for name in ("past_key", "past_value")},
+    "total": 4,
+}
+GROUPED: dict[str, dict[str, Any]] = {
+    "first call": {},
+    "packed": {"query": random(B, S, (G + 2 * N) * E), "key": None, "value": None},
+    "one key head": {"key": random(B, S, E), "value": random(B, S, E), "kv_num_heads": 1},
+    "scale": {"scale": 0.3},
+    "window": {"local_window_size": 2},
+    "bias of scores": {"attention_bias": random(1, G, S, S)},
+    "not causal": {"causal": 0},
+    "first call with a buffer": {**ONE, **PAST},
+    "earlier keys": {**ONE, **PAST, "total": P + S},
+    "earlier keys, window, bias": {
+        **ONE,
+        **PAST,
+        "total": P + S,
+        "local_window_size": 3,
+        "attention_bias": random(1, 1, S, P + S),
+    },
+    "earlier keys in a buffer": {**ONE, **PAST, "total": 4},
+    "one query": DECODED,
+    "one query, no room": {**DECODED, "total": P + 1},
+}
+
+
+def grouped(total: int = S, **more: Any) -> tuple[Any, dict[str, np.ndarray]]:
+    case = {"query": random(B, S, G * E), "key": random(B, S, N * E), "value": random(B, S, N * E), **more}
+    order = ("query", "key", "value", "past_key", "past_value", "seqlens_k", "total_sequence_length")
+    order += ("cos_cache", "sin_cache", "position_ids", "attention_bias")
+    case.setdefault("seqlens_k", np.full(len(case["query"]), total - 1, np.int32))
+    case["total_sequence_length"] = lengths(total)
+    inputs = {one: case.pop(one, None) for one in order}
+    while list(inputs.values())[-1] is None:
+        inputs.popitem()
+    return node("GroupQueryAttention", inputs, num_heads=G, outputs=3, **{"kv_num_heads": N, **case})
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_grouped_query_attention(name: str) -> None:
+    """The numbers of earlier keys are inputs, which `run` reads."""
+    agrees(*grouped(**GROUPED[name]))
+
+
+def test_padding_of_grouped_queries() -> None:
+    """Rows of padding have any results; the others agree."""
+    model, inputs = grouped(seqlens_k=lengths(S - 1, S - 2))
+    expected = oracle(model, inputs)
+    found = computed(model, inputs, expected)["y0"]
+    np.testing.assert_allclose(found[0], expected[0][0], rtol=2e-5, atol=2e-5)
+    np.testing.assert_allclose(found[1, : S - 1], expected[0][1, : S - 1], rtol=2e-5, atol=2e-5)
+
+
+def test_batches_with_different_numbers_of_earlier_keys() -> None:
+    model, inputs = grouped(**{**DECODED, "seqlens_k": lengths(3, 2)})
+    expected = oracle(model, inputs)  # a valid node
+    with pytest.raises(NotRunnable, match="run them one by one"):
+        computed(model, inputs, expected)
 
 
 D = 6
