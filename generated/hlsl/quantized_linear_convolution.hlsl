@@ -1958,16 +1958,11 @@ struct Four
 Four FourAt(uint number, uint x, uint end)
 {
     Four four;
-    four.places[0] = PlaceOf(number, 0, x);
     [unroll]
     for (uint e = 0; e < sumsAcross; e++)
     {
-        if (e > 0)
-        {
-            four.places[e] = four.places[e - 1];
-            GoOn(four.places[e]);
-        }
-        four.offsets[e] = OffsetInOutput(four.places[e]);
+        four.places[e] = PlaceOf(number, 0, x + e);
+        four.offsets[e] = OffsetInOutput(PlaceOf(number, 0, x + e));
     }
     four.isThere = x < end;
     return four;
@@ -2644,6 +2639,14 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
     StoreWave(false, part, number, top, left, waveTop, waveLeft, end, totals);
 }
 
+// What is prefetched for a step. Without an index, if there is only one step, DXC leaves unrolling to the driver:
+// products of large float32 matrices are 1.14 times as fast.
+#if AHEAD > 1 || COOPERATIVE_MATRIX
+#define Ahead(next, step) next[step]
+#else
+#define Ahead(next, step) next
+#endif
+
 // Computes a tile, or its partial sums over a part of k; each wave accumulates a block of it. The factors' tiles pass
 // through registers into shared memory, and the next ones are prefetched while the current ones are used.
 void Contract(uint item, uint thread)
@@ -2684,17 +2687,17 @@ void Contract(uint item, uint thread)
     const uint begin = IN_PARTS ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
     LeftReader leftReader = OpenLeft(leftBase, number, top, thread, begin);
     RightReader rightReader = OpenRight(0, number, left, thread, begin);
-    LeftVector nextLeft[AHEAD][leftLoads];
-    RightVector nextRight[AHEAD][rightLoads];
+    LeftVector Ahead(nextLeft, AHEAD)[leftLoads];
+    RightVector Ahead(nextRight, AHEAD)[rightLoads];
     uint ahead;
     [unroll]
     for (ahead = 0; ahead < AHEAD; ahead++)
     {
-        FetchLeft(thread, leftReader, begin + ahead * stepDepth, end, nextLeft[ahead]);
-        FetchRight(thread, rightReader, begin + ahead * stepDepth, end, nextRight[ahead]);
+        FetchLeft(thread, leftReader, begin + ahead * stepDepth, end, Ahead(nextLeft, ahead));
+        FetchRight(thread, rightReader, begin + ahead * stepDepth, end, Ahead(nextRight, ahead));
     }
-    PutLeft(thread, nextLeft[0], leftReader);
-    PutRight(thread, nextRight[0], rightReader);
+    PutLeft(thread, Ahead(nextLeft, 0), leftReader);
+    PutRight(thread, Ahead(nextRight, 0), rightReader);
     GroupBarrier();
     [loop]
     for (uint product = begin + AHEAD * stepDepth;; product += AHEAD * stepDepth)
@@ -2702,14 +2705,14 @@ void Contract(uint item, uint thread)
         [unroll]
         for (ahead = 0; ahead < AHEAD; ahead++)
         {
-            FetchLeft(thread, leftReader, product + ahead * stepDepth, end, nextLeft[ahead]);
-            FetchRight(thread, rightReader, product + ahead * stepDepth, end, nextRight[ahead]);
+            FetchLeft(thread, leftReader, product + ahead * stepDepth, end, Ahead(nextLeft, ahead));
+            FetchRight(thread, rightReader, product + ahead * stepDepth, end, Ahead(nextRight, ahead));
             MultiplyTile(waveTop, waveLeft, totals);
             if (ahead + 1 < AHEAD || product < end)
             {
                 GroupBarrier();
-                PutLeft(thread, nextLeft[(ahead + 1) % AHEAD], leftReader);
-                PutRight(thread, nextRight[(ahead + 1) % AHEAD], rightReader);
+                PutLeft(thread, Ahead(nextLeft, (ahead + 1) % AHEAD), leftReader);
+                PutRight(thread, Ahead(nextRight, (ahead + 1) % AHEAD), rightReader);
                 GroupBarrier();
             }
         }
