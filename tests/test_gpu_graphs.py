@@ -236,6 +236,19 @@ def test_the_host_decides_between_submissions(device: Any) -> None:
     compiled.close()
 
 
+def test_the_host_counts_between_submissions(device: Any) -> None:
+    """How many elements are not zero differs from call to call, with inputs of one shape."""
+    made = parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]> g
+    (float[2, 100] x) => (int64[2, n] places, float[n] y)
+    { r = Relu(x)  places = NonZero(r)  rows = Transpose(places)
+      found = GatherND(r, rows)  y = Neg(found) }""")
+    compiled = gpu.compile(made, device)
+    for shift in (0, 1, 0):
+        arrays = {"x": real(2, 100) + np.float32(shift)}
+        near(compiled(arrays), runtime(made, arrays))
+    compiled.close()
+
+
 def test_conformance_cases_of_webnn(device: Any) -> None:
     by_file = {case["file"]: case for case in CASES}  # the last of each; make sweep-webnn runs all
     chosen = [case for case in list(by_file.values())[::4] if not case["file"].startswith(("lstm", "gru"))]

@@ -251,6 +251,21 @@ def test_what_the_data_decides_is_read_by_the_host() -> None:
 # What does not fit.
 
 
+@pytest.mark.parametrize("kind", ["float", "bool", "int32"])
+def test_the_host_reads_how_many_elements_are_not_zero(kind: str) -> None:
+    made = model(
+        f"({kind}[N, 100] x) => (int64[2, M] places, {kind}[M] found)"
+        " { places = NonZero(x)  rows = Transpose(places)  found = GatherND(x, rows) }"
+    )
+    x = RANDOM.integers(-1, 2, (3, 100))
+    agrees(made, x=x.astype({"float": np.float32, "bool": np.bool_, "int32": np.int32}[kind]))
+
+
+def test_no_element_that_is_not_zero() -> None:
+    made = model("(float[2, 3, 40] x) => (int64[3, M] places) { places = NonZero(x) }")
+    agrees(made, x=np.zeros((2, 3, 40), np.float32))
+
+
 def test_arrays_that_do_not_fit() -> None:
     with pytest.raises(ValueError, match="the input x has no array"):
         dmlops.onnx.run(paddle(), {})

@@ -307,6 +307,35 @@ def test_fused_product(activation: dict[str, Any]) -> None:
     agrees(*node("FusedGemm", inputs, transA=1, alpha=0.5, beta=2.0, **activation))
 
 
+@pytest.mark.parametrize("samples", [0, 2])
+@pytest.mark.parametrize(
+    ("version", "attributes"),
+    [
+        (10, {}),
+        (15, {}),
+        (16, {}),
+        (16, {"coordinate_transformation_mode": "output_half_pixel"}),
+    ],
+)
+def test_regions_of_each_version(version: int, attributes: dict[str, Any], samples: int) -> None:
+    """Before version 16, samples are not moved by half a pixel."""
+    inputs = {
+        "x": random(2, 3, 10, 9),
+        "regions": np.float32([[1.5, 0.5, 8.5, 7.0], [-3, 0, 12, 11]]),
+        "batches": np.int64([1, 0]),
+    }
+    sizes = {"output_height": 3, "output_width": 2, "sampling_ratio": samples, "spatial_scale": 0.8}
+    agrees(*node("RoiAlign", inputs, version=version, domain="", **sizes, **attributes))
+
+
+def test_the_greatest_of_regions_says_what_to_do() -> None:
+    inputs = {"x": random(1, 1, 6, 6), "r": np.float32([[0, 0, 4, 4]]), "b": np.int64([0])}
+    model, arrays = node("RoiAlign", inputs, version=16, domain="", mode="max", output_height=2)
+    expected = oracle(model, arrays)
+    with pytest.raises(NotRunnable, match="describe ROI_ALIGN1 with ReductionFunction MAX"):
+        computed(model, arrays, expected)
+
+
 def scalar(value: Any, of: Any) -> np.ndarray:
     return np.array(value, of)
 

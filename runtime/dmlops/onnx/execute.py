@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .. import reference
-from ..counterparts.describe import Execute, Plan
-from ..counterparts.tensors import LARGEST, Tensor
+from ..counterparts.describe import Execute, Plan, Work
+from ..counterparts.tensors import LARGEST, Tensor, View
 from ..enums import FeatureLevel, LevelLike, feature_level
 from .graph import Graph, attribute, branches, constant, is_op, load, read_names, subgraph
 from .model import describe, whole
@@ -105,6 +106,8 @@ class Runner:
             results = self.loop(graph, node, arrays)
         elif is_op(node, "Scan"):
             results = self.scan(graph, node, arrays)
+        elif is_op(node, "NonZero"):
+            results = self.nonzero(graph, node, arrays)
         elif is_op(node, "Constant"):
             graph.enter(node)
             results = [constant(node)]
@@ -147,6 +150,26 @@ class Runner:
                 graph.values[name].array = shaped(graph.tensor(name), np.asarray(array))
                 found = True
         return found
+
+    def nonzero(
+        self, graph: Graph, node: Any, arrays: Mapping[str, np.ndarray]
+    ) -> Sequence[np.ndarray | None]:
+        """ONNX's NonZero: coordinates in columns, of which the host reads how many there are."""
+        graph.enter(node)
+        made = describe(graph, node, self.at)
+        if made.plan is None or not made.fits(self.at):
+            return self.computed(graph, node, arrays)
+        (work,) = made.plan.work
+        views = dict(work.views)
+        members = ("OutputCountTensor", "OutputCoordinatesTensor")
+        names = [f"{made.name}, {member}" for member in members]
+        for member, name in zip(members, names, strict=True):
+            view = views[member]
+            assert isinstance(view, View)
+            views[member] = View(replace(view.tensor, name=name, inner=False))
+        found = self.compute(made.name, Plan((Work(work.desc, views),)), arrays)
+        count, coordinates = (np.asarray(found[name]) for name in names)
+        return [coordinates[: count.item()].T.astype(np.int64)]
 
     def loop(self, graph: Graph, node: Any, arrays: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         """ONNX's Loop: its states at the end, then what each turn appends, stacked."""
