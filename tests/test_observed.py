@@ -60,6 +60,38 @@ def test_the_nearest_of_two_elements_is_the_greater_one(operator: str, members: 
     assert found["OutputTensor"] == HALVED.tolist()
 
 
+@pytest.mark.parametrize("function", ["AVERAGE", "MAX"])
+def test_samples_of_regions_before_the_first_element(function: str) -> None:
+    """microsoft/onnxruntime, roialign_test.cc: what DirectML gives for five regions without extent."""
+    members = {
+        "InputTensor": ("FLOAT32", [1, 3, 5, 5]),
+        "ROITensor": ("FLOAT32", [5, 4]),
+        "BatchIndicesTensor": ("UINT64", [5]),
+        "OutputTensor": ("FLOAT32", [5, 3, 3, 4]),
+        "ReductionFunction": function,
+        "InterpolationMode": "LINEAR",
+        "SpatialScaleX": 0.0625,
+        "SpatialScaleY": 0.0625,
+        "InputPixelOffset": 0.0,
+        "OutputPixelOffset": -0.5,
+        "OutOfBoundsInputValue": 0.0,
+        "MinimumSamplesPerOutput": 2,
+        "MaximumSamplesPerOutput": 2,
+        "AlignRegionsToCorners": False,
+    }
+    found = computed(
+        "ROI_ALIGN1",
+        members,
+        InputTensor=np.arange(75, dtype=np.float32).reshape(1, 3, 5, 5),
+        ROITensor=np.float32(
+            [[7, 5, 7, 5], [-15, -15, -15, -15], [-10, 21, -10, 21], [13, 8, 13, 8], [-14, 19, -14, 19]]
+        ),
+        BatchIndicesTensor=np.zeros(5, np.uint64),
+    )
+    expected = np.float32([2, 0, 6.5625, 3.3125, 5.9375])[:, None] + np.float32([0, 25, 50])
+    assert found["OutputTensor"] == np.broadcast_to(expected[:, :, None, None], (5, 3, 3, 4)).tolist()
+
+
 @pytest.mark.parametrize(
     ("zero", "x", "expected"),
     [
