@@ -102,11 +102,13 @@ def _calls(parts: Sequence[Part], inputs: Sequence[Tensor], names: Mapping[str, 
     for at, part in enumerate(parts, len(inputs)):
         name = names[_function(part.operator, part.defines, part.constants)]
         operands = [
-            "0" if operand is None
-            else f"v{operand}" if operand < len(inputs)
+            "0"
+            if operand is None
+            else f"v{operand}"
+            if operand < len(inputs)
             else _converted(f"v{operand}", written[operand], tensor)
             for operand, tensor in zip(part.operands, part.tensors, strict=False)
-        ]  # fmt: skip
+        ]
         yield f"const {value_type(*_type(written[at]))} v{at} = {name}::Compute({', '.join(operands)});"
 
 

@@ -202,11 +202,13 @@ def _parts(
     for at in order:
         member, desc = group.members[at], net.descs[at]
         operands = [
-            None if one is None
-            else len(sources) + order.index(one.source.node) if one.source.node in group.members
+            None
+            if one is None
+            else len(sources) + order.index(one.source.node)
+            if one.source.node in group.members
             else sources[one.seen()]
             for one in member.inputs
-        ]  # fmt: skip
+        ]
         ((defines, *_),) = planned(desc, capabilities).dispatches
         constants = tuple(_constants(member.work.uniforms(desc), member.told))
         yield Part(desc.OPERATOR, tuple(defines.items()), constants, member.told.tensors, operands)
