@@ -411,6 +411,7 @@ def test_members_and_reasons_carry_what_they_mean(header: Path, registry: Regist
         for member in operator.members:
             if "/*" not in member.summary.plain and "{" not in member.summary.plain:
                 assert f"{member.name}; /* {member.summary.plain} */" in struct
+    text = header.with_name("dmlops_plan.h").read_text(encoding="utf-8")
     reasons = text[text.index("typedef enum dmlops_reason {") : text.index("} dmlops_reason;")]
     lines = [line for line in reasons.splitlines() if "DMLOPS_REASON_" in line]
     assert lines and all(line.endswith(" */") for line in lines)

@@ -60,7 +60,7 @@ def test_a_rule_may_go_if_its_identifier_is_retired(
     specs: Path, gather_specs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     edit(specs, ELEMENTS, RULE, "")
-    edit(specs, ELEMENTS, "operator: GATHER_ELEMENTS\n", "operator: GATHER_ELEMENTS\nfree: [Axis]\n")
+    edit(specs, ELEMENTS, "operator: GATHER_ELEMENTS\n", "operator: GATHER_ELEMENTS\nunconstrained: [Axis]\n")
     assert main(["lint", "--specs", str(specs)]) == 1
     assert f"error[identifier-gone]: no rule has the identifier {NAME}" in capsys.readouterr().out
     assert main(["lint", "--specs", str(specs), "--fix"]) == 1  # a rule may have gone by mistake
@@ -73,7 +73,7 @@ def test_an_identifier_is_not_forgotten(
     specs: Path, gather_specs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     edit(specs, ELEMENTS, RULE, "")
-    edit(specs, ELEMENTS, "operator: GATHER_ELEMENTS\n", "operator: GATHER_ELEMENTS\nfree: [Axis]\n")
+    edit(specs, ELEMENTS, "operator: GATHER_ELEMENTS\n", "operator: GATHER_ELEMENTS\nunconstrained: [Axis]\n")
     edit(specs, "identifiers.yaml", f"  - {NAME}\n", "")
     assert main(["lint", "--specs", str(specs)]) == 0  # nothing here tells what was there before
     assert main(["breaking", "--specs", str(specs), "--against", str(gather_specs)]) == 1

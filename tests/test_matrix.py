@@ -83,7 +83,7 @@ def unbroken(name: str) -> set[str]:
     types = {member.type for member in operator.attributes}
     ranks = {tuple(row.ranks) for rows in operator.support.values() for row in rows}
     found = ONLY_C | ONLY_PYTHON
-    if operator.since is REGISTRY.levels[0] and "OPERATOR_DESC" not in types:
+    if operator.since == REGISTRY.levels[0] and "OPERATOR_DESC" not in types:
         found.add("DML-OPERATOR-since")
     if not types & set(REGISTRY.enums):
         found.add("DML-OPERATOR-enum-value")

@@ -101,7 +101,7 @@ def test_an_operator_like_another_begins_with_what_that_has(
     found, model = registry.operator["GATHER_ND7"], registry.operator["GATHER_ND1"]
     assert found.members == model.members and found.support == model.support
     assert [rule.slug for rule in found.rules] == [rule.slug for rule in model.rules]
-    assert found.defines == model.defines and not (found.examples or found.errata or found.data)
+    assert found.defines == model.defines and not (found.examples or found.errata or found.data_constraints)
     codes = [code for code, _ in left(specs, capsys)]
     assert codes.count("unwritten") == 1 and set(codes) == {"unwritten", "identifier-unlisted"}
 
