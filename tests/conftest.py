@@ -14,7 +14,7 @@ from dmlops.gpu import compiler
 from sharing import Shared, shared_folders
 from whole_registry import whole_registry
 
-# Mesa's driver for CPUs would optimise every shader at length that a test runs once, on a few numbers.
+# Mesa's driver for CPUs would optimize every shader at length that a test runs once, on a few numbers.
 os.environ.setdefault("GALLIVM_PERF", "nopt")
 
 # No shader may draw a warning. Tests compile all of them alike, so that the cache serves whoever comes later.

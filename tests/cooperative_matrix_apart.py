@@ -59,9 +59,9 @@ SumMatrix MultiplyAdd(LeftMatrix left, Referred right, SumMatrix sum)
     for (uint k = 0; k < 16; k++)
         for (uint half = 0; half < 2; half++)
         {
-            const uint neighbour = (threadOfGroup & ~3) + k % 8 / 2;
+            const uint neighbor = (threadOfGroup & ~3) + k % 8 / 2;
             const float own = left.sums[PLACED(k % 2 + k / 8 * 2 + half * 4)];
-            const float factor = WaveReadLaneAt(own, neighbour % WaveGetLaneCount());
+            const float factor = WaveReadLaneAt(own, neighbor % WaveGetLaneCount());
             for (uint e = 0; e < 8; e++)
                 if (e / 4 == half)
                     sum.sums[e] += factor * HalfAt(right, k, PlaceOfEntry(e).y);

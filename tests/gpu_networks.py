@@ -30,7 +30,7 @@ def draw(shapes: Mapping[str, tuple[int, ...]], data_type: str, seed: int = 0) -
 
 
 class ResNetBlock:
-    """Two convolutions of 3 x 3 with batch normalisation, and the input added: the basic block of ResNets."""
+    """Two convolutions of 3 x 3 with batch normalization, and the input added: the basic block of ResNets."""
 
     def __init__(self, batches: int, channels: int, size: int, data_type: str = "float32") -> None:
         self.input = (batches, channels, size, size)
@@ -100,7 +100,7 @@ class ResNetBlock:
 
 
 class TransformerLayer:
-    """Attention and a perceptron, each after a normalisation and with its input added."""
+    """Attention and a perceptron, each after a normalization and with its input added."""
 
     def __init__(self, length: int, width: int, heads: int, data_type: str = "float32") -> None:
         self.length, self.width, self.heads, self.data_type = length, width, heads, data_type

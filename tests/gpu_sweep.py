@@ -25,7 +25,7 @@ from dmlops.computations.map import Map
 from dmlops.computations.scatter import Scatter
 from dmlops.computations.top_k import TopK
 from dmlops.compute import computation
-from dmlops.judgement import tensors
+from dmlops.validation import tensors
 from gpu_device import opened, run_in_guard_zones, smallest_compared
 from random_shapes import FAMILIES, Drawn, drawn
 
@@ -35,7 +35,7 @@ ROUNDED = {"float64": 1e-15, "float32": 1e-6, "float16": 1e-3}
 SUMMED, CONTRACTED = (2e-5, 1e-3), (2e-4, 1e-2)
 CONTRACTIONS = re.compile("GEMM|CONVOLUTION|MATRIX|ATTENTION|RNN|GRU|LSTM")
 ADDED = ("Beta", "Bias", "ValueStart")  # members that are added to a product
-ROUNDED_SUMS = re.compile("QUANTIZED|RESAMPLE")  # in another order, a half may become the other neighbour
+ROUNDED_SUMS = re.compile("QUANTIZED|RESAMPLE")  # in another order, a half may become the other neighbor
 CHOOSES = re.compile(r"MAX_POOLING\d?|MAX_UNPOOLING|ROI_POOLING")
 
 

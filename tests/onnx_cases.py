@@ -358,7 +358,7 @@ def cast(node: Node) -> Any:
 
 
 def linear(operator: str) -> Callable[[Node], Any]:
-    """Quantisation with one scale, or one for each place along an axis."""
+    """Quantization with one scale, or one for each place along an axis."""
 
     def adapt(node: Node) -> Any:
         x, scale, zero_point = [*node.inputs, None][:3]

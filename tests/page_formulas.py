@@ -447,9 +447,9 @@ def batch_normalization_grad(d: Members, x: Arrays) -> Arrays:
 def batch_normalization_training_grad(d: Members, x: Arrays) -> Arrays:
     rate, axes, results = batch_normalization_grads(d, x)
     a, g = x["InputTensor"], x["InputGradientTensor"]
-    centred = a - x["MeanTensor"]
-    tilt = (g * centred).mean(axes, keepdims=True)
-    y = (g - g.mean(axes, keepdims=True)) - centred * tilt / (x["VarianceTensor"] + d.Epsilon)
+    centerd = a - x["MeanTensor"]
+    tilt = (g * centerd).mean(axes, keepdims=True)
+    y = (g - g.mean(axes, keepdims=True)) - centerd * tilt / (x["VarianceTensor"] + d.Epsilon)
     return {"OutputGradientTensor": x["ScaleTensor"] * rate * y, **results}
 
 
@@ -459,7 +459,7 @@ def lp_normalization(d: Members, x: Arrays) -> Arrays:
     return {"OutputTensor": a / np.maximum(norm, d.Epsilon)}
 
 
-def neighbours(d: Members, at: Place, sizes: Place) -> Iterator[Place]:
+def neighbors(d: Members, at: Place, sizes: Place) -> Iterator[Place]:
     before, after = (d.LocalSize - 1) // 2, math.ceil((d.LocalSize - 1) / 2)
     axes = [1] if d.CrossChannel else [2, 3]
     spans = [
@@ -472,7 +472,7 @@ def neighbours(d: Members, at: Place, sizes: Place) -> Iterator[Place]:
 def local_bases(d: Members, a: np.ndarray) -> np.ndarray:
     base = each(
         a.shape,
-        lambda at: d.Bias + d.Alpha / d.LocalSize * total(a[p] * a[p] for p in neighbours(d, at, a.shape)),
+        lambda at: d.Bias + d.Alpha / d.LocalSize * total(a[p] * a[p] for p in neighbors(d, at, a.shape)),
     )
     return base.astype(np.float64)
 
@@ -487,7 +487,7 @@ def local_response_normalization_grad(d: Members, x: Arrays) -> Arrays:
     base = local_bases(d, a)
     shares = np.zeros(a.shape)
     for at in places(a.shape):  # each result scatters to the elements that it is made of
-        for p in neighbours(d, at, a.shape):
+        for p in neighbors(d, at, a.shape):
             shares[p] += g[at] * a[at] * base[at] ** (-d.Beta - 1)
     return {"OutputGradientTensor": g * base**-d.Beta - 2 * d.Alpha * d.Beta / d.LocalSize * a * shares}
 
@@ -577,7 +577,7 @@ def matrix_multiply_integer_to_float(d: Members, x: Arrays) -> Arrays:
 
 
 def coded(value: Any, scale: Any, zero: Any, data_type: str) -> np.ndarray:
-    """Quantised results; the quotient, which decides, in single precision."""
+    """Quantized results; the quotient, which decides, in single precision."""
     value, scale, zero = np.broadcast_arrays(np.asarray(value, np.float64), scale, zero)
     limits = np.iinfo(data_type.lower())
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import c_runner
 from dmlops import gpu
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES
-from dmlops.judgement import tensors
+from dmlops.validation import tensors
 from matrix_cases import cases, described
 from random_shapes import FAMILIES
 from random_shapes import described as drawn_description

@@ -212,7 +212,7 @@ def test_the_code_of_the_search_and_the_validators_are_part_of_the_key(
     registry = load_registry(gather_specs)
     rendered = python.render(registry, Templates(project.TEMPLATES))
     before, all_before = inputs.case_digests(registry, rendered), inputs.digests(gather_specs)
-    for name in ("judgement", "tensor_rules", "operators/gather"):
+    for name in ("validation", "tensor_rules", "operators/gather"):
         path = f"python/dmlops/{name}.py"
         changed = inputs.case_digests(registry, {**rendered, path: rendered[path] + b"# a comment\n"})
         assert changed["matrix/gather.json"] != before["matrix/gather.json"]

@@ -216,7 +216,7 @@ def run(device: Any, operator: str, *arrays: np.ndarray, **members: Any) -> list
 
 
 def order(x: np.ndarray) -> np.ndarray:
-    """Integers in the order of the floats, neighbours next to each other; both zeros are 0."""
+    """Integers in the order of the floats, neighbors next to each other; both zeros are 0."""
     bits = x.view(f"int{x.dtype.itemsize * 8}").astype(np.int64)
     return np.where(bits < 0, -(bits & ((1 << x.dtype.itemsize * 8 - 1) - 1)), bits)
 

@@ -42,7 +42,7 @@ def name(operation: str) -> str:
 
 
 def numbers(type_: str) -> np.ndarray:
-    """Values of a data type: extremes, neighbours, zeros of both signs, NaN and infinities."""
+    """Values of a data type: extremes, neighbors, zeros of both signs, NaN and infinities."""
     dtype = np.dtype(type_.lower())
     if dtype.kind == "f":
         limits = np.finfo(dtype)

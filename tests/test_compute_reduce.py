@@ -149,7 +149,7 @@ SHAPES = [
     ((2, 9001), [1]),  # in several blocks
     ((40000,), [0]),  # in parts, two passes
     ((2, 30001), [1]),
-    ((70, 45), [0]),  # neighbouring sets side by side
+    ((70, 45), [0]),  # neighboring sets side by side
     ((70, 48), [0]),  # several of them per thread
     ((4, 21, 10, 6), [1]),
     ((5000, 4), [0]),

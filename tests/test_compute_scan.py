@@ -135,7 +135,7 @@ def test_groups_of_lines_side_by_side(device: Any, data_type: str, way: tuple[st
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("length", [8, 511, 512, 514, 1028, 40_004])
-def test_neighbours_are_loaded_together(device: Any, length: int, way: tuple[str, bool]) -> None:
+def test_neighbors_are_loaded_together(device: Any, length: int, way: tuple[str, bool]) -> None:
     for number, data_type in enumerate(("int64", "uint32", "float16")):
         array = some(np.random.default_rng(length), (3, length), data_type)
         array[:, 200:] = 0

@@ -423,10 +423,10 @@ def test_reverse_subsequences(device: Any, data_type: str, lengths_type: str) ->
 
 
 def interpolated(values: np.ndarray, factor: int, axis: int) -> np.ndarray:
-    """Linear between the centres of pixels, in double precision."""
+    """Linear between the centers of pixels, in double precision."""
     size = values.shape[axis]
-    centres = (np.arange(size * factor) + 0.5) / factor - 0.5
-    return np.apply_along_axis(lambda line: np.interp(centres, np.arange(size), line), axis, values)
+    centers = (np.arange(size * factor) + 0.5) / factor - 0.5
+    return np.apply_along_axis(lambda line: np.interp(centers, np.arange(size), line), axis, values)
 
 
 @pytest.mark.parametrize("data_type", newest_types("UPSAMPLE_2D"))

@@ -134,7 +134,7 @@ def test_lines_that_one_group_selects_from(device: Any, data_type: str) -> None:
     cases = [
         (wide, 16),
         (wide[:, :129], 16),
-        (np.sort(wide[:, :700], axis=1), 64),  # the elements that count are neighbours
+        (np.sort(wide[:, :700], axis=1), 64),  # the elements that count are neighbors
         (np.sort(wide.reshape(2, 64, 64), axis=1).transpose(0, 2, 1).reshape(2, 4096), 33),
         (np.broadcast_to(wide[:1, :1], (1, 2049)), 5),  # the first of equals
     ]

@@ -126,7 +126,7 @@ def test_what_is_absent_has_its_default() -> None:
     ("text", "line", "column", "code", "message", "suggestion"),
     [
         ("sinse: '1'", 3, 1, "unknown-key", "unknown key 'sinse'", "since"),
-        ("colour: '1'", 3, 1, "unknown-key", "unknown key 'colour'", None),
+        ("color: '1'", 3, 1, "unknown-key", "unknown key 'color'", None),
         ("is_: true", 3, 1, "unknown-key", "unknown key 'is_'", "is"),
         ("kind: tensr", 3, 7, "wrong-value", "expected 'tensor' or 'scalar', found 'tensr'", "tensor"),
         ("bits: 12", 3, 7, "wrong-value", "expected '8' or '16', found 12", None),

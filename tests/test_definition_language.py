@@ -91,7 +91,7 @@ SPOILS = [
     Spoil("own step in a shared name", RECURRENT, "T[[at[0] - 1] + at[1:]]", "T[[at[0] - 0] + at[1:]]", "recurrence", "T[[at[0] - 0", "Hidden", GRU),
     Spoil("step of data", GRU, "Hidden[[at[0] - 1, at[1], at[2], k]]", "Hidden[[length(at[2]), at[1], at[2], k]]", "recurrence", "Hidden[[length"),
     Spoil("below at the same step", GRU, "0 if at[0] == 0 or not active", "Hidden[at] if at[0] == 0 or not active", "recurrence", "Hidden[at] if", "Reset"),
-    Spoil("steps of a neighbour", GRU, "sizes: states", "sizes: \"[SequenceLength, DirectionCount, BatchSize, HiddenSize]\"", "recurrence", ">-\n        initial", "Reset, its neighbor"),
+    Spoil("steps of a neighbor", GRU, "sizes: states", "sizes: \"[SequenceLength, DirectionCount, BatchSize, HiddenSize]\"", "recurrence", ">-\n        initial", "Reset, its neighbor"),
     Spoil("kernel", CLIP, "  outputs:\n", "  kernel: map\n  outputs:\n", "unknown-key", "kernel"),
 ]  # fmt: skip
 

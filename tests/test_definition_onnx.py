@@ -104,10 +104,10 @@ def test_quantized_linear_matrix_multiply(type_: Any) -> None:
 def test_convolution_integer(groups: int, type_: Any) -> None:
     x, w = integers(type_, 2, 4, 6, 5), integers(type_, 6, 4 // groups, 3, 2)
     zx, zw = integers(type_, 1, 1, 1, 1), integers(type_, 1, 6, 1, 1)
-    centred = x.astype(np.float64) - zx.astype(np.float64)
+    centerd = x.astype(np.float64) - zx.astype(np.float64)
     weights = w.astype(np.float64) - zw.astype(np.float64).reshape(6, 1, 1, 1)
     attributes = {"strides": [2, 1], "pads": [1, 1, 0, 1], "dilations": [1, 2], "group": groups}
-    (expected,) = onnx("Conv", centred, weights, **attributes)
+    (expected,) = onnx("Conv", centerd, weights, **attributes)
     members = {
         "DimensionCount": 2,
         "Strides": [2, 1],
@@ -461,7 +461,7 @@ def test_resampling_of_any_type(type_: Any) -> None:
 
 
 @pytest.mark.parametrize("scale", [0.5, 0.75, 1.0, 1.5, 3.0])
-def test_nearest_neighbours(scale: float) -> None:
+def test_nearest_neighbors(scale: float) -> None:
     x = np.arange(10, dtype=np.float32).reshape(1, 1, 1, 10)
     size = int(10 * scale)
     found = one(

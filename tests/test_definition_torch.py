@@ -279,9 +279,9 @@ def test_mean_variance_normalization(target: str, axes: list[int], mean: bool, v
         Epsilon=1e-3,
     )
     wide = x.astype(np.float64)
-    centre = wide.mean(tuple(axes), keepdims=True) if mean else 0
-    spread = np.sqrt(((wide - centre) ** 2).mean(tuple(axes), keepdims=True) + np.float32(1e-3))
-    expected = scale.astype(np.float64) * (wide - centre) / (spread if variance else 1) + bias
+    center = wide.mean(tuple(axes), keepdims=True) if mean else 0
+    spread = np.sqrt(((wide - center) ** 2).mean(tuple(axes), keepdims=True) + np.float32(1e-3))
+    expected = scale.astype(np.float64) * (wide - center) / (spread if variance else 1) + bias
     close(found, expected, 1e-4 if target == "reference" else 2e-3)
 
 

@@ -379,19 +379,19 @@ def test_rules_and_members_for_programs() -> None:
     assert "GEMM" in schema["$defs"]
 
 
-def test_colour_on_terminals_only() -> None:
+def test_color_on_terminals_only() -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
 
-    def coloured(stream: io.StringIO, **environment: str) -> bool:
+    def colored(stream: io.StringIO, **environment: str) -> bool:
         return "\x1b" in style_for(stream, environment).bad("x")
 
-    assert coloured(Terminal())
-    assert not coloured(io.StringIO())
-    assert not coloured(Terminal(), NO_COLOR="1")
-    assert coloured(Terminal(), NO_COLOR="")
-    assert not coloured(Terminal(), TERM="dumb")
+    assert colored(Terminal())
+    assert not colored(io.StringIO())
+    assert not colored(Terminal(), NO_COLOR="1")
+    assert colored(Terminal(), NO_COLOR="")
+    assert not colored(Terminal(), TERM="dumb")
     assert "\x1b" not in run("explain", "-", given=json.dumps(WRONG).encode())[1]
 
 

@@ -1,4 +1,4 @@
-"""Values of any type in any member: those of a known form are normalised, all others are violations."""
+"""Values of any type in any member: those of a known form are normalized, all others are violations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WRONG_TYPE = "DML-OPERATOR-type-of-member"
 Position = tuple[str | int, ...]  # ("InputTensor", "Sizes", 1)
 
 
-class Colour(IntEnum):
+class Color(IntEnum):
     RED = 1
 
 
@@ -136,7 +136,7 @@ ANYTHING = st.one_of(
     st.binary(max_size=3),
     st.complex_numbers(),
     st.decimals(),
-    st.sampled_from([*WRONG_EVERYWHERE, Colour.RED, dmlops.TensorDataType.INT8, np.int64(3), np.bool_(True)]),
+    st.sampled_from([*WRONG_EVERYWHERE, Color.RED, dmlops.TensorDataType.INT8, np.int64(3), np.bool_(True)]),
     st.lists(st.one_of(st.integers(0, 3), st.text(max_size=2), st.none(), st.floats()), max_size=3),
     st.dictionaries(st.text(max_size=2), st.integers(), max_size=2),
     st.builds(TensorDesc, st.text(max_size=3), st.lists(st.integers(0, 3), max_size=2)),

@@ -22,7 +22,7 @@ from test_hlsl import instructions, validate
 __all__ = ["device"]
 
 FUNCTIONS = Path(__file__).parents[1] / "templates" / "hlsl" / "functions"
-HALVES = FUNCTIONS.parent / "halves"  # tested by test_hlsl_halves.py
+FLOAT16 = FUNCTIONS.parent / "float16"  # tested by test_hlsl_float16.py
 DXIL_PRECISE = (FUNCTIONS.parent / "dxil_precise.hlsl").read_text(encoding="ascii")  # what functions rely on
 TYPES: dict[str, Any] = {"float": np.float32, "double": np.float64}
 CAPABILITIES = {"float": {1, 11}, "double": {1, 10, 11}}  # Shader, Float64, Int64
@@ -196,7 +196,7 @@ def special_values(dtype: Any) -> Any:
 
 
 def values(rng: np.random.Generator, dtype: Any, size: int = 300) -> Any:
-    """Numbers of every size, and the neighbours of those where functions change their course."""
+    """Numbers of every size, and the neighbors of those where functions change their course."""
     bits = np.uint32 if dtype == np.float32 else np.uint64
     edges = np.array([math.log(2) / 2, 0.29, math.tan(math.pi / 8), 0.5, math.pi / 4, 1, 4], dtype)
     turns = np.arange(1, 9) * (math.pi / 4)
@@ -450,7 +450,7 @@ def test_shifted_exponential(device: Any) -> None:
 
 
 CONVENTIONAL = [
-    (folder, path.stem) for folder in (FUNCTIONS, HALVES) for path in sorted(folder.glob("*.hlsl"))
+    (folder, path.stem) for folder in (FUNCTIONS, FLOAT16) for path in sorted(folder.glob("*.hlsl"))
 ]
 
 
@@ -465,7 +465,7 @@ def test_conventions(folder: Path, name: str) -> None:
     known = {path.stem for path in FUNCTIONS.glob("*.hlsl")} - {name}
     assert needs(name, folder) == sorted(set(re.findall(r"\b(\w+)\(", code)) & known)
     assert any(name in closure(public) for public in (*PUBLIC, SHIFTED)), "no tested function needs it"
-    if folder == HALVES:
+    if folder == FLOAT16:
         assert not re.search(r"\b(double|if|for|precise)\b", code)
     elif name in PUBLIC:
         results = ["bool", "bool"] if name in PREDICATES else list(TYPES)

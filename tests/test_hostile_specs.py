@@ -216,7 +216,7 @@ def test_every_free_text_is_text_in_every_output(nasty: str, specs: Path, tmp_pa
 
 NAMES = {
     "member": [
-        "Level", "Violations", "Self", "Judgement", "Path", "Hint", "Sound", "New", "Made", "Cls", "Entry",
+        "Level", "Violations", "Self", "Validation", "Path", "Hint", "Sound", "New", "Made", "Cls", "Entry",
         "InputTensorSizes", "InputTensorDataType", "InputTensorRank", "InputTensorTypes", "MEMBERS", "OPERATOR",
         "NULL", "NAN", "TensorDesc", "FeatureLevel", "GatherElements", "Any", "None", "Int", "Float", "Default",
         "Class", "Template", "Operator", "Import", "Value", "Count", "TensorFlags", "Axis_", "axis", "Axis\n",

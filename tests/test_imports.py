@@ -22,7 +22,7 @@ LAYERS = (
     "memory source",
     "shape decode",
     "expr registry",
-    "written names sugar graph_checks binding_checks catalogue message sentence",
+    "written names sugar graph_checks binding_checks catalog message sentence",
     "reads analysis",
     "resolve",
     "schedules",

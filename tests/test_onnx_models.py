@@ -542,7 +542,7 @@ def test_a_page_escapes_what_a_model_says(files: Path, tmp_path: Path, capsys: A
 
 
 @pytest.mark.parametrize(
-    ("environment", "coloured"),
+    ("environment", "colored"),
     [
         ({"TERM": "xterm"}, True),
         ({"TERM": "dumb"}, False),
@@ -550,14 +550,14 @@ def test_a_page_escapes_what_a_model_says(files: Path, tmp_path: Path, capsys: A
         ({"NO_COLOR": ""}, True),
     ],
 )
-def test_colour_as_for_other_commands(
-    files: Path, environment: dict[str, str], coloured: bool, capsys: Any, monkeypatch: pytest.MonkeyPatch
+def test_color_as_for_other_commands(
+    files: Path, environment: dict[str, str], colored: bool, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in {"TERM": "xterm", **environment}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     main(["onnx", str(files / "cnn.onnx")])
-    assert ("\x1b" in capsys.readouterr().out) is coloured
+    assert ("\x1b" in capsys.readouterr().out) is colored
 
 
 @pytest.mark.parametrize("name", ["text.onnx", "empty.onnx", "cut.onnx", "absent.onnx", ""])

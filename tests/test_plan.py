@@ -15,7 +15,7 @@ from dmlops import gpu, registry
 from dmlops.arithmetic import align
 from dmlops.compute import computation
 from dmlops.coordinates import normalize_index, replace
-from dmlops.gpu import Unsupported, telling
+from dmlops.gpu import Unsupported, planner_inputs
 from dmlops.gpu.plans.gather import INDICES, OUTPUT, Moved, moved_of, striped, widened
 from dmlops.gpu.plans.known import reciprocals
 from dmlops.gpu.plans.loops import dimension
@@ -39,7 +39,7 @@ from random_descriptions import level_and_form, matrix_cases
 
 
 def planned(case: Case) -> Moved:
-    return moved_of(Planning(), telling.gather(computation(dmlops.from_json(case.description))))
+    return moved_of(Planning(), planner_inputs.gather(computation(dmlops.from_json(case.description))))
 
 
 def follow(movement: Moved, values: np.ndarray, indices: np.ndarray, output: np.ndarray) -> None:

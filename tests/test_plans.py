@@ -24,7 +24,7 @@ from typing import Annotated, NamedTuple
 
 from .loops import Loop, Loops, gcd
 from .planning import Planning
-from .told import NO_MEMBER, Buffer, Read, Written
+from .operands import NO_MEMBER, Buffer, Read, Written
 
 Few = Annotated[list[int], 3]
 
@@ -254,9 +254,9 @@ def test_constants_of_a_shader_fill_whole_vectors() -> None:
 
 def test_the_greatest_rank_is_that_of_the_header(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "runtime" / FOLDER, tmp_path / FOLDER)
-    told = tmp_path / FOLDER / "told.py"
-    told.write_text(
-        told.read_text(encoding="utf-8").replace("MAX_RANK = 8", "MAX_RANK = 7"), encoding="utf-8"
+    operands = tmp_path / FOLDER / "operands.py"
+    operands.write_text(
+        operands.read_text(encoding="utf-8").replace("MAX_RANK = 8", "MAX_RANK = 7"), encoding="utf-8"
     )
     with pytest.raises(SpecError, match="another MAX_RANK than 8"):
         Plans(tmp_path)

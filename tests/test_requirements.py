@@ -13,7 +13,7 @@ from dmlops import gpu
 from dmlops.data import operator_data
 from dmlops.gpu import Capability, Unsupported, compiler
 from dmlops.gpu.plans.reasons import Reason
-from dmlops.judgement import tensors
+from dmlops.validation import tensors
 from matrix_cases import cases, described
 
 GENERATED = Path(__file__).parents[1] / "generated"

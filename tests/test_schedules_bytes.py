@@ -1,4 +1,4 @@
-"""Contractions of bytes with zero points: which are recognised, and tiles equal the definition in every bit.
+"""Contractions of bytes with zero points: which are recognized, and tiles equal the definition in every bit.
 
 This holds for ordinary arithmetic and for cooperative matrices; on a device without them, their tiles are
 multiplied like any others.

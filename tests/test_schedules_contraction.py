@@ -1,4 +1,4 @@
-"""Contractions of two tensors: which are recognised, and their shaders' results for all tiles and layouts."""
+"""Contractions of two tensors: which are recognized, and their shaders' results for all tiles and layouts."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def variant(tmp_path: Path, output: str, kept: str = "") -> Variant:
     return Variant(tmp_path, "GEMM", section)
 
 
-def told(one: Variant, desc: Any, name: str) -> Any:
-    """What the planner is told."""
-    return attrgetter(name)(planned_by(one.registry).told(desc, 0).factors)
+def planned(one: Variant, desc: Any, name: str) -> Any:
+    """A planner input."""
+    return attrgetter(name)(planned_by(one.registry).inputs(desc, 0).factors)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def told(one: Variant, desc: Any, name: str) -> Any:
     ids=["alone", "scaled", "kept", "turned round", "used twice"],
 )
 def test_sums_of_products_are_contractions(output: str, kept: str, finish: Any, tmp_path: Path) -> None:
-    """What the planner is told of the factors, computed by einsum, is what the definition says."""
+    """The planner's input for the factors, computed by einsum, is what the definition says."""
     one = variant(tmp_path, output, kept)
     found = one.form_of(Contraction)
     assert found is not None
@@ -84,8 +84,8 @@ def test_sums_of_products_are_contractions(output: str, kept: str, finish: Any, 
         desc = described("GEMM", np.zeros((2, 3, 4), np.float32), arrays, **members)
         given: list[Any] = []
         for factor, name in ((found.left, "left"), (found.right, "right")):
-            given += [arrays[factor.tensor].astype(np.float64), told(one, desc, name)]
-        assert told(one, desc, "depth") == 5
+            given += [arrays[factor.tensor].astype(np.float64), planned(one, desc, name)]
+        assert planned(one, desc, "depth") == 5
         result = one.by_definition(desc, arrays)["OutputTensor"]
         np.testing.assert_allclose(result, finish(np.einsum(*given, [0, 1, 2])), 1e-5, 1e-6)
 
@@ -176,8 +176,8 @@ def test_what_nearly_is_a_window_of_sums_is_none(old: str, new: str, tmp_path: P
 def test_what_nearly_is_a_sum_is_none(old: str, new: str, tmp_path: Path) -> None:
     """Backward convolutions are as they were."""
     one = convolved(tmp_path, old, new)
-    assert not told(one, WINDOWS["whole places"], "applies")
-    assert told(one, SPREAD["in twos"], "applies")
+    assert not planned(one, WINDOWS["whole places"], "applies")
+    assert planned(one, SPREAD["in twos"], "applies")
 
 
 @pytest.mark.parametrize(
@@ -195,8 +195,8 @@ def test_what_nearly_is_a_sum_is_none(old: str, new: str, tmp_path: Path) -> Non
 def test_what_nearly_is_a_quotient_is_none(old: str, new: str, tmp_path: Path) -> None:
     """Forward convolutions are as they were."""
     one = convolved(tmp_path, old, new)
-    assert not told(one, SPREAD["in twos"], "applies")
-    assert told(one, WINDOWS["whole places"], "applies")
+    assert not planned(one, SPREAD["in twos"], "applies")
+    assert planned(one, WINDOWS["whole places"], "applies")
 
 
 def test_forward_and_backward_are_one_contraction(tmp_path: Path) -> None:
@@ -205,9 +205,9 @@ def test_forward_and_backward_are_one_contraction(tmp_path: Path) -> None:
         (WINDOWS["whole places"], [1, 4], [1, 1]),
         (SPREAD["in twos"], [4, 1], [2, 2]),
     ):
-        assert told(one, desc, "applies")
-        assert list(told(one, desc, "left")) == left
-        assert list(told(one, desc, "window.right_divisors")) == divisors
+        assert planned(one, desc, "applies")
+        assert list(planned(one, desc, "left")) == left
+        assert list(planned(one, desc, "window.right_divisors")) == divisors
 
 
 def product(

@@ -17,7 +17,7 @@ import pytest
 import dmlops
 from computed import REGISTRY
 from dmlgen.registry import Registry
-from dmlops.gpu import telling
+from dmlops.gpu import planner_inputs
 from dmlops.gpu.programs import Programs
 from gpu_device import device
 from schedule_cases import Variant, described, module, planned_by, run, shader
@@ -103,7 +103,7 @@ def test_a_schedule_gives_what_its_definition_gives(
     registry = alone(case.operator)
     found = [run(module(registry), desc, arrays)["OutputTensor"]]
     monkeypatch.setattr(dmlops.gpu, "computation", module(registry).computation)
-    monkeypatch.setattr(telling, "_defining", lambda _: planned_by(registry).DEFINING)
+    monkeypatch.setattr(planner_inputs, "_defining", lambda _: planned_by(registry).DEFINING)
     monkeypatch.setattr(dmlops.gpu, "shader", lambda _: shader(registry))
     monkeypatch.setattr(device, "programs", Programs())
     found.append(dmlops.gpu.run(desc, arrays, device)["OutputTensor"])

@@ -16,7 +16,7 @@ WEIGHT = f"0.5 * (1 + erf({X} * 0.7071067811865476))"
 
 
 @pytest.mark.parametrize(
-    ("weight", "value", "recognised"),
+    ("weight", "value", "recognized"),
     [
         (WEIGHT, f"0 if weight == 0 else {X} * weight", True),
         ("", f"0 if {WEIGHT} == 0 else {X} * ({WEIGHT})", True),
@@ -33,9 +33,9 @@ WEIGHT = f"0.5 * (1 + erf({X} * 0.7071067811865476))"
         (WEIGHT.replace("erf", "tanh"), f"0 if weight == 0 else {X} * weight", False),
     ],
 )
-def test_what_is_gelu(weight: str, value: str, recognised: bool, tmp_path: Path) -> None:
+def test_what_is_gelu(weight: str, value: str, recognized: bool, tmp_path: Path) -> None:
     let = f'  let:\n    weight: "{weight}"\n' if weight else ""
     section = f'compute:\n{let}  outputs:\n    OutputTensor: "{value}"\n'
     variant = Variant(tmp_path, "ACTIVATION_GELU", section)
     (shader,) = hlsl.render(variant.registry, Templates(TEMPLATES)).values()
-    assert (b"Gelu(input)" in shader) == recognised
+    assert (b"Gelu(input)" in shader) == recognized

@@ -94,7 +94,7 @@ LINE = (
     'row: "replace(at, Axes[0], 0)"',
 )
 
-RECOGNISED = [
+RECOGNIZED = [
     Case("softmax", SOFTMAX, "exp(InputTensor[at] - Peak[here]) / Sum[here]", lambda x: softmax(x, **KEEP), uses="normalization, softmax"),
     Case("twice softmax", SOFTMAX, "2 * exp(InputTensor[at] - Peak[here]) / Sum[here]", lambda x: 2 * softmax(x, **KEEP), uses="normalization, softmax"),
     Case("log-softmax", SOFTMAX, "InputTensor[at] - (Peak[here] + log(Sum[here]))", lambda x: np.log(softmax(x, **KEEP)), uses="normalization, softmax"),
@@ -155,7 +155,7 @@ def check(found: np.ndarray, wanted: np.ndarray) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")
-@pytest.mark.parametrize("case", RECOGNISED, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", RECOGNIZED, ids=lambda case: case.name)
 def test_a_reduction_gets_the_schedule(case: Case, tmp_path: Path) -> None:
     variant, desc, arrays = run(case, tmp_path)
     wanted = arrays.pop("wanted")

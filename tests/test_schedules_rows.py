@@ -1,4 +1,4 @@
-"""Definitions by rows, and attention: which are recognised, and their shaders' results at awkward sizes."""
+"""Definitions by rows, and attention: which are recognized, and their shaders' results at awkward sizes."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_normalizations_at_awkward_sizes(
 @pytest.mark.parametrize("kind", ["FLOAT32", "FLOAT16"])
 @pytest.mark.parametrize("sizes", [(2, 64, 40, 40), (2, 20, 37, 40), (1, 3, 70, 80)])
 def test_statistics_of_channels_that_lie_last(sizes: tuple[int, ...], kind: str, device: Any) -> None:
-    """Neighbouring threads have different channels, and so many pixels of them that these are split."""
+    """Neighboring threads have different channels, and so many pixels of them that these are split."""
     rng = np.random.default_rng(3)
     _, channels, height, width = sizes
     last = (height * width * channels, 1, width * channels, channels)

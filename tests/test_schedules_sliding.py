@@ -1,4 +1,4 @@
-"""Folds of a sliding window: which are recognised, and their shaders' results."""
+"""Folds of a sliding window: which are recognized, and their shaders' results."""
 
 from __future__ import annotations
 
@@ -356,7 +356,7 @@ def test_what_is_outside_takes_no_part_even_beside_infinity(name: str, device: A
 def test_whatever_the_block(rows: int, columns: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sliding, "BLOCK_ROWS", rows)
     monkeypatch.setattr(sliding, "BLOCK_COLUMNS", columns)
-    monkeypatch.setattr(sliding, "BLOCK_HALVES", rows)
+    monkeypatch.setattr(sliding, "BLOCK_FLOAT16", rows)
     monkeypatch.setattr(sliding, "BLOCK_BUSY", 1)
     monkeypatch.setattr(sliding, "BLOCK_FEW", 1)
     for name in ("in blocks", "dilated", "where, in blocks", "channels last", "where, channels last"):

@@ -13,7 +13,7 @@ from schedule_cases import Variant
 
 
 @pytest.mark.parametrize(
-    ("value", "recognised"),
+    ("value", "recognized"),
     [
         ("max(z, 0) + log1p(exp(-abs(z)))", True),
         ("Alpha * (max(z, 0) + log1p(exp(-abs(z))))", True),
@@ -27,8 +27,8 @@ from schedule_cases import Variant
         ("max(z, 0) + log1p(exp(-abs(2 * z)))", False),
     ],
 )
-def test_what_is_softplus(value: str, recognised: bool, tmp_path: Path) -> None:
+def test_what_is_softplus(value: str, recognized: bool, tmp_path: Path) -> None:
     section = f'compute:\n  let:\n    z: "Beta * InputTensor[at]"\n  outputs:\n    OutputTensor: "{value}"\n'
     variant = Variant(tmp_path, "ACTIVATION_PARAMETRIC_SOFTPLUS", section)
     (shader,) = hlsl.render(variant.registry, Templates(TEMPLATES)).values()
-    assert (b"Softplus(z)" in shader) == recognised
+    assert (b"Softplus(z)" in shader) == recognized

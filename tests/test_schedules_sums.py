@@ -473,7 +473,7 @@ def group_memory(code: bytes) -> int:
 
 
 def declared_memory(operator: str, defines: Mapping[str, Any]) -> int:
-    """The bytes of group memory that a variant declares. SPIR-V shows it before it is optimised, which takes
+    """The bytes of group memory that a variant declares. SPIR-V shows it before it is optimized, which takes
     a hundredth of the time."""
     arguments = [one for one in compiler.arguments(defines) if not one.startswith("-Oconfig")]
     return group_memory(compiler.find().compile(gpu.shader(operator), [*arguments, "-fcgl"]))

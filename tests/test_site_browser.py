@@ -256,17 +256,17 @@ def test_pages_report_no_errors_and_fit_a_phone(site: Path, browser: webdriver.C
 
 def test_the_theme_follows_the_system_and_the_switch(site: Path, browser: webdriver.Chrome) -> None:
     ground = "return getComputedStyle(document.body).backgroundColor"
-    colours = {}
+    colors = {}
     for scheme in ("light", "dark"):
         scheme_of(browser, scheme)
         browser.get(address(site, "index.html"))
-        colours[scheme] = browser.execute_script(ground)
-    assert colours["light"] != colours["dark"]
+        colors[scheme] = browser.execute_script(ground)
+    assert colors["light"] != colors["dark"]
     switch = browser.find_element(By.ID, "theme")
     switch.click()
-    assert switch.text == "Theme: light" and browser.execute_script(ground) == colours["light"]
+    assert switch.text == "Theme: light" and browser.execute_script(ground) == colors["light"]
     switch.click()
-    assert switch.text == "Theme: dark" and browser.execute_script(ground) == colours["dark"]
+    assert switch.text == "Theme: dark" and browser.execute_script(ground) == colors["dark"]
     switch.click()
 
 

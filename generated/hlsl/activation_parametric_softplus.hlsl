@@ -135,7 +135,7 @@ bool IsNan(float x)
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// For halves, functions are only as exact as half precision can show.
+// For float16, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|, the logarithm a minimax polynomial (scripts/minimax.py).
 // Error at most 0.502 ulp, over all float16 values.

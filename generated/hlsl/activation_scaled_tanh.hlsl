@@ -123,7 +123,7 @@ bool IsNan(float x)
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// For halves, functions are only as exact as half precision can show.
+// For float16, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // The hyperbolic tangent: a quotient of polynomials in x^2; beyond the clamp, every result rounds to 1 or -1.
 // Error at most 0.503 ulp, over all float16 values.

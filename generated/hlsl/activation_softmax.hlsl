@@ -186,7 +186,7 @@ bool IsInfinity(float x)
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
-// For halves, functions are only as exact as half precision can show.
+// For float16, functions are only as exact as half precision can show.
 #if OUTPUT_BITS == 16 && INPUT_BITS == 16
 // e^x. Numbers beyond the clamp give 0 and infinity.
 // Error at most 0.5003 ulp, over all float16 values.

@@ -130,7 +130,7 @@ float Quotient(float x, float y)
     return (x * scale) / (y * scale);
 }
 
-// For halves, functions are only as exact as half precision can show.
+// For float16, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // e^x. Numbers beyond the clamp give 0 and infinity.
 // Error at most 0.5003 ulp, over all float16 values.

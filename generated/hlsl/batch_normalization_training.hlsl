@@ -497,8 +497,8 @@ int Quotient(int x, int y) { return y == 0 ? 0 : y == -1 ? (int)(0 - (uint)x) : 
 int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y; }
 
 // Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond halves are left alone, because they
-// may instead become a narrow integer, which is made of their low bits.
+// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
+// because they may instead become a narrow integer, which is made of their low bits.
 double RoundingOnce(double x, uint bits)
 {
     const uint64_t lost = Bits(x) & 0x1fffffff;

@@ -161,7 +161,7 @@ bool IsNan(float x)
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// For halves, functions are only as exact as half precision can show.
+// For float16, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // The square root; NaN for negative numbers.
 // Error at most 0.501 ulp, over all float16 values.

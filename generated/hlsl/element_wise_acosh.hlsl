@@ -187,7 +187,7 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// For halves, functions are only as exact as half precision can show.
+// For float16, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // The natural logarithm; -infinity for zeros, NaN for negative numbers. A subnormal is taken as the integer that its
 // bits are. Near 1, where the hardware's logarithm may be off by 2^-21, a minimax polynomial (scripts/minimax.py).

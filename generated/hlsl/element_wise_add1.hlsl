@@ -210,7 +210,7 @@ float Saturate(float x)
     return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0;
 }
 
-// For halves, functions are only as exact as half precision can show.
+// For float16, functions are only as exact as half precision can show.
 #if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16
 // e^x. Numbers beyond the clamp give 0 and infinity.
 // Error at most 0.5003 ulp, over all float16 values.

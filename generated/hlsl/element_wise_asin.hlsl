@@ -148,7 +148,7 @@ float QuietNan(float x)
     return FromBits(0x7fc00000u);
 }
 
-// For halves, functions are only as exact as half precision can show.
+// For float16, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // The arc sine; above 1/2 through pi / 2 - 2 arcsin(sqrt((1 - |x|) / 2)); up to 1/2 a minimax polynomial
 // (scripts/minimax.py). NaN outside [-1, 1].

@@ -152,7 +152,7 @@ float QuietNan(float x)
     return FromBits(0x7fc00000u);
 }
 
-// For halves, functions are only as exact as half precision can show.
+// For float16, functions are only as exact as half precision can show.
 #if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16
 // The angle of the point (x, y), from -pi to pi, as in C: a minimax polynomial in the smaller coordinate over the
 // larger (scripts/minimax.py). Infinities are all equally far away, and farther than any half.

@@ -154,7 +154,7 @@ float QuietNan(float x)
     return FromBits(0x7fc00000u);
 }
 
-// For halves, functions are only as exact as half precision can show.
+// For float16, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // The inverse hyperbolic tangent, ln((1 + a) / (1 - a)) / 2 for a = |x|; below 0.3, where the hardware's logarithm is
 // too inexact, a minimax polynomial (scripts/minimax.py). Infinite at -1 and 1, NaN outside.

@@ -468,7 +468,7 @@ double Scaled(double x, float scale, float bias)
 int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
 uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
 
-// For halves, functions are only as exact as half precision can show.
+// For float16, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // x^y as in C: 1 for y = 0 or x = 1, whatever the other is; NaN for a negative x unless y is an integer. With |x| = m
 // 2^k and s = (m - 1) / (m + 1) the logarithm of m is 2 artanh(s), a minimax polynomial (scripts/minimax.py).

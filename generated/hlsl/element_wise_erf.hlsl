@@ -148,7 +148,7 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// For halves, functions are only as exact as half precision can show.
+// For float16, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // The error function: a minimax polynomial below 3/4, then 1 - 2^P(|x|) (scripts/minimax.py); 1 from 3 on.
 // Error at most 0.51 ulp, over all float16 values.

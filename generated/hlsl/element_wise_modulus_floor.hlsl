@@ -169,7 +169,7 @@ int ModulusFloor(int x, int y)
     return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
 }
 
-// For halves, functions are only as exact as half precision can show.
+// For float16, functions are only as exact as half precision can show.
 #if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16
 // The remainder of a divided by b, with the sign of a; exact if both are float16. Multiples of 2^20 b are subtracted
 // first, then those of 2^10 b and of b. A partial quotient has at most 12 bits, or 21 where b is subnormal and has that

@@ -148,7 +148,7 @@ int ModulusTruncate(int x, int y)
     return x < 0 ? -remainder : remainder;
 }
 
-// For halves, functions are only as exact as half precision can show.
+// For float16, functions are only as exact as half precision can show.
 #if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)

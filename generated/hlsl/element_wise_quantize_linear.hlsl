@@ -290,8 +290,8 @@ float RoundedByReciprocal(float x, float y)
 }
 
 // Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond halves are left alone, because they
-// may instead become a narrow integer, which is made of their low bits.
+// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
+// because they may instead become a narrow integer, which is made of their low bits.
 float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
 uint RoundingOnce(uint x, uint bits) { return x; }

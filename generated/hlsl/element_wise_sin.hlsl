@@ -221,7 +221,7 @@ float AngleBeyond(float limit, float x, float angle, inout float low, inout uint
     return angle;
 }
 
-// For halves, functions are only as exact as half precision can show.
+// For float16, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // cos(high) for |high| up to pi / 4: a minimax polynomial in the square, within 2^-24 (scripts/minimax.py).
 float CosNearZero(float high, float low)

@@ -148,7 +148,7 @@ bool IsNan(float x)
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-// For halves, functions are only as exact as half precision can show.
+// For float16, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // The hyperbolic sine; below 1 a minimax polynomial. Numbers beyond the limit give infinity.
 // Error at most 0.5001 ulp, over all float16 values.

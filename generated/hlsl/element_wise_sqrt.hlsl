@@ -142,7 +142,7 @@ float QuietNan(float x)
     return FromBits(0x7fc00000u);
 }
 
-// For halves, functions are only as exact as half precision can show.
+// For float16, functions are only as exact as half precision can show.
 #if INPUT_BITS == 16 && OUTPUT_BITS == 16
 // The square root; NaN for negative numbers.
 // Error at most 0.501 ulp, over all float16 values.

@@ -39,7 +39,7 @@
 // In pass 4 only, where matrices have at most 4 rows:
 //   TRANSPOSED     1 if everything is transposed: LEFT is BTensor, RIGHT is ATensor, and ROW_AXIS and COLUMN_AXIS
 //              are swapped, also in pass 3; else 0
-//   RIGHT_VECTOR  elements in 16 bytes: 8 halves, else 4
+//   RIGHT_VECTOR  elements in 16 bytes: 8 float16 values, else 4
 //   READS_AHEAD  1 if the next products are prefetched while the current ones are used, else 0
 //   VECTORS    vectors that a thread loads at once, one per column if RIGHT_ALONG, else one per product: 1, 2, 4 or 8
 //   LANES      threads that share the products of the same columns: a power of 2, no fewer than the columns of a thread
@@ -474,8 +474,8 @@ int Quotient(int x, int y) { return y == 0 ? 0 : y == -1 ? (int)(0 - (uint)x) : 
 int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y; }
 
 // Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond halves are left alone, because they
-// may instead become a narrow integer, which is made of their low bits.
+// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
+// because they may instead become a narrow integer, which is made of their low bits.
 double RoundingOnce(double x, uint bits)
 {
     const uint64_t lost = Bits(x) & 0x1fffffff;

@@ -30,9 +30,9 @@
 //   WEIGHTS_VECTOR  adjacent weights of one sum loaded at once: 1 or 4
 //   FETCHES    such vectors of each sum that a thread has in flight, 1 or more
 //   ALONE      1 if a single group runs all steps of a recurrence, else 0
-//   COOPERATIVE_MATRIX  1 for Vulkan only: halves are multiplied by cooperative matrices, in waves of 32 threads.
-//              States are rounded to halves for that, and large ones overflow to infinity. Compile with -Vd, and set
-//              the module's memory model to VulkanKHR (examples/README.md). Of the macros above, only SUM_ROWS,
+//   COOPERATIVE_MATRIX  1 for Vulkan only: float16 values are multiplied by cooperative matrices, in waves of 32
+//              threads. States are rounded to float16 for that, and large ones overflow to infinity. Compile with -Vd,
+//              and set the module's memory model to VulkanKHR (examples/README.md). Of the macros above, only SUM_ROWS,
 //              SUM_COLUMNS, a multiple of 16, apply, and ALONE is 0. With COOPERATIVE_MATRIX:
 //     TILE_ROWS  rows of the weights' tile: SUM_ROWS for each sum, sum after sum; padded to a multiple of 16
 //     TILE_DEPTH  products per sum in a tile: a multiple of 16 times the number of waves that share the same sums
@@ -141,19 +141,19 @@
 #endif
 
 #if (PASS == 5) && COOPERATIVE_MATRIX
-typedef uint4 WeightBuffer;  // eight halves
+typedef uint4 WeightBuffer;  // eight float16 values
 #elif PASS == 5
 typedef vector<WEIGHT_STORED, WEIGHTS_VECTOR> WeightBuffer;
 #else
 typedef WEIGHT_STORED WeightBuffer;
 #endif
 #if (PASS == 5) && COOPERATIVE_MATRIX
-typedef uint4 InputBuffer;  // eight halves
+typedef uint4 InputBuffer;  // eight float16 values
 #else
 typedef INPUT_STORED InputBuffer;
 #endif
 #if (PASS == 6 || PASS == 7 || PASS == 8) && COOPERATIVE_MATRIX
-typedef uint4 RecurrenceBuffer;  // eight halves
+typedef uint4 RecurrenceBuffer;  // eight float16 values
 #elif PASS == 6 || PASS == 7 || PASS == 8
 typedef vector<RECURRENCE_STORED, WEIGHTS_VECTOR> RecurrenceBuffer;
 #else
@@ -529,8 +529,8 @@ int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)
 uint Quotient(uint x, uint y) { return y == 0 ? 0 : x / max(y, 1); }
 
 // Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond halves are left alone, because they
-// may instead become a narrow integer, which is made of their low bits.
+// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
+// because they may instead become a narrow integer, which is made of their low bits.
 float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
 uint RoundingOnce(uint x, uint bits) { return x; }
@@ -592,7 +592,7 @@ float Saturate(float x)
     return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0;
 }
 
-// For halves, functions are only as exact as half precision can show.
+// For float16, functions are only as exact as half precision can show.
 #if COOPERATIVE_MATRIX
 // e^x. Numbers beyond the clamp give 0 and infinity.
 // Error at most 0.5003 ulp, over all float16 values.
@@ -1484,7 +1484,7 @@ static const uint sumsEnd = WAVES * atOnce * sumPitch;
 static const uint placesStart = tileEnd > sumsEnd ? tileEnd : sumsEnd;
 groupshared uint4 tiles[placesStart + TILE_ROWS + SUM_COLUMNS];
 
-uint HalvesOf(float2 pair)
+uint PackedFloat16(float2 pair)
 {
     return (uint)asuint16((float16_t)pair.x) | (uint)asuint16((float16_t)pair.y) << 16;
 }
@@ -1614,7 +1614,7 @@ void WriteElement(List at, ReadBefore before, float sums[1])
 
 #if COOPERATIVE_MATRIX
 static const uint SUMS = 1;
-static const uint PARTS = 1;  // vectors in memory per eight factors, which are floats or halves
+static const uint PARTS = 1;  // vectors in memory per eight factors, which are floats or float16 values
 
 // A thread's share of the next tile, zero beyond the last product
 void FetchWeights(uint thread, uint product, uint depth, uint places[weightsEach], out uint4 next[weightsEach])
@@ -2016,7 +2016,7 @@ uint PlaceInKeptHidden(List at)
 }
 
 #if COOPERATIVE_MATRIX
-// The same in its copy in halves, which follows it, in units of halves
+// The same in its float16 copy, which follows it, in units of float16 values
 uint CopyInKeptHidden(List at)
 {
     return PlaceInKeptHidden(at) + (uint)keptHiddenFirst + 2 * count * sizes[0].size;
@@ -2091,7 +2091,7 @@ float WriteElement(List at, ReadBefore before, float sums[3])
 
 #if COOPERATIVE_MATRIX
 static const uint SUMS = 3;
-static const uint PARTS = 1;  // vectors in memory per eight factors, which are floats or halves
+static const uint PARTS = 1;  // vectors in memory per eight factors, which are floats or float16 values
 
 // A thread's share of the next tile, zero beyond the last product
 void FetchWeights(uint thread, uint product, uint depth, uint places[weightsEach], out uint4 next[weightsEach])
@@ -2258,7 +2258,7 @@ void AddUpStep(uint item, uint thread, uint step)
                 const float neighbor = WaveReadLaneAt(state, WaveGetLaneIndex() ^ 1);
                 const uint place = CopyInKeptHidden(at);
                 if (n % 2 == 0)
-                    StoreWord(ScratchWord(place / 2), HalvesOf(float2(state, neighbor)), NON_PRIVATE);
+                    StoreWord(ScratchWord(place / 2), PackedFloat16(float2(state, neighbor)), NON_PRIVATE);
             }
         }
     }
@@ -2582,7 +2582,7 @@ void WriteElement(List at, ReadBefore before, float sums[1])
 
 #if COOPERATIVE_MATRIX
 static const uint SUMS = 1;
-static const uint PARTS = 2;  // vectors in memory per eight factors, which are floats or halves
+static const uint PARTS = 2;  // vectors in memory per eight factors, which are floats or float16 values
 
 // A thread's share of the next tile, zero beyond the last product
 void FetchWeights(uint thread, uint product, uint depth, uint places[weightsEach], out uint4 next[weightsEach])
@@ -2628,7 +2628,8 @@ void Put(uint thread, uint4 nextWeights[weightsEach], uint4 nextFactors[factorsE
     {
         const uint number = thread + i * NUM_THREADS;
         const float4 low = asfloat(nextFactors[i * 2]), high = asfloat(nextFactors[i * 2 + 1]);
-        const uint4 eight = uint4(HalvesOf(low.xy), HalvesOf(low.zw), HalvesOf(high.xy), HalvesOf(high.zw));
+        const uint4 eight = uint4(PackedFloat16(low.xy), PackedFloat16(low.zw), PackedFloat16(high.xy),
+            PackedFloat16(high.zw));
         if (SUM_COLUMNS * eights % NUM_THREADS == 0 || number < SUM_COLUMNS * eights)
             StoreShared(tiles[factorsStart + number / eights * tilePitch + number % eights], eight, NON_PRIVATE);
     }

@@ -274,8 +274,8 @@ double Magnitude(double x)
 }
 
 // Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond halves are left alone, because they
-// may instead become a narrow integer, which is made of their low bits.
+// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
+// because they may instead become a narrow integer, which is made of their low bits.
 double RoundingOnce(double x, uint bits)
 {
     const uint64_t lost = Bits(x) & 0x1fffffff;

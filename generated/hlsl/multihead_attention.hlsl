@@ -26,7 +26,7 @@
 //   VALUE_VECTOR  adjacent columns of the values that a thread accumulates: 1, 2 or 4
 //   VALUE_VECTORS  how many times that; in between are those of 15 other threads
 //   SCRATCH_VECTOR  adjacent elements loaded at once: 4 where rows are multiples of it, else 1
-//   SCORES_TOLD  1 if the scores, or which keys are masked, depend on tensors of the description; else 0
+//   SCORES_FROM_INPUTS  1 if the scores, or which keys are masked, depend on tensors of the description; else 0
 //   QUERY_IN   queries: 0 scratch, 1 QueryTensor, 4 StackedQueryKeyTensor, 6 StackedQueryKeyValueTensor
 //   KEY_IN     keys: 0 scratch, 2 KeyTensor, 4 StackedQueryKeyTensor, 5 StackedKeyValueTensor, 6
 //              StackedQueryKeyValueTensor, 10 PastKeyTensor
@@ -39,10 +39,10 @@
 //   OUTPUT_IN  means of values: 0 scratch, 12 OutputTensor
 //              Where these lie. A tensor's rows are whole vectors of 4 elements, of 8 where COOPERATIVE_MATRIX reads
 //              them, and of 16 bytes where BY_PARTS does.
-//   COOPERATIVE_MATRIX  1, in pass 3 and for Vulkan only: queries, keys and values are halves, multiplied by
+//   COOPERATIVE_MATRIX  1, in pass 3 and for Vulkan only: queries, keys and values are float16, multiplied by
 //              cooperative matrices, in waves of 32 threads; compile with -Vd, and set the module's memory model to
-//              VulkanKHR (examples/README.md). Of the macros above, only SCRATCH_VECTOR, which is 4, SCORES_TOLD and
-//              X_IN apply. With COOPERATIVE_MATRIX:
+//              VulkanKHR (examples/README.md). Of the macros above, only SCRATCH_VECTOR, which is 4, SCORES_FROM_INPUTS
+//              and X_IN apply. With COOPERATIVE_MATRIX:
 //     QUERY_EIGHTS  elements of a query, divided by 8
 //     VALUE_EIGHTS  columns of the values, divided by 8
 //     SLICES     of the elements of queries, keys and values, each in a wave of its own: as many waves share 16 queries
@@ -50,18 +50,19 @@
 //     SHARED     adjacent heads that share their keys and a group; 1 where each has queries enough
 //     IN_PARTS   1 if each group takes a part of the keys, and the dispatch with JOINS follows; else 0
 //     PART_KEYS  keys of a part, a multiple of TILE_KEYS
-//   HALVES     1 in all passes if scratch holds queries, keys and values as halves, for COOPERATIVE_MATRIX or for
+//   SCRATCH_FP16  1 in all passes if scratch holds queries, keys and values as float16, for COOPERATIVE_MATRIX or for
 //              BY_PARTS with a VECTOR of 8; else 0
-//   HALVING    1 in the passes in which each thread writes eight adjacent halves of these; SCRATCH_VECTOR is 4 then
+//   STORE_FP16  1 in the passes in which each thread writes eight adjacent float16 values of these; SCRATCH_VECTOR is 4
+//              then
 //   BY_PARTS   1, in pass 3 only: queries are few, and each group takes a part of the keys. Of the
-//              macros above, only SCRATCH_VECTOR, which is 4, SCORES_TOLD, ROWS, a power of 2, and X_IN apply; the
-//              following ones, down to VALUE_FETCHES, apply too
+//              macros above, only SCRATCH_VECTOR, which is 4, SCORES_FROM_INPUTS, ROWS, a power of 2, and X_IN apply;
+//              the following ones, down to VALUE_FETCHES, apply too
 //   JOINS      1 in a second dispatch, which combines the parts, also those of COOPERATIVE_MATRIX; else 0. Of the
 //              macros that follow, VECTOR and PART_KEYS apply, and
 //     JOIN_QUERIES  queries of a group
 //     JOIN_STRANDS  threads with the same columns of a query
 //     JOIN_FETCHES  parts that each of these loads at once
-//   VECTOR     elements in 16 bytes: 8 halves or 4 floats
+//   VECTOR     elements in 16 bytes: 8 float16 values or 4 floats
 //   PART_KEYS  keys of a part: a multiple of NUM_THREADS, unless cooperative matrices took the parts
 //   IN_PARTS   1 if the dispatch with JOINS follows, 0 if there is only one part
 //   SHARED     adjacent heads that share their keys (grouped-query attention)
@@ -232,8 +233,8 @@
 #ifndef BY_PARTS
 #define BY_PARTS 0
 #endif
-#ifndef HALVING
-#define HALVING 0
+#ifndef STORE_FP16
+#define STORE_FP16 0
 #endif
 #ifndef LATER
 #define LATER 0
@@ -266,7 +267,7 @@
 #define PAST_ROWS queryPlaces[1][0]  // rows of keys and values that precede the current ones
 #define PARTS_FIRST outputPlaces[1][0]  // where partial results start in scratch, in vectors
 #if COOPERATIVE_MATRIX || BY_PARTS
-#define VECTOR_READ(type) uint4  // eight halves or four floats
+#define VECTOR_READ(type) uint4  // eight float16 values or four floats
 #else
 #define VECTOR_READ(type) vector<type, 4>
 #endif
@@ -340,7 +341,7 @@ typedef OUTPUT_STORED OutputBuffer;
 [[vk::binding(11, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(12, 0)]] RWStructuredBuffer<OutputPresentKeyBuffer> outputPresentKeyTensor : register(u1);
 [[vk::binding(13, 0)]] RWStructuredBuffer<OutputPresentValueBuffer> outputPresentValueTensor : register(u2);
-#if PASS == 3 || HALVING
+#if PASS == 3 || STORE_FP16
 typedef vector<uint, SCRATCH_VECTOR> Scratch;
 #else
 typedef uint Scratch;
@@ -644,8 +645,8 @@ double Magnitude(double x)
 }
 
 // Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond halves are left alone, because they
-// may instead become a narrow integer, which is made of their low bits.
+// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
+// because they may instead become a narrow integer, which is made of their low bits.
 double RoundingOnce(double x, uint bits)
 {
     const uint64_t lost = Bits(x) & 0x1fffffff;
@@ -931,14 +932,14 @@ void WriteOutputPresentValue(List at, OUTPUT_PRESENT_VALUE_VALUE entry)
 
 uint Word(uint place)
 {
-#if PASS == 3 || HALVING
+#if PASS == 3 || STORE_FP16
     return scratch[place / SCRATCH_VECTOR][place % SCRATCH_VECTOR];
 #else
     return scratch[place];
 #endif
 }
 
-#if HALVES
+#if SCRATCH_FP16
 // The half with index `number` among those packed from word `first` on
 float Half(uint first, uint number)
 {
@@ -946,7 +947,7 @@ float Half(uint first, uint number)
 }
 #endif
 
-#if PASS != 3 && !HALVING
+#if PASS != 3 && !STORE_FP16
 void WriteKeptQuery(uint number, REAL_VALUE entry)
 {
     const uint place = (uint)keptQueryFirst + number * (REAL_BITS / 32);
@@ -970,7 +971,7 @@ REAL_VALUE ReadKeptPresentKey(List at)
         const int size = keptPresentKeySizes[d / 4][d % 4];
         place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-#if HALVES
+#if SCRATCH_FP16
     return Half((uint)keptPresentKeyFirst, place);
 #endif
     place = (uint)keptPresentKeyFirst + place * (REAL_BITS / 32);
@@ -981,7 +982,7 @@ REAL_VALUE ReadKeptPresentKey(List at)
 #endif
 }
 
-#if PASS != 3 && !HALVING
+#if PASS != 3 && !STORE_FP16
 void WriteKeptPresentKey(uint number, REAL_VALUE entry)
 {
     const uint place = (uint)keptPresentKeyFirst + number * (REAL_BITS / 32);
@@ -1005,7 +1006,7 @@ REAL_VALUE ReadKeptPresentValue(List at)
         const int size = keptPresentValueSizes[d / 4][d % 4];
         place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-#if HALVES
+#if SCRATCH_FP16
     return Half((uint)keptPresentValueFirst, place);
 #endif
     place = (uint)keptPresentValueFirst + place * (REAL_BITS / 32);
@@ -1016,7 +1017,7 @@ REAL_VALUE ReadKeptPresentValue(List at)
 #endif
 }
 
-#if PASS != 3 && !HALVING
+#if PASS != 3 && !STORE_FP16
 void WriteKeptPresentValue(uint number, REAL_VALUE entry)
 {
     const uint place = (uint)keptPresentValueFirst + number * (REAL_BITS / 32);
@@ -1230,12 +1231,12 @@ static const uint ROWS = NUM_THREADS / 32 / SLICES * 16;
 static uint slice = 0;  // that of the wave
 // What a score is a multiple of the product by; without tensors that tell scores, the product itself is kept instead.
 #define SCORE_MULTIPLE ((REAL_VALUE)scale)
-#define PRODUCTS_KEPT !SCORES_TOLD
-// Weights are halves, which range from about e^-17 to e^11. A row's greatest is e^ROOM at first, and may grow with the
+#define PRODUCTS_KEPT !SCORES_FROM_INPUTS
+// Weights are float16, which range from about e^-17 to e^11. A row's greatest is e^ROOM at first, and may grow with the
 // scores until a thread's weights add up to MOST.
 static const float ROOM = 5;
 static const float MOST = 32768;
-static const float LOWEST = SCORES_TOLD ? -3.402823466e38f : -2e38f;  // no score is lower, except minus infinity
+static const float LOWEST = SCORES_FROM_INPUTS ? -3.402823466e38f : -2e38f;  // no score is lower, except minus infinity
 
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
 // rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
@@ -1719,27 +1720,27 @@ LeftMatrix LeftOfOwn(uint own, uint lane, bool areDirect, Eight entries)
 }
 
 // A thread's values for its two rows, repeated for each of their entries
-Eight Spread(float2 told)
+Eight Spread(float2 values)
 {
     Eight found;
     [unroll]
     for (uint i = 0; i < 8; i++)
-        found.entries[i] = told[RowOfEntry(i)];
+        found.entries[i] = values[RowOfEntry(i)];
     return found;
 }
 
 // Stores the threads' values for their two rows as a matrix in shared memory. Four threads share a row, and the value
 // of each fills four of its columns.
-void StoreTold(uint own, uint lane, bool areDirect, float2 told)
+void StoreRowValues(uint own, uint lane, bool areDirect, float2 values)
 {
     ControlBarrier(3, 3, EXCHANGED);
     if (areDirect)
-        StoreSums(tiles[own], MatrixOf(Spread(told)), 0, ownPitch, NON_PRIVATE);
+        StoreSums(tiles[own], MatrixOf(Spread(values)), 0, ownPitch, NON_PRIVATE);
     else
     {
         [unroll]
         for (uint i = 0; i < 2; i++)
-            StoreShared(tiles[own + (lane / 4 + i * 8) * ownPitch + lane % 4], asuint(told[i].xxxx), NON_PRIVATE);
+            StoreShared(tiles[own + (lane / 4 + i * 8) * ownPitch + lane % 4], asuint(values[i].xxxx), NON_PRIVATE);
     }
     ControlBarrier(3, 3, EXCHANGED);
 }
@@ -1750,7 +1751,7 @@ float4 StoredFour(uint own, uint y, uint x)
     return asfloat(LoadShared(tiles[own + y * ownPitch + x / 4], NON_PRIVATE));
 }
 
-// An element, from the vector of eight halves that it is in
+// An element, from the vector of eight float16 values that it is in
 float HalfOf(uint4 eight, uint element)
 {
     return f16tof32(eight[element % 8 / 2] >> (element % 2 * 16));
@@ -1838,11 +1839,11 @@ void MakeWholeScores(List at, uint2 places, uint firstRow, uint firstKey, inout 
 }
 
 // e^(multiple * score - shift). Scores made of products alone are far enough from the limits of floats to be scaled
-// before the shift is subtracted, in one mad; with SCORES_TOLD, the filter value of a mask may be the lowest float, and
-// scores are themselves.
+// before the shift is subtracted, in one mad; with SCORES_FROM_INPUTS, the filter value of a mask may be the lowest
+// float, and scores are themselves.
 float RelativeWeight(float score, float multiple, float shift)
 {
-#if SCORES_TOLD
+#if SCORES_FROM_INPUTS
     return Weight(score - shift);
 #else
     return exp2(mad(score, multiple * LOG2_E, -shift * LOG2_E));
@@ -1881,7 +1882,7 @@ void FollowScores(uint own, uint lane, bool areDirect, uint2 places, Eight score
             most[RowOfEntry(i)] = scores[j].entries[i] > most[RowOfEntry(i)] ? scores[j].entries[i]
                 : most[RowOfEntry(i)];
     }
-    StoreTold(own, lane, areDirect, most);
+    StoreRowValues(own, lane, areDirect, most);
     float2 factors;
     [unroll]
     for (i = 0; i < 8; i += 2)
@@ -1898,7 +1899,7 @@ void FollowScores(uint own, uint lane, bool areDirect, uint2 places, Eight score
     Eight ofRows = Spread(factors);
     if (!areDirect)
     {
-        StoreTold(own, lane, areDirect, factors);
+        StoreRowValues(own, lane, areDirect, factors);
         ofRows = EntriesOf(LoadSums(tiles[own], 0, ownPitch, NON_PRIVATE));
     }
     [unroll]
@@ -2177,11 +2178,11 @@ void Attend(uint item, uint thread)
 
     uint n;
     float2 ownShifts, ownSums;
-    StoreTold(own, lane, areDirect, shifts);
+    StoreRowValues(own, lane, areDirect, shifts);
     [unroll]
     for (n = 0; n < 2; n++)
         ownShifts[n] = StoredFour(own, n * 8 + lane / 4, 0).x;
-    StoreTold(own, lane, areDirect, sums);
+    StoreRowValues(own, lane, areDirect, sums);
     [unroll]
     for (n = 0; n < 2; n++)
     {
@@ -3100,7 +3101,7 @@ void Attend(uint item, uint thread)
 
         // Scores and masking
         uint absent = 0;
-#if SCORES_TOLD
+#if SCORES_FROM_INPUTS
         [loop]  // shared memory holds HELD keys at a time, so the threads that own them take turns storing scores
         for (uint held = 0; held < KEYS; held += HELD)
         {
@@ -3306,7 +3307,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-#if HALVING
+#if STORE_FP16
     List at = Numbered((first + item) * 8);
 #else
     List at = Numbered(first + item);
@@ -3315,7 +3316,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     at.entries[2] += PAST_ROWS;
 #endif
 #if PASS == 0  // Query
-#if HALVING
+#if STORE_FP16
 uint4 eight = uint4(0, 0, 0, 0);
     [unroll]
     for (uint e = 0; e < 8; e++)
@@ -3331,7 +3332,7 @@ uint4 eight = uint4(0, 0, 0, 0);
         + Bias(RavelIndex(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH))));
 #endif
 #elif PASS == 1  // PresentKey
-#if HALVING
+#if STORE_FP16
 uint4 eight = uint4(0, 0, 0, 0);
     [unroll]
     for (uint e = 0; e < 8; e++)
@@ -3344,7 +3345,7 @@ uint4 eight = uint4(0, 0, 0, 0);
     WriteKeptPresentKey(first + item, Chosen(at));
 #endif
 #elif PASS == 2  // PresentValue
-#if HALVING
+#if STORE_FP16
 uint4 eight = uint4(0, 0, 0, 0);
     [unroll]
     for (uint e = 0; e < 8; e++)

@@ -22330,7 +22330,7 @@ static inline int dmlops_inferable(const void* description, const dmlops_member*
 }
 
 /* Whether outputs can be inferred from what is given: each member can be read, and every array has the count that the
-   inputs require. If not, `why` is told. */
+   inputs require. If not, sets `why`. */
 static inline int dmlops_can_infer(const DML_OPERATOR_DESC* desc, const dmlops_operator* op, dmlops_run* why) {
     for (size_t i = 0; i < op->member_count; ++i) {
         const dmlops_member* member = &op->members[i];
@@ -22416,7 +22416,7 @@ DMLOPS_CALLED void dmlops_report_sizes(dmlops_run* why, const dmlops_place* plac
     dmlops_report(why, "", place, "Sizes", "%m would be %s", (const char*)sizes);
 }
 
-/* An output as far as it can be inferred, whether or not the description breaks rules; else `why` is told. */
+/* An output as far as it can be inferred, whether or not the description breaks rules; else sets `why`. */
 static inline dmlops_inference dmlops_work_out(
     const DML_OPERATOR_DESC* desc, size_t number, DML_BUFFER_TENSOR_DESC* tensor, UINT* sizes, dmlops_run* why) {
     const int64_t position = dmlops_position(dmlops_enum(&desc->Type));

@@ -87,7 +87,7 @@ typedef enum dmlops_reason {
 /* Optional device capabilities, as bits. Plans that use them are faster but require more of the compiler; see
    examples/README.md. */
 typedef enum dmlops_capability {
-    DMLOPS_CAPABILITY_COOPERATIVE_MATRIX = 1, /* 16x16x16 halves, sums in single precision, in waves of 32: Vulkan */
+    DMLOPS_CAPABILITY_COOPERATIVE_MATRIX = 1, /* 16x16x16 float16, sums in single precision, in waves of 32: Vulkan */
     DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8 = 2, /* the same of 16x16x32 signed bytes, sums in 32 bits */
     DMLOPS_CAPABILITY_DOT_PRODUCTS = 4, /* sums of four products of signed bytes at once: shader model 6.4 */
     DMLOPS_CAPABILITY_LACKS_16_BIT = 8, /* no Native16BitShaderOpsSupported; in Vulkan no shaderFloat16 */
@@ -634,7 +634,7 @@ typedef struct dmlops_plan_AttentionPass {
     int64_t key;
     int64_t value;
     int64_t target;
-    int64_t told;
+    int64_t scored_by;
 } dmlops_plan_AttentionPass;
 
 typedef struct dmlops_plan_View {
@@ -1605,9 +1605,9 @@ typedef struct dmlops_plan_Way {
     dmlops_plan_SumsTile_32 tiles;
     int64_t wanted;
     int64_t led;
-    int64_t halves;
+    int64_t float16;
     int attends;
-    int scores_told;
+    int scores_from_inputs;
     dmlops_plan_Parts parts;
     dmlops_plan_Sources sources;
 } dmlops_plan_Way;
@@ -3213,7 +3213,7 @@ DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* pla
 DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_CooperativeSums* result);
 DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
-    int64_t read, int64_t columns, int64_t neighbours);
+    int64_t read, int64_t columns, int64_t neighbors);
 DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
     int64_t tile_rows, int64_t tile_columns);
 DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums);
@@ -3255,11 +3255,11 @@ DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t 
 DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_define_limits(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told,
+DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op,
     dmlops_plan_int_512* result);
-DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result);
-DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_define_known(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts, dmlops_plan_Known* result);
 DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
@@ -3286,18 +3286,18 @@ DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const 
     row_axis);
 DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
     dmlops_plan_int_8* ones, const dmlops_plan_Window* window, dmlops_plan_int_8* result);
-DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t products);
-DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int64_t dmlops_plan_sum_depth(dmlops_planning* planning, const dmlops_plan_Definition* told);
-DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int64_t dmlops_plan_sum_depth(dmlops_planning* planning, const dmlops_plan_Definition* op);
+DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result);
-DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t row_axis, int64_t rows, int64_t run);
 DMLOPS_CALLED void dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, dmlops_plan_TapStep* result);
-DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result);
 DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
@@ -3313,39 +3313,39 @@ DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlo
     int64_t columns);
 DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output);
-DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, dmlops_plan_Space* result);
-DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
     dmlops_plan_Space* result);
 DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_Known* result);
 DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile);
 DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
     int64_t down, int64_t across, dmlops_plan_Split* result);
 DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_single_tap(dmlops_planning* planning, dmlops_plan_Row* result);
-DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides, dmlops_plan_int_96* result);
-DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, int
     in_parts, const dmlops_plan_Packing* packing, int64_t taps_at_once, dmlops_plan_Common* result);
-DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product);
-DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_define_k_loop(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_define_k_loop(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product);
-DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common);
-DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common, int64_t
     number, int64_t items);
-DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Matrices* found, int64_t channels, int64_t first, const dmlops_plan_int_96* window, const
     dmlops_plan_Common* common, const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result);
 DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
@@ -3362,14 +3362,14 @@ DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, c
     is_cooperative, dmlops_plan_Tile* result);
 DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile* tile, int is_cooperative, dmlops_plan_Split* result);
-DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_BytePacking* result);
-DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_BytePacking* layout,
     dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_BytePacking* layout, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result);
 DMLOPS_CALLED void dmlops_plan_shape_of(dmlops_planning* planning, const dmlops_plan_Tile* tile, const dmlops_plan_Row*
     row, dmlops_plan_Shape* result);
@@ -3385,16 +3385,16 @@ DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_
     dmlops_plan_Tile* result);
 DMLOPS_CALLED void dmlops_plan_rates_of(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Rates* result);
-DMLOPS_CALLED int dmlops_plan_packs_left(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_packs_left(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_fma_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_fma_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result);
 DMLOPS_CALLED int dmlops_plan_is_float16(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Side* side, dmlops_plan_Side* result);
-DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Side* result);
-DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result);
 DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result);
@@ -3408,11 +3408,11 @@ DMLOPS_CALLED void dmlops_plan_cooperative_rates(dmlops_planning* planning, cons
     dmlops_plan_Row* row, int is_gathered, dmlops_plan_Rates* result);
 DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile_12* tiles, const dmlops_plan_Row* row, int is_gathered, dmlops_plan_CooperativeChoice* result);
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* told,
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given, dmlops_plan_Product* result);
-DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one, dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there, int64_t
@@ -3425,67 +3425,67 @@ DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, const dmlops_plan_Source* source, int64_t bit);
 DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t apart,
     int64_t lanes, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Selection* result);
 DMLOPS_CALLED int64_t dmlops_plan_room_of(dmlops_planning* planning, const dmlops_plan_Selection* selection);
-DMLOPS_CALLED void dmlops_plan_told_selection(dmlops_planning* planning, const dmlops_plan_Selection* selection,
+DMLOPS_CALLED void dmlops_plan_selection_words(dmlops_planning* planning, const dmlops_plan_Selection* selection,
     int64_t first, dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_lanes_along(dmlops_planning* planning, int64_t size);
-DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Way* result);
-DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int64_t dmlops_plan_kept_float16(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Parts* parts);
 DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
     const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted);
-DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* needed, int64_t wanted, dmlops_plan_Pass_32*
     result);
 DMLOPS_CALLED void dmlops_plan_with_totals(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Pass* one, dmlops_plan_Pass* result);
-DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted);
-DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result);
-DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known);
 DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Pass* one, int64_t step, int is_alone);
-DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int is_alone);
-DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one);
 DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
     result);
-DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, int64_t count, int waits);
-DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Known* known, const dmlops_plan_Pass* one);
-DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Known* known, const dmlops_plan_Selection* selection, const
     dmlops_plan_Pass* one, int waits);
-DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Known* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count, int64_t
     first, const dmlops_plan_Threads* threads, int waits);
-DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told);
-DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Map* told);
-DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told);
-DMLOPS_CALLED int64_t dmlops_plan_blocks_along(dmlops_planning* planning, const dmlops_plan_Map* told, int64_t axis);
-DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Map* told,
-    dmlops_plan_Loop_16* result);
-DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
+DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* op);
+DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Map* op);
+DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* op);
+DMLOPS_CALLED int64_t dmlops_plan_blocks_along(dmlops_planning* planning, const dmlops_plan_Map* op, int64_t axis);
+DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Map* op, dmlops_plan_Loop_16*
+    result);
+DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* op, const
     dmlops_plan_Loop_16* loops, int64_t place, int64_t along, int64_t vector);
-DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* told, const
+DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* op, const
     dmlops_plan_Loop_16* loops, int64_t vector);
 DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
     dmlops_plan_Loop* inner, int64_t vector, dmlops_plan_Loop_16* result);
-DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* told);
+DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* op);
 DMLOPS_CALLED void dmlops_plan_check_reach(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t bytes,
     int64_t span);
-DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dmlops_plan_Gather* told,
+DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dmlops_plan_Gather* op,
     dmlops_plan_Loop_16* result);
 DMLOPS_CALLED void dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Loop_16* result);
@@ -3493,31 +3493,31 @@ DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_p
     result);
 DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
     result);
-DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* told, dmlops_plan_Moved*
+DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* op, dmlops_plan_Moved*
     result);
 DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
     index_bits);
-DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told);
+DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* op);
 DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float);
-DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told);
+DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* op);
 DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* told);
+DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* op);
 DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_Extent*
     result);
-DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_int_8* sizes, const dmlops_plan_Known* known, int64_t down, int64_t across, const dmlops_plan_Groups*
     groups, dmlops_plan_PlanesParams* result);
-DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Sliding* result);
-DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end, dmlops_plan_Line* result);
-DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows);
-DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Sliding* sliding);
 DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line);
 DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line);
@@ -3527,16 +3527,16 @@ DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlop
 DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, const
     dmlops_plan_Adjacent* adjacent, int64_t shares, dmlops_plan_Block* result);
-DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
+DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* op, int64_t
     layers);
 DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most);
 DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
     place);
-DMLOPS_CALLED void dmlops_plan_adjacent_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_adjacent_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output,
     dmlops_plan_Adjacent* result);
 DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows);
-DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Weights* result);
 DMLOPS_CALLED int dmlops_plan_are_adjacent(dmlops_planning* planning, const dmlops_plan_Weights* weights, const
     dmlops_plan_int_8* sizes);
@@ -3548,25 +3548,25 @@ DMLOPS_CALLED void dmlops_plan_window_constants(dmlops_planning* planning, const
     dmlops_plan_Tensor* tensor, dmlops_plan_int_64* result);
 DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
     dmlops_plan_Line* down, const dmlops_plan_Line* across);
-DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Matrices* found, dmlops_plan_Thin* result);
-DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
     vector, dmlops_plan_Lanes* result);
-DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes, int
     is_cooperative);
-DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
@@ -3579,44 +3579,44 @@ DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const d
     dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result);
 DMLOPS_CALLED void dmlops_plan_packed(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
     result);
-DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlops_plan_Reduce* told, int of_axes,
+DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlops_plan_Reduce* op, int of_axes,
     dmlops_plan_Loop_16* result);
-DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dmlops_plan_Reduce* told, const
+DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dmlops_plan_Reduce* op, const
     dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, int is_across);
-DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_plan_Reduce* told);
+DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_plan_Reduce* op);
 DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
     dmlops_plan_Sharing* sharing, int64_t count, int64_t number);
 DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows);
-DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes, dmlops_plan_Loop_16* result);
-DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, dmlops_plan_int_64* result);
-DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_RowsPass* rows, const dmlops_plan_int_64* widths);
-DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Layout* result);
-DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found);
 DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Dimension_16* result);
-DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis, int
     decreasing, dmlops_plan_Lines* result);
-DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* told, const
+DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* op, const
     dmlops_plan_Loop_16* loops);
 DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_t bits, int64_t segment, const
     dmlops_plan_Lines* source, const dmlops_plan_Lines* target, int64_t length, const dmlops_plan_Loop_16* loops);
-DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* told);
+DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* op);
 DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t bits, const dmlops_plan_Loop_16* outputs,
     const dmlops_plan_Loop_16* updates, const dmlops_plan_Lookup_8* lookups);
 DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t run,
     dmlops_plan_Loop_16* result);
 DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone, int are_few, dmlops_plan_int_64*
     result);
-DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* told);
+DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* op);
 DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit);
 DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_Tensor* output);
@@ -3634,26 +3634,26 @@ DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dm
 DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, const dmlops_plan_Extent* extent, int64_t width,
     dmlops_plan_SeparableTile* result);
-DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number);
-DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* told);
-DMLOPS_CALLED int64_t dmlops_plan_entry_bytes(dmlops_planning* planning, const dmlops_plan_TopK* told);
-DMLOPS_CALLED int64_t dmlops_plan_key_bytes(dmlops_planning* planning, const dmlops_plan_TopK* told);
-DMLOPS_CALLED void dmlops_plan_new_runs(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t count,
+DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* op);
+DMLOPS_CALLED int64_t dmlops_plan_entry_bytes(dmlops_planning* planning, const dmlops_plan_TopK* op);
+DMLOPS_CALLED int64_t dmlops_plan_key_bytes(dmlops_planning* planning, const dmlops_plan_TopK* op);
+DMLOPS_CALLED void dmlops_plan_new_runs(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t count,
     dmlops_plan_Runs* result);
 DMLOPS_CALLED void dmlops_plan_no_runs(dmlops_planning* planning, dmlops_plan_Runs* result);
-DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops_plan_TopK* told, const
-    dmlops_plan_Runs* source, const dmlops_plan_Runs* target, dmlops_plan_TopKResources* result);
+DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops_plan_TopK* op, const dmlops_plan_Runs*
+    source, const dmlops_plan_Runs* target, dmlops_plan_TopKResources* result);
 DMLOPS_CALLED void dmlops_plan_selectors_of(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t lines,
     dmlops_plan_Selectors* result);
-DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* told, const
+DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* op, const
     dmlops_plan_Loop_16* loops, int64_t threads, int64_t room);
-DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, const
-    dmlops_plan_Loop_16* loops);
-DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* told, const dmlops_plan_Loop_16*
+DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* op, const dmlops_plan_Loop_16*
+    loops);
+DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* op, const dmlops_plan_Loop_16*
     loops, int64_t tile);
 
 /* The quotient, rounded up. */
@@ -4065,7 +4065,7 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t begin,
     int64_t vector, dmlops_plan_Source* result) {
-    if ((view->tensor == -1) || (((attention->told >> view->tensor) & 1) == 1) ||
+    if ((view->tensor == -1) || (((attention->scored_by >> view->tensor) & 1) == 1) ||
         (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], vector) != 0)) {
         dmlops_plan_no_source(planning, result);
         return;
@@ -4590,8 +4590,8 @@ DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dm
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
 }
 
-/* Whether cooperative matrices compute the pass: the device has them, all floats are halves, and rows are whole vectors
-   of eight, short enough for a tile of them. `sizes` are those of the result. */
+/* Whether cooperative matrices compute the pass: the device has them, all floats are float16, and rows are whole
+   vectors of eight, short enough for a tile of them. `sizes` are those of the result. */
 DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
     if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX)) {
@@ -4714,7 +4714,7 @@ DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_C
     return;
 }
 
-/* Whether a tensor consists of halves in contiguous, aligned vectors of eight. */
+/* Whether a tensor consists of float16 values in contiguous, aligned vectors of eight. */
 DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     int found = (tensor->bits == 16) && tensor->is_float;
     found = found && (tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)] == 1) &&
@@ -4730,7 +4730,7 @@ DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlo
 /* Whether the device has cooperative matrices, there are columns enough to fill them, they can load all factors, which
    have bits in `read`, and the `neighbors` that are written are multiples of four. */
 DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
-    int64_t read, int64_t columns, int64_t neighbours) {
+    int64_t read, int64_t columns, int64_t neighbors) {
     for (int64_t place = 0; place < tensors->count; ++place) {
         const dmlops_plan_Tensor* tensor = &tensors->items[place];
         if ((((read >> place) & 1) == 1) && !dmlops_plan_is_of_eights(planning, tensor)) {
@@ -4738,7 +4738,7 @@ DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, 
         }
     }
     return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && (columns >= 5) &&
-        (dmlops_modulo(neighbours, 4) == 0);
+        (dmlops_modulo(neighbors, 4) == 0);
 }
 
 /* The number of groups, given the tile of each. */
@@ -4748,7 +4748,7 @@ DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t r
         dmlops_plan_ceil_div(planning, columns, tile_columns)), others);
 }
 
-/* How many of a tile's rows belong to one sum: a multiple of 4, since neighbors are stored as halves, in whole words. */
+/* How many of a tile's rows belong to one sum: a multiple of 4, since neighbors are stored as float16, in whole words. */
 DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums) {
     (void)planning;
     return dmlops_multiply(dmlops_divide(dmlops_divide(tile_rows, sums), 4), 4);
@@ -5221,11 +5221,11 @@ DMLOPS_CALLED void dmlops_plan_define_limits(dmlops_planning* planning, const dm
 
 /* Defines the macros of the tensors that are present and binds the resources of all; returns their sizes and strides as
    words. */
-DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition* told,
+DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op,
     dmlops_plan_int_512* result) {
     result->count = 0;
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+    for (int64_t each_1 = 0; each_1 < op->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[each_1];
         if (!tensor->is_present) {
             dmlops_plan_int_512_fill(planning, result, 16, 0);
         } else {
@@ -5248,12 +5248,12 @@ DMLOPS_CALLED void dmlops_plan_tell_tensors(dmlops_planning* planning, const dml
 }
 
 /* The words of fused activations, and a bit mask of their kinds. */
-DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result) {
     result->words.count = 0;
     int64_t kinds = 0;
-    for (int64_t each_1 = 0; each_1 < told->activations.count; ++each_1) {
-        const dmlops_plan_Activation* activation = &told->activations.items[each_1];
+    for (int64_t each_1 = 0; each_1 < op->activations.count; ++each_1) {
+        const dmlops_plan_Activation* activation = &op->activations.items[each_1];
         int is_known = 0;
         for (int64_t number = 0; number < shader->activations.count; ++number) {
             const int64_t kind = shader->activations.items[number];
@@ -5281,33 +5281,33 @@ DMLOPS_CALLED void dmlops_plan_tell_activations(dmlops_planning* planning, const
 
 /* Defines the macros and binds the resources of tensors; returns what depends on the description alone. The
    intermediate tensors that are `wanted`, as bits, start at the words `firsts` of scratch. */
-DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_define_known(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts, dmlops_plan_Known* result) {
-    int64_t bits = told->is_double ? 64 : 32;
+    int64_t bits = op->is_double ? 64 : 32;
     dmlops_out_define(planning, "", DMLOPS_TEXT("REAL_BITS"), bits);
     dmlops_out_define_text(planning, "", DMLOPS_TEXT("REAL_VALUE"), dmlops_plan_value_type(planning, bits, 1, 1));
-    dmlops_plan_tell_tensors(planning, told, &result->lists);
+    dmlops_plan_define_tensors(planning, op, &result->lists);
     for (int64_t place = 0; place < shader->kept.count; ++place) {
         const dmlops_plan_Kept* kept = &shader->kept.items[place];
         dmlops_plan_int_8 sizes;
         sizes.count = 0;
         if (((wanted >> place) & 1) == 1) {
-            dmlops_plan_int_8_extend(planning, &sizes, told->kept_sizes.items[dmlops_item(planning, place,
-                told->kept_sizes.count)].count, told->kept_sizes.items[dmlops_item(planning, place,
-                told->kept_sizes.count)].items);
+            dmlops_plan_int_8_extend(planning, &sizes, op->kept_sizes.items[dmlops_item(planning, place,
+                op->kept_sizes.count)].count, op->kept_sizes.items[dmlops_item(planning, place,
+                op->kept_sizes.count)].items);
         }
         dmlops_out_define(planning, kept->macro, DMLOPS_TEXT("_SIZES_LENGTH"), sizes.count);
         dmlops_plan_int_8 made_1;
         dmlops_plan_eight(planning, &sizes, &made_1);
         dmlops_plan_int_512_extend(planning, &result->lists, made_1.count, made_1.items);
     }
-    for (int64_t place = 0; place < told->bounds.count; ++place) {
-        const int64_t bound = told->bounds.items[place];
+    for (int64_t place = 0; place < op->bounds.count; ++place) {
+        const int64_t bound = op->bounds.items[place];
         dmlops_out_define(planning, shader->bounds.items[dmlops_item(planning, place, shader->bounds.count)],
             DMLOPS_TEXT("_BOUND"), bound);
     }
-    for (int64_t place = 0; place < told->lists.count; ++place) {
-        const dmlops_plan_int_8* listed = &told->lists.items[place];
+    for (int64_t place = 0; place < op->lists.count; ++place) {
+        const dmlops_plan_int_8* listed = &op->lists.items[place];
         dmlops_out_define(planning, shader->lists.items[dmlops_item(planning, place, shader->lists.count)],
             DMLOPS_TEXT("_LENGTH"), listed->count);
         if (((shader->boxes >> place) & 1) == 1) {
@@ -5338,15 +5338,15 @@ DMLOPS_CALLED void dmlops_plan_tell_known(dmlops_planning* planning, const dmlop
         dmlops_plan_int_512_extend(planning, &result->lists, made_7.count, made_7.items);
     }
     dmlops_plan_Fused fused;
-    dmlops_plan_tell_activations(planning, told, shader, &fused);
+    dmlops_plan_define_activations(planning, op, shader, &fused);
     if (shader->is_fused) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_COUNT"), dmlops_divide(fused.words.count, 4));
         dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_KINDS"), fused.kinds);
     }
     result->scalars.count = 0;
     dmlops_plan_int_64_extend(planning, &result->scalars, firsts->count, firsts->items);
-    for (int64_t place = 0; place < told->numbers.count; ++place) {
-        const int64_t number = told->numbers.items[place];
+    for (int64_t place = 0; place < op->numbers.count; ++place) {
+        const int64_t number = op->numbers.items[place];
         int is_word = (((shader->float_numbers >> place) & 1) == 1) || (0 <= number && number < INT64_C(2147483648));
         dmlops_plan_int_64_append(planning, &result->scalars, is_word ? number : dmlops_plan_counted(planning, number));
     }
@@ -5633,46 +5633,43 @@ DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_pla
 }
 
 /* Whether tiles support the types, and there is enough work for them. */
-DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t products) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    int is_whole = (told->tensors.items[dmlops_item(planning, contracted->left, told->tensors.count)].bits >= 16) &&
-        (told->tensors.items[dmlops_item(planning, contracted->right, told->tensors.count)].bits >= 16);
-    is_whole = is_whole && (told->tensors.items[dmlops_item(planning, contracted->output, told->tensors.count)].bits >=
-        16);
-    if (dmlops_plan_is_of_bytes(planning, told, shader)) {
-        is_whole = dmlops_plan_sum_depth(planning, told) <= 33025;
+    int is_whole = (op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)].bits >= 16) &&
+        (op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)].bits >= 16);
+    is_whole = is_whole && (op->tensors.items[dmlops_item(planning, contracted->output, op->tensors.count)].bits >= 16);
+    if (dmlops_plan_is_of_bytes(planning, op, shader)) {
+        is_whole = dmlops_plan_sum_depth(planning, op) <= 33025;
     }
-    return told->factors.applies && is_whole && !told->is_double && (products >= 96);
+    return op->factors.applies && is_whole && !op->is_double && (products >= 96);
 }
 
 /* Whether the factors are bytes with zero points. */
-DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
-    return told->factors.applies && !told->tensors.items[dmlops_item(planning, shader->contracted.left,
-        told->tensors.count)].is_float;
+    return op->factors.applies && !op->tensors.items[dmlops_item(planning, shader->contracted.left,
+        op->tensors.count)].is_float;
 }
 
 /* The number of products per sum. */
-DMLOPS_CALLED int64_t dmlops_plan_sum_depth(dmlops_planning* planning, const dmlops_plan_Definition* told) {
-    return dmlops_plan_times(planning, told->factors.depth, dmlops_plan_most_places(planning, &told->factors.window));
+DMLOPS_CALLED int64_t dmlops_plan_sum_depth(dmlops_planning* planning, const dmlops_plan_Definition* op) {
+    return dmlops_plan_times(planning, op->factors.depth, dmlops_plan_most_places(planning, &op->factors.window));
 }
 
 /* The output as matrices. */
-DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result) {
-    if (told->factors.window.sizes.count > 0) {
-        dmlops_plan_windowed(planning, told, shader, result);
+    if (op->factors.window.sizes.count > 0) {
+        dmlops_plan_windowed(planning, op, shader, result);
         return;
     }
-    const dmlops_plan_Factors * factors = &told->factors;
+    const dmlops_plan_Factors * factors = &op->factors;
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, contracted->left,
-        told->tensors.count)];
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, contracted->right,
-        told->tensors.count)];
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
-        told->tensors.count)];
+    const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)];
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, contracted->output,
+        op->tensors.count)];
     int64_t row_axis = dmlops_plan_own_axis(planning, &output->sizes, &factors->left, &factors->right);
     int64_t column_axis = dmlops_plan_own_axis(planning, &output->sizes, &factors->right, &factors->left);
     if ((row_axis == -1) || (column_axis == -1)) {
@@ -5686,13 +5683,13 @@ DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlo
     }
     int64_t rows = output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)];
     int64_t columns = output->sizes.items[dmlops_item(planning, column_axis, output->sizes.count)];
-    if (!dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning, dmlops_plan_times(planning, rows,
+    if (!dmlops_plan_is_tiled(planning, op, shader, dmlops_plan_times(planning, dmlops_plan_times(planning, rows,
         columns), factors->depth))) {
         dmlops_plan_no_matrices(planning, result);
         return;
     }
     int64_t run = (output->strides.items[dmlops_item(planning, column_axis, output->strides.count)] == 1) ? columns : 1;
-    int is_down = dmlops_plan_is_stored_down(planning, told, shader, row_axis, rows, run);
+    int is_down = dmlops_plan_is_stored_down(planning, op, shader, row_axis, rows, run);
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
     dmlops_plan_int_8_append(planning, &made_1, row_axis);
@@ -5724,13 +5721,13 @@ DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlo
 
 /* Whether the elements of a column are contiguous in the output, not those of a row, of which `run` are: channels are
    innermost in memory, or matrices are stored column by column. Bytes are never stored so. */
-DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t row_axis, int64_t rows, int64_t run) {
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
-        told->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
+        op->tensors.count)];
     int is_adjacent = (output->strides.items[dmlops_item(planning, row_axis, output->strides.count)] == 1) && (rows >
         1);
-    return is_adjacent && (run == 1) && !dmlops_plan_is_of_bytes(planning, told, shader);
+    return is_adjacent && (run == 1) && !dmlops_plan_is_of_bytes(planning, op, shader);
 }
 
 /* The left factor's stride from one tap to the next. */
@@ -5760,17 +5757,15 @@ DMLOPS_CALLED void dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_
 }
 
 /* The output as matrices, with a window: one matrix per phase of each channel group. */
-DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result) {
-    const dmlops_plan_Factors * factors = &told->factors;
-    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Factors * factors = &op->factors;
+    const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, contracted->left,
-        told->tensors.count)];
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, contracted->right,
-        told->tensors.count)];
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
-        told->tensors.count)];
+    const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)];
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, contracted->output,
+        op->tensors.count)];
     int64_t counts_rows = dmlops_plan_row_dimension(planning, factors, output);
     int64_t row_axis = factors->left.items[dmlops_item(planning, counts_rows, factors->left.count)];
     int64_t groups = dmlops_max(window->groups, 1);
@@ -5780,9 +5775,9 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     dmlops_plan_boxed(planning, output, &made_1, window, &result->sizes);
     int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
     int64_t columns = dmlops_plan_element_count(planning, &result->sizes);
-    int64_t depth = dmlops_plan_sum_depth(planning, told);
+    int64_t depth = dmlops_plan_sum_depth(planning, op);
     int is_straight = dmlops_plan_has_phases(planning, window, output);
-    if (dmlops_plan_is_of_bytes(planning, told, shader)) {
+    if (dmlops_plan_is_of_bytes(planning, op, shader)) {
         is_straight = is_straight && !dmlops_plan_is_divided(planning, window) && (factors->right_less.count == 0);
     }
     for (int64_t each_2 = 0; each_2 < factors->left_less.count; ++each_2) {
@@ -5813,8 +5808,8 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     }
     int64_t count = dmlops_plan_times(planning, groups, dmlops_plan_phase_count(planning, window));
     int64_t run = dmlops_plan_is_divided(planning, window) ? 1 : dmlops_plan_side_by_side(planning, output, row_axis);
-    int is_down = dmlops_plan_is_stored_down(planning, told, shader, row_axis, rows, run);
-    int64_t channels = dmlops_plan_is_of_bytes(planning, told, shader) ? 1 : dmlops_plan_channels_vector(planning,
+    int is_down = dmlops_plan_is_stored_down(planning, op, shader, row_axis, rows, run);
+    int64_t channels = dmlops_plan_is_of_bytes(planning, op, shader) ? 1 : dmlops_plan_channels_vector(planning,
         factors, right, 4);
     dmlops_plan_int_8 made_4;
     dmlops_plan_axis_steps(planning, output, row_axis, row_step, &made_4);
@@ -5833,7 +5828,7 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     made_7.matrix = 0;
     made_7.is_along = channels > 1;
     made_7.vector = (channels > 1) ? channels : dmlops_plan_columns_vector(planning, window, right, output);
-    result->is_worth = is_straight && dmlops_plan_is_tiled(planning, told, shader, dmlops_plan_times(planning,
+    result->is_worth = is_straight && dmlops_plan_is_tiled(planning, op, shader, dmlops_plan_times(planning,
         dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
     result->row_axis = row_axis;
     result->column_axis = -1;
@@ -5962,17 +5957,17 @@ DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const
 }
 
 /* The place of each intermediate tensor. Those that no output needs have none; their sizes may be meaningless. */
-DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, dmlops_plan_Space* result) {
     dmlops_plan_Sources made_1;
     dmlops_plan_no_sources(planning, &made_1);
-    dmlops_plan_space_without(planning, told, shader, wanted, &made_1, 0, result);
+    dmlops_plan_space_without(planning, op, shader, wanted, &made_1, 0, result);
     return;
 }
 
 /* The same without the rows that attention reads elsewhere; the tensors that are `copied`, as bits, are followed by
-   copies as halves. */
-DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+   copies as float16. */
+DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
     dmlops_plan_Space* result) {
     result->firsts.count = 0;
@@ -5984,10 +5979,10 @@ DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dm
         const dmlops_plan_Kept* kept = &shader->kept.items[place];
         dmlops_plan_int_64_append(planning, &result->firsts, words);
         if (((wanted >> place) & 1) == 1) {
-            int wide = kept->is_real ? told->is_double : kept->is_wide;
+            int wide = kept->is_real ? op->is_double : kept->is_wide;
             dmlops_plan_int_8 made_1;
-            dmlops_plan_rows_left(planning, shader, sources, place, &told->kept_sizes.items[dmlops_item(planning,
-                place, told->kept_sizes.count)], &made_1);
+            dmlops_plan_rows_left(planning, shader, sources, place, &op->kept_sizes.items[dmlops_item(planning, place,
+                op->kept_sizes.count)], &made_1);
             int64_t own = dmlops_plan_element_count(planning, &made_1);
             own = dmlops_multiply(own, wide ? 2 : 1);
             if (((copied >> place) & 1) == 1) {
@@ -6012,13 +6007,13 @@ DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* Refuses tensors that shaders cannot address, and an output with more elements than they count; then tells all tensors
-   and whatever else depends on the description alone. */
-DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+/* Refuses tensors that shaders cannot address, and an output with more elements than they count; then defines all
+   tensors and everything else that depends on the description alone. */
+DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_Known* result) {
     dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+    for (int64_t each_1 = 0; each_1 < op->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[each_1];
         if (tensor->is_present) {
             dmlops_plan_check_span(planning, tensor);
         }
@@ -6030,8 +6025,8 @@ DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlop
         return;
     }
     dmlops_plan_Space made_2;
-    dmlops_plan_space_of(planning, told, shader, 0, &made_2);
-    dmlops_plan_tell_known(planning, told, shader, 0, &made_2.firsts, result);
+    dmlops_plan_space_of(planning, op, shader, 0, &made_2);
+    dmlops_plan_define_known(planning, op, shader, 0, &made_2.firsts, result);
     return;
 }
 
@@ -6070,11 +6065,11 @@ DMLOPS_CALLED void dmlops_plan_single_tap(dmlops_planning* planning, dmlops_plan
 }
 
 /* The right factor's strides along the window, as it is in memory. */
-DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_int_8* result) {
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    int64_t behind = dmlops_subtract(right->sizes.count, told->factors.window.sizes.count);
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
+        op->tensors.count)];
+    int64_t behind = dmlops_subtract(right->sizes.count, op->factors.window.sizes.count);
     result->count = 0;
     for (int64_t d = 0; d < right->strides.count; ++d) {
         const int64_t stride = right->strides.items[d];
@@ -6088,14 +6083,12 @@ DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const d
 /* The constants of a window on the right factor, which has these strides: sizes, first coordinates, steps, taps,
    limits, strides, divisors and periods; then its strides on the left one. Taps are the distances between those that
    one phase meets. None if there is no window. */
-DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides, dmlops_plan_int_96* result) {
-    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Tensor * left = &told->tensors.items[dmlops_item(planning, contracted->left,
-        told->tensors.count)];
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, contracted->right,
-        told->tensors.count)];
+    const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)];
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)];
     dmlops_plan_int_96 words;
     words.count = 0;
     if (window->sizes.count == 0) {
@@ -6155,12 +6148,12 @@ DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dml
 }
 
 /* The macros and resources of all passes. Groups walk the tiles of a matrix in bands. */
-DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, int
     in_parts, const dmlops_plan_Packing* packing, int64_t taps_at_once, dmlops_plan_Common* result) {
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
-        told->tensors.count)];
+    const dmlops_plan_Window * window = &op->factors.window;
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
+        op->tensors.count)];
     int64_t sums_words = in_parts ? dmlops_plan_times(planning, dmlops_multiply(4,
         dmlops_plan_partial_vectors(planning, found)), split->parts) : 0;
     int64_t words = dmlops_add(sums_words, dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning,
@@ -6170,7 +6163,7 @@ DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dm
         memset(result, 0, sizeof *result);
         return;
     }
-    dmlops_plan_begin_form(planning, told, shader, output, &result->known);
+    dmlops_plan_begin_form(planning, op, shader, output, &result->known);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), output->sizes.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), found->row_axis);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), (int64_t)found->is_down);
@@ -6181,7 +6174,7 @@ DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dm
         dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_RANK"), window->sizes.count);
         dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_AXIS"), window->axes.items[dmlops_item(planning, 0,
             window->axes.count)]);
-        if (!dmlops_plan_is_of_bytes(planning, told, shader)) {
+        if (!dmlops_plan_is_of_bytes(planning, op, shader)) {
             dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, window));
             dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), taps_at_once);
         }
@@ -6210,69 +6203,68 @@ DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dm
 }
 
 /* One dispatch, preceded by one if factors are packed, and followed by one if there are partial sums. */
-DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product) {
     const dmlops_plan_Matrices * found = &product->matrices;
     const dmlops_plan_Packing * packing = &product->packing;
     const dmlops_plan_Row * row = &product->row;
     dmlops_plan_Common common;
-    dmlops_plan_begin_product(planning, told, shader, found, &product->split, product->in_parts, packing, row->taps,
+    dmlops_plan_begin_product(planning, op, shader, found, &product->split, product->in_parts, packing, row->taps,
         &common);
-    int64_t first = dmlops_plan_first_of(planning, &told->factors.window, &told->tensors.items[dmlops_item(planning,
-        shader->contracted.left, told->tensors.count)]);
+    int64_t first = dmlops_plan_first_of(planning, &op->factors.window, &op->tensors.items[dmlops_item(planning,
+        shader->contracted.left, op->tensors.count)]);
     if (packing->items > 0) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("PACK_VECTOR"), packing->vector);
-        if (dmlops_plan_is_of_bytes(planning, told, shader)) {
-            dmlops_plan_define_signs(planning, told, shader);
+        if (dmlops_plan_is_of_bytes(planning, op, shader)) {
+            dmlops_plan_define_signs(planning, op, shader);
         } else {
             dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
-            dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(told->factors.depth,
+            dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(op->factors.depth,
                 product->tile.depth) == 0));
         }
-        dmlops_plan_dispatch_single(planning, told, shader, found, &common, 2, packing->items);
+        dmlops_plan_dispatch_single(planning, op, shader, found, &common, 2, packing->items);
         first = dmlops_multiply(common.words, packing->in_word);
     }
-    dmlops_plan_define_k_loop(planning, told, shader, product);
+    dmlops_plan_define_k_loop(planning, op, shader, product);
     int64_t threads = dmlops_plan_tile_threads(planning, &product->tile);
     int64_t tiles = dmlops_multiply(dmlops_multiply(product->split.down, product->split.across), found->count);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(tiles, product->split.parts), threads), threads, 1,
         &groups);
     dmlops_plan_int_96 words;
-    dmlops_plan_window_words(planning, told, shader, &product->strides, &words);
+    dmlops_plan_window_words(planning, op, shader, &product->strides, &words);
     dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, told, &product->factors, product->channels, first, &words, &common,
-        &groups, &params);
+    dmlops_plan_contraction_params(planning, op, &product->factors, product->channels, first, &words, &common, &groups,
+        &params);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, packing->items > 0);
     if (product->in_parts) {
-        dmlops_plan_add_parts(planning, told, shader, found, &common);
+        dmlops_plan_add_parts(planning, op, shader, found, &common);
     }
 }
 
 /* The macros of the types of bytes. */
-DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_UNSIGNED"), (int64_t)!told->tensors.items[dmlops_item(planning,
-        shader->contracted.left, told->tensors.count)].is_signed);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_UNSIGNED"), (int64_t)!told->tensors.items[dmlops_item(planning,
-        shader->contracted.right, told->tensors.count)].is_signed);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_UNSIGNED"), (int64_t)!op->tensors.items[dmlops_item(planning,
+        shader->contracted.left, op->tensors.count)].is_signed);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_UNSIGNED"), (int64_t)!op->tensors.items[dmlops_item(planning,
+        shader->contracted.right, op->tensors.count)].is_signed);
 }
 
 /* The macros of the pass that multiplies. */
-DMLOPS_CALLED void dmlops_plan_define_k_loop(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_define_k_loop(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product) {
-    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, contracted->right,
-        told->tensors.count)];
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
-        told->tensors.count)];
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, contracted->output,
+        op->tensors.count)];
     const dmlops_plan_Matrices * found = &product->matrices;
     const dmlops_plan_Matrices * factors = &product->factors;
     const dmlops_plan_Tile * tile = &product->tile;
     int is_windowed = found->column_axis == -1;
-    int of_bytes = dmlops_plan_is_of_bytes(planning, told, shader);
+    int of_bytes = dmlops_plan_is_of_bytes(planning, op, shader);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), contracted->number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_plan_tile_threads(planning, tile));
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), factors->left.vector);
@@ -6294,7 +6286,7 @@ DMLOPS_CALLED void dmlops_plan_define_k_loop(dmlops_planning* planning, const dm
         dmlops_out_define(planning, "", DMLOPS_TEXT("PACKED"), (int64_t)(product->packing.items > 0));
     }
     if (is_windowed && !of_bytes) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(told->factors.depth,
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(op->factors.depth,
             tile->depth) == 0));
         dmlops_out_define(planning, "", DMLOPS_TEXT("BORDERED"), (int64_t)dmlops_plan_is_bordered(planning, window,
             right, output));
@@ -6305,29 +6297,29 @@ DMLOPS_CALLED void dmlops_plan_define_k_loop(dmlops_planning* planning, const dm
         }
     }
     if (of_bytes) {
-        dmlops_plan_define_signs(planning, told, shader);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_SUMS"), (int64_t)(told->factors.lessens_right ||
+        dmlops_plan_define_signs(planning, op, shader);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_SUMS"), (int64_t)(op->factors.lessens_right ||
             !right->is_signed));
-        dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_SUMS"), (int64_t)(told->factors.lessens_left ||
-            !told->tensors.items[dmlops_item(planning, contracted->left, told->tensors.count)].is_signed));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_SUMS"), (int64_t)(op->factors.lessens_left ||
+            !op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)].is_signed));
         dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"), (int64_t)dmlops_out_has(planning,
             DMLOPS_CAPABILITY_DOT_PRODUCTS));
     }
 }
 
 /* The pass in which each thread adds up four adjacent partial sums. */
-DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common) {
-    dmlops_plan_dispatch_single(planning, told, shader, found, common, 1, dmlops_plan_partial_vectors(planning, found));
+    dmlops_plan_dispatch_single(planning, op, shader, found, common, 1, dmlops_plan_partial_vectors(planning, found));
 }
 
 /* A pass beside the one that multiplies, in which each thread takes one item. Partial sums are waited for. */
-DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common, int64_t
     number, int64_t items) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, contracted->output,
-        told->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, contracted->output,
+        op->tensors.count)];
     int is_last = number == 1;
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, items, 256, 1, &groups);
@@ -6339,20 +6331,20 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
         dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), is_last ? dmlops_plan_output_vector(planning,
             found, output) : 1);
     }
-    int64_t first = dmlops_plan_first_of(planning, &told->factors.window, &told->tensors.items[dmlops_item(planning,
-        contracted->left, told->tensors.count)]);
+    int64_t first = dmlops_plan_first_of(planning, &op->factors.window, &op->tensors.items[dmlops_item(planning,
+        contracted->left, op->tensors.count)]);
     dmlops_plan_int_8 made_1;
-    dmlops_plan_window_strides(planning, told, shader, &made_1);
+    dmlops_plan_window_strides(planning, op, shader, &made_1);
     dmlops_plan_int_96 words;
-    dmlops_plan_window_words(planning, told, shader, &made_1, &words);
+    dmlops_plan_window_words(planning, op, shader, &made_1, &words);
     dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, told, found, told->factors.depth, first, &words, common, &groups, &params);
+    dmlops_plan_contraction_params(planning, op, found, op->factors.depth, first, &words, common, &groups, &params);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, is_last);
 }
 
 /* The constants of a pass; `first` is the left factor's offset at the first tap. */
-DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Matrices* found, int64_t channels, int64_t first, const dmlops_plan_int_96* window, const
     dmlops_plan_Common* common, const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
     const dmlops_plan_Split * split = &common->split;
@@ -6387,11 +6379,11 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     result->tilesDown = split->down;
     result->groupColumns = groups->columns;
     result->channels = channels;
-    result->taps = dmlops_plan_element_count(planning, &told->factors.window.sizes);
+    result->taps = dmlops_plan_element_count(planning, &op->factors.window.sizes);
     result->leftFirst = dmlops_modulo(first, INT64_C(4294967296));
     result->leftTapStep = dmlops_modulo(found->tap.step, INT64_C(4294967296));
     result->leftMatrixStep = dmlops_modulo(found->left.matrix, INT64_C(4294967296));
-    dmlops_plan_int_64_copy(&result->elements, &told->elements);
+    dmlops_plan_int_64_copy(&result->elements, &op->elements);
     dmlops_plan_int_64_copy(&result->scalars, &known->scalars);
     return;
 }
@@ -6634,12 +6626,12 @@ DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlop
 }
 
 /* How the factors of a convolution are packed. Few channels are not worth padding to whole vectors. */
-DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_BytePacking* result) {
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    int64_t channels = told->factors.depth;
+    const dmlops_plan_Window * window = &op->factors.window;
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
+        op->tensors.count)];
+    int64_t channels = op->factors.depth;
     int64_t vector = ((dmlops_modulo(channels, 16) == 0) || (channels > 4)) ? 16 : 4;
     int64_t padded = dmlops_multiply(dmlops_plan_ceil_div(planning, channels, vector), vector);
     int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_times(planning,
@@ -6658,15 +6650,15 @@ DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dml
 }
 
 /* The same matrices with packed factors. */
-DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_BytePacking* layout,
     dmlops_plan_Matrices* result) {
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
-        told->tensors.count)];
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
+        op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
+        op->tensors.count)];
     int64_t image = dmlops_multiply(layout->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
-        right->sizes.count)], told->factors.depth));
+        right->sizes.count)], op->factors.depth));
     for (int64_t d = 0; d < right->sizes.count; ++d) {
         const int64_t size = right->sizes.items[d];
         image = (d > 1) ? dmlops_plan_times(planning, image, size) : image;
@@ -6680,8 +6672,8 @@ DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const d
     made_2.is_along = 1;
     made_2.vector = 16;
     dmlops_plan_int_8 made_3;
-    dmlops_plan_axis_steps(planning, output, told->factors.right.items[dmlops_item(planning, 0,
-        told->factors.right.count)], image, &made_3);
+    dmlops_plan_axis_steps(planning, output, op->factors.right.items[dmlops_item(planning, 0,
+        op->factors.right.count)], image, &made_3);
     dmlops_plan_Side made_4;
     made_4.steps = made_3;
     made_4.depth = 1;
@@ -6689,7 +6681,7 @@ DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const d
     made_4.is_along = 1;
     made_4.vector = layout->vector;
     *result = *found;
-    result->depth = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &told->factors.window.sizes),
+    result->depth = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &op->factors.window.sizes),
         layout->padded);
     result->left = made_2;
     result->right = made_4;
@@ -6697,14 +6689,14 @@ DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const d
 }
 
 /* Strides in bytes along each dimension of the window, in the packed right factor. */
-DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_BytePacking* layout, dmlops_plan_int_8* result) {
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
+        op->tensors.count)];
     result->count = 0;
-    for (int64_t d = 0; d < told->factors.window.sizes.count; ++d) {
+    for (int64_t d = 0; d < op->factors.window.sizes.count; ++d) {
         int64_t stride = dmlops_multiply(layout->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
-            right->sizes.count)], told->factors.depth));
+            right->sizes.count)], op->factors.depth));
         for (int64_t later = 0; later < right->sizes.count; ++later) {
             const int64_t size = right->sizes.items[later];
             stride = (later > dmlops_add(d, 2)) ? dmlops_plan_times(planning, stride, size) : stride;
@@ -6716,16 +6708,16 @@ DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dm
 
 /* The tile, k split into parts, and both factors packed. There are partial sums also where cooperative matrices cannot
    store the output: storing bytes one by one takes atomics, which do not mix with them. */
-DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result) {
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
-        told->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
+        op->tensors.count)];
     int is_windowed = found->column_axis == -1;
     dmlops_plan_int_8 made_1;
-    dmlops_plan_window_strides(planning, told, shader, &made_1);
+    dmlops_plan_window_strides(planning, op, shader, &made_1);
     dmlops_plan_int_8 strides;
     strides = made_1;
-    int64_t channels = told->factors.depth;
+    int64_t channels = op->factors.depth;
     dmlops_plan_Matrices factors;
     factors = *found;
     dmlops_plan_Packing packing;
@@ -6734,12 +6726,12 @@ DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dml
     packing.in_word = 4;
     if (is_windowed && (found->right.vector < 4)) {
         dmlops_plan_BytePacking layout;
-        dmlops_plan_byte_packing(planning, told, shader, found, &layout);
+        dmlops_plan_byte_packing(planning, op, shader, found, &layout);
         dmlops_plan_Matrices made_2;
-        dmlops_plan_packed_factors(planning, told, shader, found, &layout, &made_2);
+        dmlops_plan_packed_factors(planning, op, shader, found, &layout, &made_2);
         factors = made_2;
         dmlops_plan_int_8 made_3;
-        dmlops_plan_pixel_strides(planning, told, shader, &layout, &made_3);
+        dmlops_plan_pixel_strides(planning, op, shader, &layout, &made_3);
         strides = made_3;
         channels = layout.padded;
         dmlops_plan_Packing made_4;
@@ -7028,9 +7020,9 @@ DMLOPS_CALLED void dmlops_plan_rates_of(dmlops_planning* planning, const dmlops_
 }
 
 /* Whether the left factor is packed first: where its strides require that, or where there are enough products. */
-DMLOPS_CALLED int dmlops_plan_packs_left(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_packs_left(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Matrices* found) {
-    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Window * window = &op->factors.window;
     if (found->column_axis != -1) {
         return 0;
     }
@@ -7042,9 +7034,9 @@ DMLOPS_CALLED int dmlops_plan_packs_left(dmlops_planning* planning, const dmlops
 }
 
 /* The tile, k split into parts, and the left factor packed by vectors of rows. */
-DMLOPS_CALLED void dmlops_plan_fma_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_fma_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result) {
-    int64_t channels = told->factors.depth;
+    int64_t channels = op->factors.depth;
     dmlops_plan_tile_for(planning, found, channels, &result->tile);
     dmlops_plan_Row made_1;
     dmlops_plan_single_tap(planning, &made_1);
@@ -7062,11 +7054,11 @@ DMLOPS_CALLED void dmlops_plan_fma_product(dmlops_planning* planning, const dmlo
     dmlops_plan_Matrices factors;
     factors = *found;
     int64_t items = 0;
-    if (dmlops_plan_packs_left(planning, told, found)) {
+    if (dmlops_plan_packs_left(planning, op, found)) {
         int64_t vectors = dmlops_plan_ceil_div(planning, found->rows, 4);
         dmlops_plan_int_8 steps;
-        dmlops_plan_axis_steps(planning, &told->tensors.items[dmlops_item(planning, shader->contracted.output,
-            told->tensors.count)], found->row_axis, 1, &steps);
+        dmlops_plan_axis_steps(planning, &op->tensors.items[dmlops_item(planning, shader->contracted.output,
+            op->tensors.count)], found->row_axis, 1, &steps);
         int64_t pitch = dmlops_multiply(4, vectors);
         int64_t whole = dmlops_plan_times(planning, found->depth, dmlops_multiply(4, vectors));
         dmlops_plan_Side made_5;
@@ -7082,7 +7074,7 @@ DMLOPS_CALLED void dmlops_plan_fma_product(dmlops_planning* planning, const dmlo
         items = dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth, vectors), found->count);
     }
     dmlops_plan_int_8 made_7;
-    dmlops_plan_window_strides(planning, told, shader, &made_7);
+    dmlops_plan_window_strides(planning, op, shader, &made_7);
     dmlops_plan_Packing made_8;
     made_8.items = items;
     made_8.vector = 4;
@@ -7108,19 +7100,19 @@ DMLOPS_CALLED int dmlops_plan_is_float16(dmlops_planning* planning, const dmlops
 
 /* How a convolution's right factor is loaded: eight adjacent channels at once, or eight adjacent pixels if each output
    element meets one tap, which is never outside; else element by element. */
-DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Side* side, dmlops_plan_Side* result) {
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
-    if (dmlops_plan_channels_vector(planning, &told->factors, right, 8) == 8) {
+    const dmlops_plan_Window * window = &op->factors.window;
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
+        op->tensors.count)];
+    if (dmlops_plan_channels_vector(planning, &op->factors, right, 8) == 8) {
         *result = *side;
         result->is_along = 1;
         result->vector = 8;
         return;
     }
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
-        told->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
+        op->tensors.count)];
     int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
     int is_plain = 1;
     for (int64_t d = 0; d < window->right_divisors.count; ++d) {
@@ -7168,10 +7160,10 @@ DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_
 }
 
 /* How the right factor is loaded. */
-DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Side* result) {
     if (found->column_axis == -1) {
-        dmlops_plan_gathered(planning, told, shader, &found->right, result);
+        dmlops_plan_gathered(planning, op, shader, &found->right, result);
         return;
     }
     *result = found->right;
@@ -7182,11 +7174,11 @@ DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_
 
 /* The taps that tiles can hold at once. Each row of the output has so many columns that they keep its windows clear of
    the tensor's next row: the zeros before that row also end this one. */
-DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, shader->contracted.right,
-        told->tensors.count)];
+    const dmlops_plan_Window * window = &op->factors.window;
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
+        op->tensors.count)];
     if ((found->column_axis != -1) || dmlops_plan_is_divided(planning, window)) {
         dmlops_plan_single_tap(planning, result);
         return;
@@ -7207,7 +7199,7 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
     int64_t pitch = dmlops_max(dmlops_min(dmlops_add(width, reach), dmlops_max(dmlops_add(before, size),
         dmlops_subtract(dmlops_add(width, reach), before))), width);
     int suits = (taps > 1) && (taps <= 7) && (tap > 0) && (step == 1) && (reach <= 16);
-    suits = suits && (dmlops_modulo(told->factors.depth, 16) == 0) && (dmlops_multiply(4, pitch) <= dmlops_multiply(5,
+    suits = suits && (dmlops_modulo(op->factors.depth, 16) == 0) && (dmlops_multiply(4, pitch) <= dmlops_multiply(5,
         width));
     if (!suits) {
         dmlops_plan_single_tap(planning, result);
@@ -7560,12 +7552,12 @@ DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlo
 }
 
 /* Whether the device has cooperative matrices, both factors are float16, and there is enough work. */
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* told,
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    int are_float16 = dmlops_plan_is_float16(planning, &told->tensors.items[dmlops_item(planning, contracted->left,
-        told->tensors.count)]) && dmlops_plan_is_float16(planning, &told->tensors.items[dmlops_item(planning,
-        contracted->right, told->tensors.count)]);
+    int are_float16 = dmlops_plan_is_float16(planning, &op->tensors.items[dmlops_item(planning, contracted->left,
+        op->tensors.count)]) && dmlops_plan_is_float16(planning, &op->tensors.items[dmlops_item(planning,
+        contracted->right, op->tensors.count)]);
     int64_t least = (found->column_axis == -1) ? 3 : 2;
     int is_large = found->is_worth && (found->rows >= least) && (found->columns > 1);
     int is_tiny = (found->column_axis != -1) && (dmlops_max(dmlops_max(found->rows, found->columns), found->depth) <=
@@ -7574,24 +7566,24 @@ DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning
 }
 
 /* The tile, with one tap of a window or several, k split into parts, and the left factor packed by vectors along k. */
-DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given, dmlops_plan_Product* result) {
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->contracted.output,
-        told->tensors.count)];
+    const dmlops_plan_Window * window = &op->factors.window;
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
+        op->tensors.count)];
     int is_windowed = given->column_axis == -1;
     dmlops_plan_Side right;
-    dmlops_plan_right_of(planning, told, shader, given, &right);
+    dmlops_plan_right_of(planning, op, shader, given, &right);
     int is_gathered = is_windowed && (right.vector == 1);
     dmlops_plan_Row made_1;
     dmlops_plan_single_tap(planning, &made_1);
     dmlops_plan_Row made_2;
-    dmlops_plan_row_of(planning, told, shader, given, &made_2);
+    dmlops_plan_row_of(planning, op, shader, given, &made_2);
     dmlops_plan_Row single;
     single = made_1;
     dmlops_plan_Row several;
     several = made_2;
-    int64_t channels = told->factors.depth;
+    int64_t channels = op->factors.depth;
     dmlops_plan_Tile_12 made_3;
     dmlops_plan_candidates(planning, given, channels, is_gathered, &made_3);
     dmlops_plan_CooperativeChoice by_taps;
@@ -7637,7 +7629,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, co
     made_7.left = left;
     made_7.right = right;
     dmlops_plan_int_8 made_8;
-    dmlops_plan_window_strides(planning, told, shader, &made_8);
+    dmlops_plan_window_strides(planning, op, shader, &made_8);
     dmlops_plan_Packing made_9;
     made_9.items = items;
     made_9.vector = 8;
@@ -7656,18 +7648,18 @@ DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, co
 }
 
 /* The sizes of the box that a pass visits. */
-DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one, dmlops_plan_int_8* result) {
     if (one->box_list != -1) {
-        *result = told->lists.items[dmlops_item(planning, one->box_list, told->lists.count)];
+        *result = op->lists.items[dmlops_item(planning, one->box_list, op->lists.count)];
         return;
     }
     if (one->box_tensor != -1) {
-        *result = told->tensors.items[dmlops_item(planning, one->box_tensor, told->tensors.count)].sizes;
+        *result = op->tensors.items[dmlops_item(planning, one->box_tensor, op->tensors.count)].sizes;
         return;
     }
-    *result = *(one->writes_kept ? &told->kept_sizes.items[dmlops_item(planning, one->target, told->kept_sizes.count)]
-        : &told->tensors.items[dmlops_item(planning, one->target, told->tensors.count)].sizes);
+    *result = *(one->writes_kept ? &op->kept_sizes.items[dmlops_item(planning, one->target, op->kept_sizes.count)] :
+        &op->tensors.items[dmlops_item(planning, one->target, op->tensors.count)].sizes);
     return;
 }
 
@@ -7780,24 +7772,24 @@ DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_
 }
 
 /* The tables of the output that sums selected terms, if there is one and they have room. */
-DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Selection* result) {
     const dmlops_plan_SelectedPass * selected = &shader->selected;
-    if ((selected->number == -1) || !told->tensors.items[dmlops_item(planning, selected->output,
-        told->tensors.count)].is_present) {
+    if ((selected->number == -1) || !op->tensors.items[dmlops_item(planning, selected->output,
+        op->tensors.count)].is_present) {
         result->rows = 0;
         result->blocks = 0;
         result->coordinates = 0;
         return;
     }
     int64_t coordinates = 0;
-    for (int64_t d = 0; d < told->tensors.items[dmlops_item(planning, selected->output,
-        told->tensors.count)].sizes.count; ++d) {
-        const int64_t size = told->tensors.items[dmlops_item(planning, selected->output,
-            told->tensors.count)].sizes.items[d];
+    for (int64_t d = 0; d < op->tensors.items[dmlops_item(planning, selected->output, op->tensors.count)].sizes.count;
+        ++d) {
+        const int64_t size = op->tensors.items[dmlops_item(planning, selected->output,
+            op->tensors.count)].sizes.items[d];
         coordinates = dmlops_add(coordinates, dmlops_multiply(size, (selected->tested >> d) & 1));
     }
-    int64_t rows = dmlops_plan_ceil_div(planning, dmlops_plan_element_count(planning, &told->terms), 32);
+    int64_t rows = dmlops_plan_ceil_div(planning, dmlops_plan_element_count(planning, &op->terms), 32);
     if (dmlops_plan_times(planning, dmlops_add(rows, dmlops_plan_ceil_div(planning, rows, 32)), coordinates) >
         33554432) {
         result->rows = 0;
@@ -7817,8 +7809,8 @@ DMLOPS_CALLED int64_t dmlops_plan_room_of(dmlops_planning* planning, const dmlop
     return dmlops_multiply(dmlops_add(selection->rows, selection->blocks), selection->coordinates);
 }
 
-/* What shaders are told of the tables, which start at word `first` of scratch. */
-DMLOPS_CALLED void dmlops_plan_told_selection(dmlops_planning* planning, const dmlops_plan_Selection* selection,
+/* The constants that describe the tables to shaders; the tables start at word `first` of scratch. */
+DMLOPS_CALLED void dmlops_plan_selection_words(dmlops_planning* planning, const dmlops_plan_Selection* selection,
     int64_t first, dmlops_plan_int_8* result) {
     result->count = 0;
     dmlops_plan_int_8_append(planning, result, first);
@@ -7838,7 +7830,7 @@ DMLOPS_CALLED int64_t dmlops_plan_lanes_along(dmlops_planning* planning, int64_t
 }
 
 /* The passes that lead to outputs: attention without copies, and sums shared by groups, where these suit. */
-DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Way* result) {
     dmlops_plan_Sources made_1;
     dmlops_plan_no_sources(planning, &made_1);
@@ -7851,7 +7843,7 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
         const dmlops_plan_Pass* item = &shader->passes.items[each_2];
         dmlops_plan_Pass_32_append(planning, &every, item);
     }
-    int64_t there = dmlops_plan_present(planning, &told->tensors);
+    int64_t there = dmlops_plan_present(planning, &op->tensors);
     int64_t led = dmlops_plan_leading(planning, &every, there);
     dmlops_plan_Parts made_3;
     dmlops_plan_no_parts(planning, &made_3);
@@ -7859,9 +7851,9 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_Parts parts;
     parts = made_3;
     dmlops_plan_AttentionViews views;
-    views = told->attention;
-    const dmlops_plan_Tensor_16 * tensors = &told->tensors;
-    const dmlops_plan_int_8_16 * kept_sizes = &told->kept_sizes;
+    views = op->attention;
+    const dmlops_plan_Tensor_16 * tensors = &op->tensors;
+    const dmlops_plan_int_8_16 * kept_sizes = &op->kept_sizes;
     int attends = (attention->number != -1) && (((led >> attention->target) & 1) == 1);
     if (attends) {
         dmlops_plan_AttentionViews made_4;
@@ -7873,14 +7865,14 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
         dmlops_plan_parts_of(planning, attention, &views, tensors, kept_sizes, has_units, &made_5);
         parts = made_5;
     }
-    int64_t halves = dmlops_plan_kept_halves(planning, told, shader, led, &parts);
-    if ((halves != 0) && !parts.applies) {
+    int64_t float16 = dmlops_plan_kept_float16(planning, op, shader, led, &parts);
+    if ((float16 != 0) && !parts.applies) {
         dmlops_plan_Parts made_6;
         dmlops_plan_unit_parts_of(planning, attention, views.shared, kept_sizes, &made_6);
         parts = made_6;
     }
     if (attends) {
-        int64_t vector = (halves != 0) ? 8 : 4;
+        int64_t vector = (float16 != 0) ? 8 : 4;
         dmlops_plan_Sources plain;
         dmlops_plan_sources_of(planning, attention, &views, tensors, kept_sizes, vector, &plain);
         int stores = parts.applies;
@@ -7912,10 +7904,10 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
     }
     if (shader->sums.count > 0) {
         dmlops_plan_Pass_32 made_12;
-        dmlops_plan_with_sums(planning, told, shader, &passes, wanted, &made_12);
+        dmlops_plan_with_sums(planning, op, shader, &passes, wanted, &made_12);
         dmlops_plan_Pass_32_copy(&passes, &made_12);
     }
-    if ((shader->totals.number != -1) && !told->is_double) {
+    if ((shader->totals.number != -1) && !op->is_double) {
         dmlops_plan_Pass_32 made_13;
         made_13.count = 0;
         for (int64_t each_14 = 0; each_14 < passes.count; ++each_14) {
@@ -7930,47 +7922,47 @@ DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_pl
     for (int64_t each_16 = 0; each_16 < passes.count; ++each_16) {
         const dmlops_plan_Pass* one = &passes.items[each_16];
         dmlops_plan_SumsTile made_17;
-        dmlops_plan_shared_tile(planning, told, shader, one, &made_17);
+        dmlops_plan_shared_tile(planning, op, shader, one, &made_17);
         dmlops_plan_SumsTile_32_append(planning, &result->tiles, &made_17);
     }
-    int scores_told = (attention->told & there) != 0;
+    int scores_from_inputs = (attention->scored_by & there) != 0;
     dmlops_plan_Pass_32_copy(&result->passes, &passes);
     result->wanted = wanted;
     result->led = led;
-    result->halves = halves;
+    result->float16 = float16;
     result->attends = attends;
-    result->scores_told = scores_told;
+    result->scores_from_inputs = scores_from_inputs;
     result->parts = parts;
     result->sources = sources;
     return;
 }
 
-/* The intermediate tensors kept as halves, as bits: what attention with cooperative matrices or by parts reads as
-   halves, each written by a pass that writes nothing else. `wanted` are all that lead to outputs. */
-DMLOPS_CALLED int64_t dmlops_plan_kept_halves(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+/* The intermediate tensors kept as float16, as bits: what attention with cooperative matrices or by parts reads as
+   float16, each written by a pass that writes nothing else. `wanted` are all that lead to outputs. */
+DMLOPS_CALLED int64_t dmlops_plan_kept_float16(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Parts* parts) {
-    int64_t halves = 0;
+    int64_t float16 = 0;
     for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
         const dmlops_plan_Pass* one = &shader->passes.items[each_1];
         if ((one->number == shader->attention.number) && ((one->writes & wanted) != 0)) {
             dmlops_plan_int_8 shape;
-            dmlops_plan_box_of(planning, told, one, &shape);
+            dmlops_plan_box_of(planning, op, one, &shape);
             if (parts->applies) {
-                halves = (parts->vector == 8) ? one->reads : 0;
+                float16 = (parts->vector == 8) ? one->reads : 0;
             } else {
-                if (dmlops_plan_takes_units(planning, &shader->attention, &told->tensors, &told->kept_sizes, &shape)) {
-                    halves = one->reads;
+                if (dmlops_plan_takes_units(planning, &shader->attention, &op->tensors, &op->kept_sizes, &shape)) {
+                    float16 = one->reads;
                 }
             }
         }
     }
     for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
         const dmlops_plan_Pass* one = &shader->passes.items[each_2];
-        if (((one->writes & halves) != 0) && ((one->writes & halves) != one->writes)) {
+        if (((one->writes & float16) != 0) && ((one->writes & float16) != one->writes)) {
             return 0;
         }
     }
-    return halves;
+    return float16;
 }
 
 /* Whether passes that lead to outputs, other than attention itself, read its keys or values. */
@@ -7989,14 +7981,14 @@ DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, cons
 }
 
 /* The passes that are needed, with those of sums in place of the one or several that they replace. */
-DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* needed, int64_t wanted, dmlops_plan_Pass_32*
     result) {
     result->count = 0;
     int64_t written = 0;
     for (int64_t each_1 = 0; each_1 < needed->count; ++each_1) {
         const dmlops_plan_Pass* one = &needed->items[each_1];
-        int64_t place = dmlops_plan_in_place_of(planning, told, shader, one, wanted);
+        int64_t place = dmlops_plan_in_place_of(planning, op, shader, one, wanted);
         if (place == -1) {
             dmlops_plan_Pass_32_append(planning, result, one);
         } else {
@@ -8030,17 +8022,17 @@ DMLOPS_CALLED void dmlops_plan_with_totals(dmlops_planning* planning, const dmlo
 }
 
 /* The pass of sums that writes what a pass does, by its place among them, or NONE. */
-DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted) {
     for (int64_t place = 0; place < shader->sums.count; ++place) {
         const dmlops_plan_SumsPass* sums = &shader->sums.items[place];
-        int applies = (told->sums.items[dmlops_item(planning, place, told->sums.count)] == 1) && ((sums->writes |
-            wanted) == wanted);
+        int applies = (op->sums.items[dmlops_item(planning, place, op->sums.count)] == 1) && ((sums->writes | wanted)
+            == wanted);
         if (applies && ((sums->writes & one->writes) != 0)) {
             dmlops_plan_int_8 sizes;
-            dmlops_plan_at_once(planning, &told->kept_sizes.items[dmlops_item(planning, one->target,
-                told->kept_sizes.count)], one->is_along, &sizes);
-            if (dmlops_plan_is_worth_sharing(planning, sums, &told->tensors, &told->kept_sizes, &sizes)) {
+            dmlops_plan_at_once(planning, &op->kept_sizes.items[dmlops_item(planning, one->target,
+                op->kept_sizes.count)], one->is_along, &sizes);
+            if (dmlops_plan_is_worth_sharing(planning, sums, &op->tensors, &op->kept_sizes, &sizes)) {
                 return place;
             }
         }
@@ -8049,15 +8041,15 @@ DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const d
 }
 
 /* The tile of a pass of sums; empty for any other. */
-DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result) {
     for (int64_t each_1 = 0; each_1 < shader->sums.count; ++each_1) {
         const dmlops_plan_SumsPass* sums = &shader->sums.items[each_1];
         if (sums->number == one->number) {
             dmlops_plan_int_8 sizes;
-            dmlops_plan_at_once(planning, &told->kept_sizes.items[dmlops_item(planning, one->target,
-                told->kept_sizes.count)], one->is_along, &sizes);
-            dmlops_plan_sums_tile(planning, sums, &told->tensors, &sizes, one->is_along, result);
+            dmlops_plan_at_once(planning, &op->kept_sizes.items[dmlops_item(planning, one->target,
+                op->kept_sizes.count)], one->is_along, &sizes);
+            dmlops_plan_sums_tile(planning, sums, &op->tensors, &sizes, one->is_along, result);
             return;
         }
     }
@@ -8066,17 +8058,17 @@ DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlo
 }
 
 /* The dispatches; none if every output is absent. */
-DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+    for (int64_t each_1 = 0; each_1 < op->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[each_1];
         if (tensor->is_present) {
             dmlops_plan_check_span(planning, tensor);
         }
     }
     dmlops_plan_Way way;
-    dmlops_plan_way_to(planning, told, shader, &way);
+    dmlops_plan_way_to(planning, op, shader, &way);
     if (way.passes.count == 0) {
         return;
     }
@@ -8086,14 +8078,14 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         copied = copied | tile->copied;
     }
     dmlops_plan_Space space;
-    dmlops_plan_space_without(planning, told, shader, way.wanted, &way.sources, copied, &space);
+    dmlops_plan_space_without(planning, op, shader, way.wanted, &way.sources, copied, &space);
     int64_t words = space.words;
     if (way.attends) {
         words = dmlops_add(words, dmlops_plan_words_of(planning, &way.parts,
-            &told->kept_sizes.items[dmlops_item(planning, shader->attention.target, told->kept_sizes.count)]));
+            &op->kept_sizes.items[dmlops_item(planning, shader->attention.target, op->kept_sizes.count)]));
     }
     dmlops_plan_Selection selection;
-    dmlops_plan_selection_of(planning, told, shader, &selection);
+    dmlops_plan_selection_of(planning, op, shader, &selection);
     int64_t first_of_selection = words;
     words = dmlops_add(words, dmlops_plan_room_of(planning, &selection));
     if (words >= INT64_C(2147483648)) {
@@ -8101,20 +8093,20 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         return;
     }
     dmlops_plan_Known known;
-    dmlops_plan_tell_known(planning, told, shader, way.led, &space.firsts, &known);
+    dmlops_plan_define_known(planning, op, shader, way.led, &space.firsts, &known);
     dmlops_plan_int_512 lists;
     lists.count = 0;
     dmlops_plan_int_512_extend(planning, &lists, known.lists.count, known.lists.items);
     if (way.attends) {
-        int64_t each = (way.halves == 0) ? 1 : 2;
+        int64_t each = (way.float16 == 0) ? 1 : 2;
         dmlops_plan_int_64 made_3;
-        dmlops_plan_places_of(planning, &shader->attention, &way.sources, &told->kept_sizes, &space.firsts, each,
+        dmlops_plan_places_of(planning, &shader->attention, &way.sources, &op->kept_sizes, &space.firsts, each,
             space.words, &made_3);
         dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
     }
     if (shader->selected.number != -1) {
         dmlops_plan_int_8 made_4;
-        dmlops_plan_told_selection(planning, &selection, first_of_selection, &made_4);
+        dmlops_plan_selection_words(planning, &selection, first_of_selection, &made_4);
         dmlops_plan_int_512_extend(planning, &lists, made_4.count, made_4.items);
     }
     if ((shader->kept.count > 0) || (shader->contracted.number != -1)) {
@@ -8128,7 +8120,7 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         dmlops_out_write(planning, &made_6);
     }
     if (shader->attention.number != -1) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("HALVES"), (int64_t)(way.halves != 0));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_FP16"), (int64_t)(way.float16 != 0));
     }
     for (int64_t each_7 = 0; each_7 < way.passes.count; ++each_7) {
         const dmlops_plan_Pass* one = &way.passes.items[each_7];
@@ -8141,12 +8133,12 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
     dmlops_plan_int_512_copy(&made_8.lists, &lists);
     dmlops_plan_int_32_copy(&made_8.activations, &known.activations);
     dmlops_plan_int_64_copy(&made_8.scalars, &known.scalars);
-    dmlops_plan_dispatch_passes(planning, told, shader, &way, &made_8);
+    dmlops_plan_dispatch_passes(planning, op, shader, &way, &made_8);
 }
 
 /* A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each, or one for all steps
    if a single group runs them. */
-DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known) {
     int64_t place = 0;
     int64_t dispatches = 0;
@@ -8156,10 +8148,10 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
         int64_t steps = 1;
         int is_alone = 0;
         if (way->passes.items[dmlops_item(planning, place, way->passes.count)].is_along) {
-            steps = told->kept_sizes.items[dmlops_item(planning, way->passes.items[dmlops_item(planning, place,
-                way->passes.count)].target, told->kept_sizes.count)].items[dmlops_item(planning, 0,
-                told->kept_sizes.items[dmlops_item(planning, way->passes.items[dmlops_item(planning, place,
-                way->passes.count)].target, told->kept_sizes.count)].count)];
+            steps = op->kept_sizes.items[dmlops_item(planning, way->passes.items[dmlops_item(planning, place,
+                way->passes.count)].target, op->kept_sizes.count)].items[dmlops_item(planning, 0,
+                op->kept_sizes.items[dmlops_item(planning, way->passes.items[dmlops_item(planning, place,
+                way->passes.count)].target, op->kept_sizes.count)].count)];
             while (planning->reason == DMLOPS_REASON_NONE && ((end < way->passes.count) &&
                 way->passes.items[dmlops_item(planning, end, way->passes.count)].is_along)) {
                 end = dmlops_add(end, 1);
@@ -8179,7 +8171,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
                 int waits = (dmlops_plan_read_in(planning, shader, one, step, is_alone) & pending) != 0;
                 pending = waits ? 0 : pending;
                 pending = pending | one->writes;
-                dmlops_plan_dispatch_defined(planning, told, shader, way, known, one,
+                dmlops_plan_dispatch_defined(planning, op, shader, way, known, one,
                     &way->tiles.items[dmlops_item(planning, item, way->tiles.count)], step, waits, is_alone);
             }
         }
@@ -8204,11 +8196,11 @@ DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlop
 }
 
 /* The dispatch of a pass, for one step if it is recurrent, or for all of them if a single group runs them. */
-DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int is_alone) {
     dmlops_plan_int_8 made_1;
-    dmlops_plan_box_of(planning, told, one, &made_1);
+    dmlops_plan_box_of(planning, op, one, &made_1);
     dmlops_plan_int_8 shape;
     dmlops_plan_rows_left(planning, shader, &way->sources, one->writes_kept ? one->target : -1, &made_1, &shape);
     int64_t whole = dmlops_plan_element_count(planning, &shape);
@@ -8218,11 +8210,11 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     }
     int64_t count = one->is_along ? dmlops_divide(whole, shape.items[dmlops_item(planning, 0, shape.count)]) : whole;
     if (one->number == shader->attention.number) {
-        dmlops_plan_dispatch_attention(planning, told, shader, way, known, one, count, waits);
+        dmlops_plan_dispatch_attention(planning, op, shader, way, known, one, count, waits);
         return;
     }
     if (one->number == shader->totals.number) {
-        dmlops_plan_dispatch_totals(planning, told, shader, known, one);
+        dmlops_plan_dispatch_totals(planning, op, shader, known, one);
         return;
     }
     if ((way->sources.begin > 0) && ((((one->writes >> shader->attention.key) & 1) == 1) || (((one->writes >>
@@ -8231,9 +8223,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     }
     if ((shader->selected.number != -1) && (one->outputs == dmlops_shift(1, shader->selected.output))) {
         dmlops_plan_Selection selection;
-        dmlops_plan_selection_of(planning, told, shader, &selection);
+        dmlops_plan_selection_of(planning, op, shader, &selection);
         if (selection.rows > 0) {
-            dmlops_plan_dispatch_selected(planning, told, shader, known, &selection, one, waits);
+            dmlops_plan_dispatch_selected(planning, op, shader, known, &selection, one, waits);
             return;
         }
     }
@@ -8245,8 +8237,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     }
     int64_t threads = count;
     int64_t in_group = (shader->sums.count == 0) ? 256 : 256;
-    if ((one->writes & way->halves) != 0) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("HALVING"), 1);
+    if ((one->writes & way->float16) != 0) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("STORE_FP16"), 1);
         dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
         count = dmlops_divide(count, 8);
         threads = count;
@@ -8256,7 +8248,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
             threads = is_alone ? tile->threads : tile->all_threads;
             in_group = tile->threads;
         } else {
-            if (dmlops_plan_writes_words(planning, told, one)) {
+            if (dmlops_plan_writes_words(planning, op, one)) {
                 dmlops_out_define(planning, "", DMLOPS_TEXT("BYTES"), 1);
                 dmlops_plan_int_8 made_3;
                 dmlops_plan_in_words(planning, &shape, &made_3);
@@ -8272,17 +8264,17 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     dmlops_plan_Threads made_4;
     made_4.threads = threads;
     made_4.in_group = in_group;
-    dmlops_plan_dispatch_box(planning, told, known, one, &shape, count, dmlops_multiply(step, count), &made_4, waits);
+    dmlops_plan_dispatch_box(planning, op, known, one, &shape, count, dmlops_multiply(step, count), &made_4, waits);
 }
 
 /* Whether threads of a pass write words, of four bytes each, to its only output: it must have enough of them. */
-DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one) {
     if (one->writes_kept || (one->outputs != dmlops_shift(1, one->target)) || (one->box_tensor != -1) || (one->box_list
         != -1)) {
         return 0;
     }
-    const dmlops_plan_Tensor * tensor = &told->tensors.items[dmlops_item(planning, one->target, told->tensors.count)];
+    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, one->target, op->tensors.count)];
     int64_t last = dmlops_subtract(tensor->sizes.count, 1);
     dmlops_plan_int_64 others;
     others.count = 0;
@@ -8310,43 +8302,43 @@ DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_
 }
 
 /* The dispatch of attention, and one that combines its parts. */
-DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
     dmlops_plan_Pass* one, int64_t count, int waits) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
     const dmlops_plan_Sources * sources = &way->sources;
     const dmlops_plan_Parts * parts = &way->parts;
     dmlops_plan_int_8 sizes;
-    dmlops_plan_box_of(planning, told, one, &sizes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)way->scores_told);
+    dmlops_plan_box_of(planning, op, one, &sizes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_FROM_INPUTS"), (int64_t)way->scores_from_inputs);
     if (parts->applies) {
         dmlops_plan_Threads few;
         dmlops_plan_define_parts(planning, &sizes, sources, parts, &few);
-        dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &few, waits);
+        dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &few, waits);
     } else {
-        if (way->halves != 0) {
+        if (way->float16 != 0) {
             dmlops_plan_Threads tiles;
-            dmlops_plan_define_attention_cooperative(planning, attention, &told->kept_sizes, sources, parts, &tiles);
-            dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &tiles, waits);
+            dmlops_plan_define_attention_cooperative(planning, attention, &op->kept_sizes, sources, parts, &tiles);
+            dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &tiles, waits);
         } else {
             dmlops_plan_Threads blocks;
-            dmlops_plan_define_attention(planning, attention, &told->kept_sizes, &sizes, sources, &blocks);
-            dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &blocks, waits);
+            dmlops_plan_define_attention(planning, attention, &op->kept_sizes, &sizes, sources, &blocks);
+            dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &blocks, waits);
         }
     }
     if (parts->number > 1) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_TOLD"), (int64_t)way->scores_told);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_FROM_INPUTS"), (int64_t)way->scores_from_inputs);
         dmlops_plan_Threads joining;
         dmlops_plan_define_join(planning, &sizes, sources, parts, &joining);
-        dmlops_plan_dispatch_box(planning, told, known, one, &sizes, count, 0, &joining, 1);
+        dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &joining, 1);
     }
 }
 
 /* The dispatch of totals in parts, and one that combines these. */
-DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Known* known, const dmlops_plan_Pass* one) {
-    const dmlops_plan_int_8 * sizes = &told->tensors.items[dmlops_item(planning, shader->totals.tensor,
-        told->tensors.count)].sizes;
+    const dmlops_plan_int_8 * sizes = &op->tensors.items[dmlops_item(planning, shader->totals.tensor,
+        op->tensors.count)].sizes;
     int64_t count = dmlops_plan_element_count(planning, sizes);
     if (count >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, count);
@@ -8359,7 +8351,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const 
     dmlops_plan_Threads made_1;
     made_1.threads = dmlops_multiply(parts, threads);
     made_1.in_group = threads;
-    dmlops_plan_dispatch_box(planning, told, known, one, sizes, count, 0, &made_1, 0);
+    dmlops_plan_dispatch_box(planning, op, known, one, sizes, count, 0, &made_1, 0);
     dmlops_plan_Pass rest;
     rest = *one;
     rest.number = dmlops_add(one->number, 1);
@@ -8370,11 +8362,11 @@ DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const 
     dmlops_plan_Threads made_3;
     made_3.threads = threads;
     made_3.in_group = threads;
-    dmlops_plan_dispatch_box(planning, told, known, &rest, &made_2, parts, 0, &made_3, 1);
+    dmlops_plan_dispatch_box(planning, op, known, &rest, &made_2, parts, 0, &made_3, 1);
 }
 
 /* The dispatches of an output in place of pass `one`: two that find the terms, one that sums them. */
-DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Known* known, const dmlops_plan_Selection* selection, const
     dmlops_plan_Pass* one, int waits) {
     int64_t count = 0;
@@ -8393,11 +8385,11 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
         dmlops_plan_Threads threads;
         threads.threads = dmlops_multiply(32, count);
         threads.in_group = 256;
-        dmlops_plan_dispatch_box(planning, told, known, &finding, &table, count, first, &threads, (place > 0) || waits);
+        dmlops_plan_dispatch_box(planning, op, known, &finding, &table, count, first, &threads, (place > 0) || waits);
         first = dmlops_add(first, count);
     }
-    const dmlops_plan_int_8 * sizes = &told->tensors.items[dmlops_item(planning, selected->output,
-        told->tensors.count)].sizes;
+    const dmlops_plan_int_8 * sizes = &op->tensors.items[dmlops_item(planning, selected->output,
+        op->tensors.count)].sizes;
     int64_t lanes = dmlops_plan_lanes_along(planning, sizes->items[dmlops_item(planning, selected->apart,
         sizes->count)]);
     dmlops_plan_int_8 shape;
@@ -8410,12 +8402,12 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
     dmlops_plan_Threads made_1;
     made_1.threads = count;
     made_1.in_group = 256;
-    dmlops_plan_dispatch_box(planning, told, known, &summing, &shape, count, 0, &made_1, 1);
+    dmlops_plan_dispatch_box(planning, op, known, &summing, &shape, count, 0, &made_1, 1);
 }
 
 /* A dispatch for `count` elements of a box from number `first` on, after the macros of its own. Elements of an output
    are numbered in the order in which they lie in memory. */
-DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Known* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count, int64_t
     first, const dmlops_plan_Threads* threads, int waits) {
     dmlops_plan_Groups groups;
@@ -8425,9 +8417,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
     if (one->writes_kept || (one->box_list != -1) || (one->box_tensor != -1)) {
         dmlops_plan_int_8_fill(planning, &strides, shape->count, 0);
     } else {
-        dmlops_plan_int_8_extend(planning, &strides, told->tensors.items[dmlops_item(planning, one->target,
-            told->tensors.count)].strides.count, told->tensors.items[dmlops_item(planning, one->target,
-            told->tensors.count)].strides.items);
+        dmlops_plan_int_8_extend(planning, &strides, op->tensors.items[dmlops_item(planning, one->target,
+            op->tensors.count)].strides.count, op->tensors.items[dmlops_item(planning, one->target,
+            op->tensors.count)].strides.items);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads->in_group);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), one->number);
@@ -8441,7 +8433,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
     dmlops_plan_Dimension_16_copy(&params.sizes, &made_2);
     dmlops_plan_int_512_copy(&params.lists, &known->lists);
     dmlops_plan_int_32_copy(&params.activations, &known->activations);
-    dmlops_plan_int_64_copy(&params.elements, &told->elements);
+    dmlops_plan_int_64_copy(&params.elements, &op->elements);
     params.count = count;
     params.first = first;
     params.groupColumns = groups.columns;
@@ -8451,27 +8443,27 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
 }
 
 /* One dispatch. */
-DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told) {
-    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* op) {
+    for (int64_t each_1 = 0; each_1 < op->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[each_1];
         if (tensor->is_present) {
             dmlops_plan_check_span(planning, tensor);
         }
     }
-    for (int64_t each_2 = 0; each_2 < told->switches.count; ++each_2) {
-        const dmlops_plan_Switch* switch_ = &told->switches.items[each_2];
+    for (int64_t each_2 = 0; each_2 < op->switches.count; ++each_2) {
+        const dmlops_plan_Switch* switch_ = &op->switches.items[each_2];
         dmlops_out_define(planning, switch_->name, DMLOPS_TEXT(""), switch_->value);
     }
-    for (int64_t place = 0; place < told->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
-        if ((((told->widened >> place) & 1) == 1) && !tensor->is_float) {
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        if ((((op->widened >> place) & 1) == 1) && !tensor->is_float) {
             dmlops_plan_check_type(planning, 64, 1);
         }
         dmlops_plan_define_tensor(planning, tensor);
         dmlops_plan_bind(planning, tensor);
     }
-    for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_3];
+    for (int64_t each_3 = 0; each_3 < op->tensors.count; ++each_3) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[each_3];
         if (tensor->is_limited && !tensor->is_float && (tensor->bits <= 16)) {
             int64_t lowest = tensor->is_signed ? dmlops_subtract(0, dmlops_shift(1, dmlops_subtract(tensor->bits, 1)))
                 : 0;
@@ -8480,19 +8472,19 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
                 dmlops_shift(1, tensor->bits)), 1));
         }
     }
-    if (told->is_aligned) {
-        dmlops_plan_aligned(planning, told);
+    if (op->is_aligned) {
+        dmlops_plan_aligned(planning, op);
     } else {
-        dmlops_plan_coordinates(planning, told);
+        dmlops_plan_coordinates(planning, op);
     }
 }
 
 /* Refuses tensors with other dimensions than the one visited; single ones may have any. */
-DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Map* told) {
-    for (int64_t place = 0; place < told->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
-        if ((((told->single >> place) & 1) == 0) && (tensor->strides.count != told->tensors.items[dmlops_item(planning,
-            told->over, told->tensors.count)].sizes.count)) {
+DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Map* op) {
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        if ((((op->single >> place) & 1) == 0) && (tensor->strides.count != op->tensors.items[dmlops_item(planning,
+            op->over, op->tensors.count)].sizes.count)) {
             dmlops_out_refuse(planning, DMLOPS_REASON_RANK_MISMATCH, -1, tensor->strides.count);
             return;
         }
@@ -8500,15 +8492,14 @@ DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlo
 }
 
 /* By coordinates, in the order in which the tensor visited lies in memory: in vectors if that is the output. */
-DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told) {
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, -1, told->tensors.count)];
-    int is_own = told->over == dmlops_subtract(told->tensors.count, 1);
-    const dmlops_plan_int_8 * sizes = &told->tensors.items[dmlops_item(planning, told->over,
-        told->tensors.count)].sizes;
-    dmlops_plan_check_ranks(planning, told);
+DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* op) {
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
+    int is_own = op->over == dmlops_subtract(op->tensors.count, 1);
+    const dmlops_plan_int_8 * sizes = &op->tensors.items[dmlops_item(planning, op->over, op->tensors.count)].sizes;
+    dmlops_plan_check_ranks(planning, op);
     dmlops_plan_int_8 order;
-    dmlops_plan_outermost_first(planning, sizes, &told->tensors.items[dmlops_item(planning, told->over,
-        told->tensors.count)].strides, &order);
+    dmlops_plan_outermost_first(planning, sizes, &op->tensors.items[dmlops_item(planning, op->over,
+        op->tensors.count)].strides, &order);
     int64_t inner = order.items[dmlops_item(planning, -1, order.count)];
     dmlops_plan_int_64 outer;
     outer.count = 0;
@@ -8530,13 +8521,13 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
         const int64_t size = sizes->items[place];
         dmlops_plan_int_16 row;
         row.count = 0;
-        for (int64_t each_2 = 0; each_2 < told->tensors.count; ++each_2) {
-            const dmlops_plan_Tensor* tensor = &told->tensors.items[each_2];
+        for (int64_t each_2 = 0; each_2 < op->tensors.count; ++each_2) {
+            const dmlops_plan_Tensor* tensor = &op->tensors.items[each_2];
             dmlops_plan_int_16_append(planning, &row, tensor->strides.items[dmlops_item(planning, place,
                 tensor->strides.count)]);
         }
-        for (int64_t each_3 = 0; each_3 < told->arrays.count; ++each_3) {
-            const dmlops_plan_int_8* array = &told->arrays.items[each_3];
+        for (int64_t each_3 = 0; each_3 < op->arrays.count; ++each_3) {
+            const dmlops_plan_int_8* array = &op->arrays.items[each_3];
             dmlops_plan_int_16_append(planning, &row, dmlops_plan_integer(planning, array->items[dmlops_item(planning,
                 place, array->count)]));
         }
@@ -8550,8 +8541,8 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
-    for (int64_t each_5 = 0; each_5 < told->scalars.count; ++each_5) {
-        const dmlops_plan_Number* number = &told->scalars.items[each_5];
+    for (int64_t each_5 = 0; each_5 < op->scalars.count; ++each_5) {
+        const dmlops_plan_Number* number = &op->scalars.items[each_5];
         dmlops_plan_int_64_append(planning, &scalars, dmlops_plan_word(planning, number));
     }
     dmlops_plan_int_8 made_6;
@@ -8559,7 +8550,7 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
     dmlops_plan_MapParams made_7;
     made_7.count = count;
     made_7.groupColumns = groups.columns;
-    dmlops_plan_int_64_copy(&made_7.elements, &told->elements);
+    dmlops_plan_int_64_copy(&made_7.elements, &op->elements);
     made_7.steps = made_6;
     dmlops_plan_int_64_copy(&made_7.scalars, &scalars);
     dmlops_plan_Dimension_16_copy(&made_7.dimensions, &found);
@@ -8568,20 +8559,20 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
 }
 
 /* The size along an axis of the blocks that blocked tensors have an element for; 1 without such tensors. */
-DMLOPS_CALLED int64_t dmlops_plan_blocks_along(dmlops_planning* planning, const dmlops_plan_Map* told, int64_t axis) {
-    int64_t size = told->tensors.items[dmlops_item(planning, told->over,
-        told->tensors.count)].sizes.items[dmlops_item(planning, axis, told->tensors.items[dmlops_item(planning,
-        told->over, told->tensors.count)].sizes.count)];
+DMLOPS_CALLED int64_t dmlops_plan_blocks_along(dmlops_planning* planning, const dmlops_plan_Map* op, int64_t axis) {
+    int64_t size = op->tensors.items[dmlops_item(planning, op->over,
+        op->tensors.count)].sizes.items[dmlops_item(planning, axis, op->tensors.items[dmlops_item(planning, op->over,
+        op->tensors.count)].sizes.count)];
     int64_t block = 1;
-    for (int64_t place = 0; place < told->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
-        if ((((told->blocked >> place) & 1) == 1) && tensor->is_present) {
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        if ((((op->blocked >> place) & 1) == 1) && tensor->is_present) {
             block = dmlops_divide(size, tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)]);
         }
     }
-    for (int64_t place = 0; place < told->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
-        if ((((told->blocked >> place) & 1) == 1) && tensor->is_present &&
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        if ((((op->blocked >> place) & 1) == 1) && tensor->is_present &&
             (dmlops_multiply(tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)], block) != size)) {
             dmlops_out_refuse(planning, DMLOPS_REASON_UNSUPPORTED_INDEXING, -1, axis);
             return 0;
@@ -8591,24 +8582,23 @@ DMLOPS_CALLED int64_t dmlops_plan_blocks_along(dmlops_planning* planning, const 
 }
 
 /* The dimensions of the tensor visited, from block to block and over a block, merged. */
-DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Map* told,
-    dmlops_plan_Loop_16* result) {
-    dmlops_plan_check_ranks(planning, told);
+DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Map* op, dmlops_plan_Loop_16*
+    result) {
+    dmlops_plan_check_ranks(planning, op);
     dmlops_plan_Loop_16 loops;
     loops.count = 0;
-    for (int64_t axis = 0; axis < told->tensors.items[dmlops_item(planning, told->over,
-        told->tensors.count)].sizes.count; ++axis) {
-        const int64_t size = told->tensors.items[dmlops_item(planning, told->over,
-            told->tensors.count)].sizes.items[axis];
-        int64_t block = dmlops_plan_blocks_along(planning, told, axis);
+    for (int64_t axis = 0; axis < op->tensors.items[dmlops_item(planning, op->over, op->tensors.count)].sizes.count;
+        ++axis) {
+        const int64_t size = op->tensors.items[dmlops_item(planning, op->over, op->tensors.count)].sizes.items[axis];
+        int64_t block = dmlops_plan_blocks_along(planning, op, axis);
         dmlops_plan_int_16 between;
         between.count = 0;
         dmlops_plan_int_16 within;
         within.count = 0;
-        for (int64_t place = 0; place < told->tensors.count; ++place) {
-            const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
-            int is_single = ((told->single >> place) & 1) == 1;
-            int is_blocked = ((told->blocked >> place) & 1) == 1;
+        for (int64_t place = 0; place < op->tensors.count; ++place) {
+            const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+            int is_single = ((op->single >> place) & 1) == 1;
+            int is_blocked = ((op->blocked >> place) & 1) == 1;
             int64_t stride = (tensor->is_present && !is_single) ? tensor->strides.items[dmlops_item(planning, axis,
                 tensor->strides.count)] : 0;
             dmlops_plan_int_16_append(planning, &between, is_blocked ? stride : dmlops_multiply(block, stride));
@@ -8630,7 +8620,7 @@ DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dm
     dmlops_plan_Loop_16_copy(&loops, &made_3);
     if (loops.count == 0) {
         dmlops_plan_Loop made_4;
-        dmlops_plan_lone(planning, told->tensors.count, 1, &made_4);
+        dmlops_plan_lone(planning, op->tensors.count, 1, &made_4);
         dmlops_plan_Loop_16_append(planning, &loops, &made_4);
     }
     dmlops_plan_Loop_16_copy(result, &loops);
@@ -8638,10 +8628,9 @@ DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dm
 }
 
 /* Whether a tensor can be loaded in vectors along a loop, each from a single word or vector. */
-DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
+DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* op, const
     dmlops_plan_Loop_16* loops, int64_t place, int64_t along, int64_t vector) {
-    int64_t loaded = dmlops_multiply(told->tensors.items[dmlops_item(planning, place, told->tensors.count)].bits,
-        vector);
+    int64_t loaded = dmlops_multiply(op->tensors.items[dmlops_item(planning, place, op->tensors.count)].bits, vector);
     int is_whole = (loaded == 16) || (loaded == 32) || (loaded == 64) || (loaded == 128);
     if ((vector == 1) || !is_whole || (loops->items[dmlops_item(planning, along,
         loops->count)].strides.items[dmlops_item(planning, place, loops->items[dmlops_item(planning, along,
@@ -8659,14 +8648,14 @@ DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlop
 }
 
 /* The other dimension of blocks, along which an input is contiguous; NONE if blocks are of no use. */
-DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* told, const
+DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* op, const
     dmlops_plan_Loop_16* loops, int64_t vector) {
     if ((vector > 1) && (loops->count <= dmlops_subtract(8, 2))) {
         for (int64_t along = 0; along < dmlops_subtract(loops->count, 1); ++along) {
             if (dmlops_modulo(loops->items[dmlops_item(planning, along, loops->count)].size, vector) == 0) {
-                for (int64_t place = 0; place < dmlops_subtract(told->tensors.count, 1); ++place) {
-                    int is_blocked = ((told->blocked >> place) & 1) == 1;
-                    if (!is_blocked && dmlops_plan_has_vectors(planning, told, loops, place, along, vector)) {
+                for (int64_t place = 0; place < dmlops_subtract(op->tensors.count, 1); ++place) {
+                    int is_blocked = ((op->blocked >> place) & 1) == 1;
+                    if (!is_blocked && dmlops_plan_has_vectors(planning, op, loops, place, along, vector)) {
                         return along;
                     }
                 }
@@ -8708,12 +8697,12 @@ DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_p
 }
 
 /* All tensors in step, since they have the sizes of the one visited. */
-DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* told) {
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, -1, told->tensors.count)];
+DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* op) {
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
     dmlops_plan_int_64 begins;
     begins.count = 0;
-    for (int64_t each_1 = 0; each_1 < told->arrays.count; ++each_1) {
-        const dmlops_plan_int_8* array = &told->arrays.items[each_1];
+    for (int64_t each_1 = 0; each_1 < op->arrays.count; ++each_1) {
+        const dmlops_plan_int_8* array = &op->arrays.items[each_1];
         int64_t begin = 0;
         for (int64_t place = 0; place < array->count; ++place) {
             const int64_t entry = array->items[place];
@@ -8723,7 +8712,7 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
         dmlops_plan_int_64_append(planning, &begins, begin);
     }
     dmlops_plan_Loop_16 loops;
-    dmlops_plan_loops_in_step(planning, told, &loops);
+    dmlops_plan_loops_in_step(planning, op, &loops);
     const dmlops_plan_Loop * inner = &loops.items[dmlops_item(planning, -1, loops.count)];
     dmlops_plan_int_64 outer;
     outer.count = 0;
@@ -8735,15 +8724,15 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     dmlops_plan_int_64_extend(planning, &outer, begins.count, begins.items);
     int64_t vector = dmlops_plan_vector_width(planning, output->bits, inner->size,
         inner->strides.items[dmlops_item(planning, -1, inner->strides.count)], &outer);
-    int64_t other = dmlops_plan_other_loop(planning, told, &loops, vector);
+    int64_t other = dmlops_plan_other_loop(planning, op, &loops, vector);
     if ((other == -1) && (output->bits >= 32) && (dmlops_plan_repeats(planning, &loops) <= 32768)) {
         vector = 1;
     }
-    for (int64_t place = 0; place < dmlops_clip(-1, told->tensors.count); ++place) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
-        int transposed = (other != -1) && dmlops_plan_has_vectors(planning, told, &loops, place, other, vector);
-        int straight = transposed || dmlops_plan_has_vectors(planning, told, &loops, place,
-            dmlops_subtract(loops.count, 1), vector);
+    for (int64_t place = 0; place < dmlops_clip(-1, op->tensors.count); ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        int transposed = (other != -1) && dmlops_plan_has_vectors(planning, op, &loops, place, other, vector);
+        int straight = transposed || dmlops_plan_has_vectors(planning, op, &loops, place, dmlops_subtract(loops.count,
+            1), vector);
         dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SINGLE"),
             (int64_t)(inner->strides.items[dmlops_item(planning, place, inner->strides.count)] == 0));
         dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_TRANSPOSED"), (int64_t)transposed);
@@ -8784,8 +8773,8 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     }
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
-    for (int64_t each_7 = 0; each_7 < told->scalars.count; ++each_7) {
-        const dmlops_plan_Number* number = &told->scalars.items[each_7];
+    for (int64_t each_7 = 0; each_7 < op->scalars.count; ++each_7) {
+        const dmlops_plan_Number* number = &op->scalars.items[each_7];
         dmlops_plan_int_64_append(planning, &scalars, dmlops_plan_word(planning, number));
     }
     dmlops_plan_int_64_extend(planning, &scalars, begins.count, begins.items);
@@ -8794,7 +8783,7 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     dmlops_plan_MapParams params;
     params.count = count;
     params.groupColumns = groups.columns;
-    dmlops_plan_int_64_copy(&params.elements, &told->elements);
+    dmlops_plan_int_64_copy(&params.elements, &op->elements);
     params.steps = steps;
     dmlops_plan_int_64_copy(&params.scalars, &scalars);
     dmlops_plan_Dimension_16_copy(&params.dimensions, &made_8);
@@ -8816,9 +8805,9 @@ DMLOPS_CALLED void dmlops_plan_check_reach(dmlops_planning* planning, const dmlo
 }
 
 /* The loops over the output, in the order of its dimensions. */
-DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dmlops_plan_Gather* told,
+DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dmlops_plan_Gather* op,
     dmlops_plan_Loop_16* result) {
-    const dmlops_plan_Movement * movement = &told->movement;
+    const dmlops_plan_Movement * movement = &op->movement;
     if (!movement->is_followed || (movement->lookups.count == 0)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_UNSUPPORTED_INDEXING, -1, 0);
         memset(result, 0, sizeof *result);
@@ -8828,16 +8817,16 @@ DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dm
     int64_t written = 1;
     int64_t read = 1;
     int64_t looked = 1;
-    for (int64_t place = 0; place < told->output.sizes.count; ++place) {
-        const int64_t size = told->output.sizes.items[place];
+    for (int64_t place = 0; place < op->output.sizes.count; ++place) {
+        const int64_t size = op->output.sizes.items[place];
         dmlops_plan_int_16 made_1;
         made_1.count = 0;
         dmlops_plan_int_16_append(planning, &made_1, movement->strides.items[dmlops_item(planning, place,
             movement->strides.count)]);
         dmlops_plan_int_16_append(planning, &made_1, movement->steps.items[dmlops_item(planning, place,
             movement->steps.count)]);
-        dmlops_plan_int_16_append(planning, &made_1, told->output.strides.items[dmlops_item(planning, place,
-            told->output.strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_1, op->output.strides.items[dmlops_item(planning, place,
+            op->output.strides.count)]);
         dmlops_plan_Loop loop;
         loop.size = size;
         dmlops_plan_int_16_copy(&loop.strides, &made_1);
@@ -8855,9 +8844,9 @@ DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dm
         read = dmlops_add(read, dmlops_multiply(dmlops_subtract(lookup->size, 1), lookup->stride));
         last = dmlops_max(last, lookup->offset);
     }
-    dmlops_plan_check_reach(planning, &told->output, told->output_bytes, written);
-    dmlops_plan_check_reach(planning, &told->input, told->input_bytes, read);
-    dmlops_plan_check_reach(planning, &told->indices, told->indices_bytes, dmlops_add(last, looked));
+    dmlops_plan_check_reach(planning, &op->output, op->output_bytes, written);
+    dmlops_plan_check_reach(planning, &op->input, op->input_bytes, read);
+    dmlops_plan_check_reach(planning, &op->indices, op->indices_bytes, dmlops_add(last, looked));
     return;
 }
 
@@ -8987,15 +8976,15 @@ DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_p
 }
 
 /* The movement as described, in as few loops as possible. */
-DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* told, dmlops_plan_Moved*
+DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* op, dmlops_plan_Moved*
     result) {
     dmlops_plan_Loop_16 made_1;
-    dmlops_plan_checked_loops(planning, told, &made_1);
+    dmlops_plan_checked_loops(planning, op, &made_1);
     dmlops_plan_Loop_16 made_2;
     dmlops_plan_merged(planning, &made_1, &made_2);
     dmlops_plan_or_lone(planning, &made_2, &result->loops);
-    result->bytes = dmlops_divide(told->output.bits, 8);
-    dmlops_plan_Lookup_8_copy(&result->lookups, &told->movement.lookups);
+    result->bytes = dmlops_divide(op->output.bits, 8);
+    dmlops_plan_Lookup_8_copy(&result->lookups, &op->movement.lookups);
     return;
 }
 
@@ -9017,9 +9006,9 @@ DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const d
 }
 
 /* The one dispatch that gathers, with the fastest variant of the shader. */
-DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told) {
+DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* op) {
     dmlops_plan_Moved made_1;
-    dmlops_plan_moved_of(planning, told, &made_1);
+    dmlops_plan_moved_of(planning, op, &made_1);
     dmlops_plan_Moved made_2;
     dmlops_plan_widened(planning, &made_1, &made_2);
     dmlops_plan_Moved moved;
@@ -9035,7 +9024,7 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     int64_t vector = dmlops_plan_vector_width(planning, bits, inner->size, inner->strides.items[dmlops_item(planning,
         2, inner->strides.count)], &outer);
     int64_t unroll = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(bits, vector))));
-    int64_t index_vector = dmlops_plan_tuple_width(planning, &moved, told->indices.bits);
+    int64_t index_vector = dmlops_plan_tuple_width(planning, &moved, op->indices.bits);
     int by_tuples = index_vector > 1;
     if (by_tuples && (bits > 8)) {
         int64_t made_4 = dmlops_gcd(vector, 2);
@@ -9044,7 +9033,7 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
         unroll = made_5;
     }
     if (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] == 1) {
-        index_vector = dmlops_gcd(vector, dmlops_divide(128, told->indices.bits));
+        index_vector = dmlops_gcd(vector, dmlops_divide(128, op->indices.bits));
         for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, moved.loops.count); ++each_6) {
             const dmlops_plan_Loop* loop = &moved.loops.items[each_6];
             index_vector = dmlops_gcd(index_vector, loop->strides.items[dmlops_item(planning, 1, loop->strides.count)]);
@@ -9068,8 +9057,8 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_grid(planning, dmlops_plan_ceil_div(planning, count, unroll), 512, unroll, &groups);
     dmlops_plan_check_type(planning, dmlops_multiply(8, moved.bytes), 0);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ELEMENT_SIZE"), moved.bytes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("INDEX_SIZE"), dmlops_divide(told->indices.bits, 8));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("INDEX_SIGNED"), (int64_t)told->indices.is_signed);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("INDEX_SIZE"), dmlops_divide(op->indices.bits, 8));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("INDEX_SIGNED"), (int64_t)op->indices.is_signed);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), vectors.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), moved.lookups.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
@@ -9080,9 +9069,9 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), unroll);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 512);
     dmlops_plan_GatherResources made_10;
-    made_10.input = told->input.buffer;
-    made_10.indices = told->indices.buffer;
-    made_10.output = told->output.buffer;
+    made_10.input = op->input.buffer;
+    made_10.indices = op->indices.buffer;
+    made_10.output = op->output.buffer;
     dmlops_out_read(planning, &made_10.input);
     dmlops_out_read(planning, &made_10.indices);
     dmlops_out_write(planning, &made_10.output);
@@ -9122,17 +9111,17 @@ DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64
 }
 
 /* Three dispatches, the second with one group. */
-DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told) {
-    dmlops_plan_check_span(planning, &told->input);
-    dmlops_plan_check_span(planning, &told->output);
-    dmlops_plan_check_span(planning, &told->coordinates);
-    int64_t count = dmlops_plan_element_count(planning, &told->input.sizes);
+DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* op) {
+    dmlops_plan_check_span(planning, &op->input);
+    dmlops_plan_check_span(planning, &op->output);
+    dmlops_plan_check_span(planning, &op->coordinates);
+    int64_t count = dmlops_plan_element_count(planning, &op->input.sizes);
     int64_t blocks = dmlops_plan_ceil_div(planning, count, 2048);
     dmlops_plan_Loop_16 loops;
     loops.count = 0;
-    for (int64_t each_1 = 0; each_1 < told->input.sizes.count; ++each_1) {
-        const int64_t size = told->input.sizes.items[each_1];
-        const int64_t stride = told->input.strides.items[dmlops_item(planning, each_1, told->input.strides.count)];
+    for (int64_t each_1 = 0; each_1 < op->input.sizes.count; ++each_1) {
+        const int64_t size = op->input.sizes.items[each_1];
+        const int64_t stride = op->input.strides.items[dmlops_item(planning, each_1, op->input.strides.count)];
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
         dmlops_plan_int_16_append(planning, &made_2, stride);
@@ -9141,23 +9130,23 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
         dmlops_plan_int_16_copy(&made_3.strides, &made_2);
         dmlops_plan_Loop_16_append(planning, &loops, &made_3);
     }
-    dmlops_out_define_text(planning, "", DMLOPS_TEXT("MAGNITUDE"), dmlops_plan_magnitude(planning, told->input.bits,
-        told->input.is_float));
+    dmlops_out_define_text(planning, "", DMLOPS_TEXT("MAGNITUDE"), dmlops_plan_magnitude(planning, op->input.bits,
+        op->input.is_float));
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMNS"), told->coordinates.sizes.items[dmlops_item(planning, -1,
-        told->coordinates.sizes.count)]);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMNS"), op->coordinates.sizes.items[dmlops_item(planning, -1,
+        op->coordinates.sizes.count)]);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), 8);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
-    dmlops_plan_define_moved(planning, &told->input);
-    dmlops_plan_define_tensor(planning, &told->output);
-    dmlops_plan_define_tensor(planning, &told->coordinates);
+    dmlops_plan_define_moved(planning, &op->input);
+    dmlops_plan_define_tensor(planning, &op->output);
+    dmlops_plan_define_tensor(planning, &op->coordinates);
     dmlops_plan_Buffer made_4;
     made_4 = dmlops_out_scratch(planning, dmlops_multiply(4, dmlops_add(blocks, 1)), 0);
     dmlops_plan_NonzeroResources made_5;
-    made_5.input = told->input.buffer;
+    made_5.input = op->input.buffer;
     made_5.starts = made_4;
-    made_5.output = told->output.buffer;
-    made_5.coordinates = told->coordinates.buffer;
+    made_5.output = op->output.buffer;
+    made_5.coordinates = op->coordinates.buffer;
     dmlops_out_read(planning, &made_5.input);
     dmlops_out_write(planning, &made_5.starts);
     dmlops_out_write(planning, &made_5.output);
@@ -9173,9 +9162,8 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
         params.count = count;
         params.groupColumns = groups.columns;
         params.blocks = blocks;
-        params.rowStride = told->coordinates.strides.items[dmlops_item(planning, -2, told->coordinates.strides.count)];
-        params.columnStride = told->coordinates.strides.items[dmlops_item(planning, -1,
-            told->coordinates.strides.count)];
+        params.rowStride = op->coordinates.strides.items[dmlops_item(planning, -2, op->coordinates.strides.count)];
+        params.columnStride = op->coordinates.strides.items[dmlops_item(planning, -1, op->coordinates.strides.count)];
         dmlops_plan_Dimension_16_copy(&params.dimensions, &made_6);
         dmlops_put_NonzeroParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, stage > 0);
@@ -9197,15 +9185,15 @@ DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_
 }
 
 /* The one dispatch, which also writes the next state. */
-DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* told) {
-    dmlops_plan_check_span(planning, &told->output);
-    int64_t count = dmlops_plan_element_count(planning, &told->output.sizes);
+DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* op) {
+    dmlops_plan_check_span(planning, &op->output);
+    int64_t count = dmlops_plan_element_count(planning, &op->output.sizes);
     int64_t blocks = dmlops_plan_ceil_div(planning, count, 4);
     dmlops_plan_Loop_16 loops;
     loops.count = 0;
-    for (int64_t each_1 = 0; each_1 < told->output.sizes.count; ++each_1) {
-        const int64_t size = told->output.sizes.items[each_1];
-        const int64_t stride = told->output.strides.items[dmlops_item(planning, each_1, told->output.strides.count)];
+    for (int64_t each_1 = 0; each_1 < op->output.sizes.count; ++each_1) {
+        const int64_t size = op->output.sizes.items[each_1];
+        const int64_t stride = op->output.strides.items[dmlops_item(planning, each_1, op->output.strides.count)];
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
         dmlops_plan_int_16_append(planning, &made_2, stride);
@@ -9214,7 +9202,7 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
         dmlops_plan_int_16_copy(&made_3.strides, &made_2);
         dmlops_plan_Loop_16_append(planning, &loops, &made_3);
     }
-    if (dmlops_plan_is_packed(planning, &told->output)) {
+    if (dmlops_plan_is_packed(planning, &op->output)) {
         dmlops_plan_Loop_16 made_4;
         made_4.count = 0;
         dmlops_plan_int_16 made_5;
@@ -9234,10 +9222,10 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), (is_line && (dmlops_modulo(count, 4) == 0)) ? 4 : 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
-    const dmlops_plan_Tensor * following = &told->next_state;
+    const dmlops_plan_Tensor * following = &op->next_state;
     dmlops_plan_PhiloxResources made_7;
-    made_7.state = told->state.buffer;
-    made_7.output = told->output.buffer;
+    made_7.state = op->state.buffer;
+    made_7.output = op->output.buffer;
     made_7.next_state = following->buffer;
     dmlops_out_read(planning, &made_7.state);
     dmlops_out_write(planning, &made_7.output);
@@ -9248,7 +9236,7 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     params.count = count;
     params.groupColumns = groups.columns;
     params.blocks = blocks;
-    params.inputStateStride = told->state.strides.items[dmlops_item(planning, -1, told->state.strides.count)];
+    params.inputStateStride = op->state.strides.items[dmlops_item(planning, -1, op->state.strides.count)];
     params.outputStateGiven = (int64_t)following->is_present;
     params.outputStateStride = following->is_present ? following->strides.items[dmlops_item(planning, -1,
         following->strides.count)] : 0;
@@ -9269,7 +9257,7 @@ DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops
 }
 
 /* The constants of a pass with that many tiles down and across each plane of an output of these sizes. */
-DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_int_8* sizes, const dmlops_plan_Known* known, int64_t down, int64_t across, const dmlops_plan_Groups*
     groups, dmlops_plan_PlanesParams* result) {
     dmlops_plan_Dimension_16 made_1;
@@ -9285,7 +9273,7 @@ DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dm
     dmlops_plan_Dimension_16_copy(&result->sizes, &made_1);
     dmlops_plan_int_512_copy(&result->lists, &known->lists);
     dmlops_plan_int_32_copy(&result->activations, &known->activations);
-    dmlops_plan_int_64_copy(&result->elements, &told->elements);
+    dmlops_plan_int_64_copy(&result->elements, &op->elements);
     dmlops_plan_Dimension_16_copy(&result->tiles, &made_3);
     result->planeCount = made_4.planes;
     result->groupColumns = groups->columns;
@@ -9294,16 +9282,16 @@ DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dm
 }
 
 /* The window: the definition's own, or that of a contraction. */
-DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Sliding* result) {
-    const dmlops_plan_Factors * factors = &told->factors;
+    const dmlops_plan_Factors * factors = &op->factors;
     if (factors->window.sizes.count == 0) {
-        *result = told->sliding;
+        *result = op->sliding;
         return;
     }
     const dmlops_plan_Window * window = &factors->window;
-    const dmlops_plan_Tensor * tensor = &told->tensors.items[dmlops_item(planning, shader->sliding.tensor,
-        told->tensors.count)];
+    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
+        op->tensors.count)];
     int64_t behind = dmlops_subtract(tensor->sizes.count, window->sizes.count);
     dmlops_plan_int_8 limits;
     limits.count = 0;
@@ -9322,12 +9310,12 @@ DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlop
     result->sizes = window->sizes;
     result->axes = window->axes;
     result->window = frame;
-    result->counted = told->sliding.counted;
+    result->counted = op->sliding.counted;
     return;
 }
 
 /* The window along one of its dimensions, counted from the last; a single tap beyond the first dimension. */
-DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end, dmlops_plan_Line* result) {
     int64_t d = dmlops_subtract(dmlops_subtract(sliding->sizes.count, 1), from_end);
     if (d < 0) {
@@ -9341,7 +9329,7 @@ DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_p
         return;
     }
     const dmlops_plan_Frame * frame = &sliding->window;
-    const dmlops_plan_int_8 * divisors = &told->factors.window.right_divisors;
+    const dmlops_plan_int_8 * divisors = &op->factors.window.right_divisors;
     int64_t first = frame->first.items[dmlops_item(planning, d, frame->first.count)];
     result->places = sliding->sizes.items[dmlops_item(planning, d, sliding->sizes.count)];
     result->first = first;
@@ -9355,13 +9343,13 @@ DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_p
 }
 
 /* Whether the shader can slide the window of this description. */
-DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Sliding sliding;
-    dmlops_plan_sliding_of(planning, told, shader, &sliding);
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->sliding.output,
-        told->tensors.count)];
-    int is_straight = (sliding.sizes.count > 0) && !told->is_double;
+    dmlops_plan_sliding_of(planning, op, shader, &sliding);
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
+        op->tensors.count)];
+    int is_straight = (sliding.sizes.count > 0) && !op->is_double;
     for (int64_t d = 0; d < sliding.axes.count; ++d) {
         const int64_t axis = sliding.axes.items[d];
         is_straight = is_straight && (axis == dmlops_add(dmlops_subtract(output->sizes.count, sliding.sizes.count), d));
@@ -9378,55 +9366,55 @@ DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_pl
 /* Whether a contraction has a window, and fewer rows than `least_rows`, from which tiles pay, such small channel groups
    that they make no tile, or so few products that tiles leave most of a GPU idle. Fractional steps require blocks,
    bytes what tiles do. */
-DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows) {
-    const dmlops_plan_Window * window = &told->factors.window;
-    if (!told->factors.applies || (window->sizes.count == 0)) {
+    const dmlops_plan_Window * window = &op->factors.window;
+    if (!op->factors.applies || (window->sizes.count == 0)) {
         return 0;
     }
-    if (dmlops_plan_is_of_bytes(planning, told, shader) && !found->is_worth) {
+    if (dmlops_plan_is_of_bytes(planning, op, shader) && !found->is_worth) {
         return 0;
     }
     int is_few = found->rows < least_rows;
-    int is_narrow = (window->groups > 1) && (dmlops_max(found->rows, told->factors.depth) <= 8);
+    int is_narrow = (window->groups > 1) && (dmlops_max(found->rows, op->factors.depth) <= 8);
     if ((is_few || is_narrow) && !dmlops_plan_is_divided(planning, window)) {
         return 1;
     }
     int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
         dmlops_plan_times(planning, found->depth, found->count));
     int64_t most = (dmlops_plan_element_count(planning, &window->sizes) == 1) ? 4194304 : 16777216;
-    return (is_few || (products <= most)) && dmlops_plan_in_blocks(planning, told, shader);
+    return (is_few || (products <= most)) && dmlops_plan_in_blocks(planning, op, shader);
 }
 
 /* Whether threads compute blocks. */
-DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Sliding sliding;
-    dmlops_plan_sliding_of(planning, told, shader, &sliding);
-    const dmlops_plan_Tensor * tensor = &told->tensors.items[dmlops_item(planning, shader->sliding.tensor,
-        told->tensors.count)];
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->sliding.output,
-        told->tensors.count)];
+    dmlops_plan_sliding_of(planning, op, shader, &sliding);
+    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
+        op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
+        op->tensors.count)];
     dmlops_plan_Line made_1;
-    dmlops_plan_line_of(planning, told, &sliding, output, 1, &made_1);
+    dmlops_plan_line_of(planning, op, &sliding, output, 1, &made_1);
     dmlops_plan_Line made_2;
-    dmlops_plan_line_of(planning, told, &sliding, output, 0, &made_2);
+    dmlops_plan_line_of(planning, op, &sliding, output, 0, &made_2);
     dmlops_plan_Line down;
     down = made_1;
     dmlops_plan_Line across;
     across = made_2;
     dmlops_plan_Adjacent adjacent;
-    dmlops_plan_adjacent_of(planning, told, &sliding, tensor, output, &adjacent);
-    int64_t most = dmlops_plan_most_shares(planning, told, dmlops_plan_layers_of(planning, told, &sliding));
+    dmlops_plan_adjacent_of(planning, op, &sliding, tensor, output, &adjacent);
+    int64_t most = dmlops_plan_most_shares(planning, op, dmlops_plan_layers_of(planning, op, &sliding));
     dmlops_plan_Block made_3;
     dmlops_plan_block_of(planning, tensor, output, &down, &across, &adjacent, most, &made_3);
-    return (made_3.rows > 0) && dmlops_plan_is_slid(planning, told, shader);
+    return (made_3.rows > 0) && dmlops_plan_is_slid(planning, op, shader);
 }
 
 /* The number of layers of a window: sets of taps, for one channel, that differ only in its last two dimensions. */
-DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Sliding* sliding) {
-    int64_t layers = (told->factors.window.sizes.count > 0) ? told->factors.depth : 1;
+    int64_t layers = (op->factors.window.sizes.count > 0) ? op->factors.depth : 1;
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-2, sliding->sizes.count); ++each_1) {
         const int64_t size = sliding->sizes.items[each_1];
         layers = dmlops_plan_times(planning, layers, size);
@@ -9544,9 +9532,9 @@ DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_
 }
 
 /* How many threads may share the layers of a block: more than one for sums only. */
-DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* told, int64_t
+DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* op, int64_t
     layers) {
-    return told->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 2), 16) : 1;
+    return op->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 2), 16) : 1;
 }
 
 /* How many threads share a block: more if there are few blocks. */
@@ -9575,17 +9563,17 @@ DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const
 
 /* The last dimension, unless elements are closer along another one that the window does not move along: the channels of
    tensors that lie channels last. */
-DMLOPS_CALLED void dmlops_plan_adjacent_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_adjacent_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output,
     dmlops_plan_Adjacent* result) {
     int64_t last = dmlops_subtract(output->sizes.count, 1);
     int64_t groups = 1;
     int64_t rows = 1;
     int64_t row_axis = -1;
-    if (told->factors.applies) {
-        row_axis = told->factors.left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning, &told->factors,
-            output), told->factors.left.count)];
-        groups = dmlops_max(told->factors.window.groups, 1);
+    if (op->factors.applies) {
+        row_axis = op->factors.left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning, &op->factors,
+            output), op->factors.left.count)];
+        groups = dmlops_max(op->factors.window.groups, 1);
         rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
     }
     for (int64_t place = 0; place < sliding->places.count; ++place) {
@@ -9597,7 +9585,7 @@ DMLOPS_CALLED void dmlops_plan_adjacent_of(dmlops_planning* planning, const dmlo
             (output->strides.items[dmlops_item(planning, d, output->strides.count)] == 1);
         if (is_output && (tensor->strides.items[dmlops_item(planning, place, tensor->strides.count)] <
             tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)])) {
-            int is_own = !is_group || ((rows == 1) && (told->factors.depth == 1));
+            int is_own = !is_group || ((rows == 1) && (op->factors.depth == 1));
             result->axis = d;
             result->place = place;
             result->channels = is_own ? dmlops_gcd(dmlops_plan_whole_vectors(planning, tensor, place),
@@ -9622,7 +9610,7 @@ DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t pl
 }
 
 /* How weights are read, in the order of the shader's constants; empty if there are none. */
-DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Weights* result) {
     if (shader->sliding.weights == -1) {
         dmlops_plan_int_16 made_1;
@@ -9633,13 +9621,13 @@ DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlop
         dmlops_plan_int_64_copy(&result->words, &made_2);
         return;
     }
-    const dmlops_plan_Window * window = &told->factors.window;
-    const dmlops_plan_Tensor * weights = &told->tensors.items[dmlops_item(planning, shader->sliding.weights,
-        told->tensors.count)];
-    const dmlops_plan_Tensor * tensor = &told->tensors.items[dmlops_item(planning, shader->sliding.tensor,
-        told->tensors.count)];
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->sliding.output,
-        told->tensors.count)];
+    const dmlops_plan_Window * window = &op->factors.window;
+    const dmlops_plan_Tensor * weights = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
+        op->tensors.count)];
+    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
+        op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
+        op->tensors.count)];
     dmlops_plan_int_8 steps;
     steps.count = 0;
     int64_t first = 0;
@@ -9653,13 +9641,12 @@ DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlop
             window->left_taps.count)], place), stride), INT64_C(4294967296)));
     }
     int64_t groups = dmlops_max(window->groups, 1);
-    int64_t counts_rows = dmlops_plan_row_dimension(planning, &told->factors, output);
-    int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning,
-        told->factors.left.items[dmlops_item(planning, counts_rows, told->factors.left.count)], output->sizes.count)],
-        groups);
+    int64_t counts_rows = dmlops_plan_row_dimension(planning, &op->factors, output);
+    int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning, op->factors.left.items[dmlops_item(planning,
+        counts_rows, op->factors.left.count)], output->sizes.count)], groups);
     dmlops_plan_int_64 words;
     words.count = 0;
-    dmlops_plan_int_64_append(planning, &words, told->factors.depth);
+    dmlops_plan_int_64_append(planning, &words, op->factors.depth);
     dmlops_plan_int_64_append(planning, &words, tensor->strides.items[dmlops_item(planning, 1, tensor->strides.count)]);
     dmlops_plan_int_64_append(planning, &words, dmlops_max(rows, 1));
     dmlops_plan_int_64_append(planning, &words, dmlops_modulo(first, INT64_C(4294967296)));
@@ -9792,48 +9779,48 @@ DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dml
 }
 
 /* Whether other outputs are wanted, too, which only blocks can compute. */
-DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
     (void)planning;
     int64_t wanted = shader->sliding.output;
     int made_1 = 0;
-    for (int64_t place = 0; place < told->tensors.count; ++place) {
-        const dmlops_plan_Tensor* one = &told->tensors.items[place];
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* one = &op->tensors.items[place];
         made_1 = made_1 || ((place != wanted) && one->is_output && one->is_present);
     }
     return made_1;
 }
 
 /* One dispatch; the definition's own passes if windows do not fit. */
-DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Sliding sliding;
-    dmlops_plan_sliding_of(planning, told, shader, &sliding);
-    const dmlops_plan_Tensor * tensor = &told->tensors.items[dmlops_item(planning, shader->sliding.tensor,
-        told->tensors.count)];
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->sliding.output,
-        told->tensors.count)];
+    dmlops_plan_sliding_of(planning, op, shader, &sliding);
+    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
+        op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
+        op->tensors.count)];
     dmlops_plan_Line made_1;
-    dmlops_plan_line_of(planning, told, &sliding, output, 1, &made_1);
+    dmlops_plan_line_of(planning, op, &sliding, output, 1, &made_1);
     dmlops_plan_Line made_2;
-    dmlops_plan_line_of(planning, told, &sliding, output, 0, &made_2);
+    dmlops_plan_line_of(planning, op, &sliding, output, 0, &made_2);
     dmlops_plan_Line down;
     down = made_1;
     dmlops_plan_Line across;
     across = made_2;
-    int64_t layers = dmlops_plan_layers_of(planning, told, &sliding);
-    int64_t most = dmlops_plan_most_shares(planning, told, layers);
+    int64_t layers = dmlops_plan_layers_of(planning, op, &sliding);
+    int64_t most = dmlops_plan_most_shares(planning, op, layers);
     dmlops_plan_Adjacent adjacent;
-    dmlops_plan_adjacent_of(planning, told, &sliding, tensor, output, &adjacent);
+    dmlops_plan_adjacent_of(planning, op, &sliding, tensor, output, &adjacent);
     dmlops_plan_Block block;
     dmlops_plan_block_of(planning, tensor, output, &down, &across, &adjacent, most, &block);
-    if (!dmlops_plan_is_slid(planning, told, shader) || ((block.rows == 0) && dmlops_plan_has_others(planning, told,
+    if (!dmlops_plan_is_slid(planning, op, shader) || ((block.rows == 0) && dmlops_plan_has_others(planning, op,
         shader))) {
-        dmlops_plan_definition(planning, told, shader);
+        dmlops_plan_definition(planning, op, shader);
         return;
     }
     dmlops_plan_Known known;
-    dmlops_plan_begin_form(planning, told, shader, output, &known);
+    dmlops_plan_begin_form(planning, op, shader, output, &known);
     if (shader->contracted.number != -1) {
         dmlops_plan_Buffer made_3;
         made_3 = dmlops_out_scratch(planning, 8, 0);
@@ -9841,7 +9828,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     }
     dmlops_out_share(planning);
     dmlops_plan_Weights weights;
-    dmlops_plan_weights_of(planning, told, shader, &weights);
+    dmlops_plan_weights_of(planning, op, shader, &weights);
     int64_t whole = dmlops_plan_element_count(planning, &output->sizes);
     int64_t lanes = dmlops_plan_lanes_of(planning, dmlops_plan_element_count(planning, &sliding.sizes), whole);
     int64_t blocks_down = dmlops_plan_ceil_div(planning, down.elements, dmlops_max(block.rows, 1));
@@ -9870,15 +9857,15 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
         sliding.axes.count)]);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_AXIS"), adjacent.axis);
     if (shader->sliding.weights != -1) {
-        int64_t row_axis = told->factors.left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning,
-            &told->factors, output), told->factors.left.count)];
+        int64_t row_axis = op->factors.left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning,
+            &op->factors, output), op->factors.left.count)];
         dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), row_axis);
         dmlops_out_define(planning, "", DMLOPS_TEXT("DIVIDED"), (int64_t)dmlops_plan_is_divided(planning,
-            &told->factors.window));
+            &op->factors.window));
         int by_channel = (layers == 1) && (adjacent.axis == row_axis) && dmlops_plan_are_adjacent(planning, &weights,
             &sliding.sizes);
-        by_channel = by_channel && (told->tensors.items[dmlops_item(planning, shader->sliding.weights,
-            told->tensors.count)].bits >= 16);
+        by_channel = by_channel && (op->tensors.items[dmlops_item(planning, shader->sliding.weights,
+            op->tensors.count)].bits >= 16);
         dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), by_channel ? block.channels : 1);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_VECTOR"), block.vector);
@@ -9923,7 +9910,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     dmlops_plan_int_16_copy(&params.weightsSteps, &weights.steps);
     dmlops_plan_int_512_copy(&params.lists, &known.lists);
     dmlops_plan_int_32_copy(&params.activations, &known.activations);
-    dmlops_plan_int_64_copy(&params.elements, &told->elements);
+    dmlops_plan_int_64_copy(&params.elements, &op->elements);
     params.count = whole;
     params.layers = layers;
     params.planes = planes;
@@ -9981,15 +9968,15 @@ DMLOPS_CALLED void dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_p
 
 /* Whether there are few rows or columns, enough work, and whole vectors of floats to load. Many tiny matrices are
    better off in tiles. */
-DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    if ((told->factors.window.sizes.count > 0) || !found->is_worth || (dmlops_min(found->rows, found->columns) > 4)) {
+    if ((op->factors.window.sizes.count > 0) || !found->is_worth || (dmlops_min(found->rows, found->columns) > 4)) {
         return 0;
     }
     dmlops_plan_Thin thin;
     dmlops_plan_thin_of(planning, shader, found, &thin);
     const dmlops_plan_Matrices * matrices = &thin.matrices;
-    const dmlops_plan_Tensor * right = &told->tensors.items[dmlops_item(planning, thin.right, told->tensors.count)];
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, thin.right, op->tensors.count)];
     if ((matrices->count > 132) && (dmlops_plan_times(planning, matrices->columns, matrices->depth) < 2048)) {
         return 0;
     }
@@ -10006,12 +9993,12 @@ DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops
     int is_along = matrices->right.is_along;
     int64_t columns = is_along ? 4 : vector;
     int64_t step = is_along ? vector : 4;
-    int64_t neighbours = is_along ? 1 : 4;
+    int64_t neighbors = is_along ? 1 : 4;
     int64_t shared = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, matrices->columns, columns),
         matrices->count);
     int64_t wanted = dmlops_min(dmlops_divide(131072, shared), dmlops_plan_ceil_div(planning, matrices->depth, step));
-    int64_t lanes = dmlops_max(dmlops_plan_power_below(planning, wanted, dmlops_divide(512, neighbours)), 8);
-    int64_t width = dmlops_max(dmlops_divide(256, lanes), neighbours);
+    int64_t lanes = dmlops_max(dmlops_plan_power_below(planning, wanted, dmlops_divide(512, neighbors)), 8);
+    int64_t width = dmlops_max(dmlops_divide(256, lanes), neighbors);
     int64_t across = dmlops_plan_ceil_div(planning, matrices->columns, dmlops_multiply(columns, width));
     int64_t groups = dmlops_plan_times(planning, across, matrices->count);
     int64_t parts = 1;
@@ -10030,13 +10017,12 @@ DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops
 }
 
 /* One dispatch, followed by one if k is split. */
-DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     dmlops_plan_Thin thin;
     dmlops_plan_thin_of(planning, shader, found, &thin);
     const dmlops_plan_Matrices * matrices = &thin.matrices;
-    int64_t vector = dmlops_divide(128, told->tensors.items[dmlops_item(planning, thin.right,
-        told->tensors.count)].bits);
+    int64_t vector = dmlops_divide(128, op->tensors.items[dmlops_item(planning, thin.right, op->tensors.count)].bits);
     dmlops_plan_Lanes share;
     dmlops_plan_lanes_for(planning, matrices, vector, &share);
     const dmlops_plan_Split * split = &share.split;
@@ -10046,7 +10032,7 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     made_1.vector = 1;
     made_1.in_word = 1;
     dmlops_plan_Common common;
-    dmlops_plan_begin_product(planning, told, shader, matrices, split, in_parts, &made_1, 1, &common);
+    dmlops_plan_begin_product(planning, op, shader, matrices, split, in_parts, &made_1, 1, &common);
     const dmlops_plan_Side * left = &matrices->left;
     int64_t in_group = dmlops_multiply(share.lanes, share.width);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(shader->contracted.number, 2));
@@ -10068,29 +10054,29 @@ DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_int_96 nothing;
     nothing.count = 0;
     dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, told, matrices, 0, 0, &nothing, &common, &groups, &params);
+    dmlops_plan_contraction_params(planning, op, matrices, 0, 0, &nothing, &common, &groups, &params);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
     if (in_parts) {
-        dmlops_plan_add_parts(planning, told, shader, matrices, &common);
+        dmlops_plan_add_parts(planning, op, shader, matrices, &common);
     }
 }
 
 /* Plans the products with the window's taps in the order in which they lie on the right factor: a backward convolution
    with steps of 1 becomes a forward one. */
-DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
-    const dmlops_plan_Window * window = &told->factors.window;
+    const dmlops_plan_Window * window = &op->factors.window;
     if (dmlops_plan_is_upright(planning, window)) {
-        dmlops_plan_way(planning, told, shader);
+        dmlops_plan_way(planning, op, shader);
     } else {
         dmlops_plan_Window made_1;
         dmlops_plan_upright(planning, window, &made_1);
         dmlops_plan_Factors made_2;
-        made_2 = told->factors;
+        made_2 = op->factors;
         made_2.window = made_1;
         dmlops_plan_Definition made_3;
-        made_3 = *told;
+        made_3 = *op;
         made_3.factors = made_2;
         dmlops_plan_way(planning, &made_3, shader);
     }
@@ -10112,41 +10098,41 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int6
 /* Thin matrices take a pass of their own; windows with few rows or few products slide over the input; others use tiles:
    of bytes, of cooperative matrices where these suit, else of ordinary arithmetic; else the definition's own passes
    where those are as good. */
-DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Matrices found;
-    dmlops_plan_matrices_of(planning, told, shader, &found);
-    if (dmlops_plan_is_thin(planning, told, shader, &found)) {
-        dmlops_plan_thin(planning, told, shader, &found);
+    dmlops_plan_matrices_of(planning, op, shader, &found);
+    if (dmlops_plan_is_thin(planning, op, shader, &found)) {
+        dmlops_plan_thin(planning, op, shader, &found);
         return;
     }
-    int of_bytes = dmlops_plan_is_of_bytes(planning, told, shader);
+    int of_bytes = dmlops_plan_is_of_bytes(planning, op, shader);
     int has_byte_matrices = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (found.rows >= 4);
-    int is_cooperative = of_bytes ? has_byte_matrices : dmlops_plan_suits_cooperative_matrix(planning, told, shader,
+    int is_cooperative = of_bytes ? has_byte_matrices : dmlops_plan_suits_cooperative_matrix(planning, op, shader,
         &found);
-    int64_t taps = dmlops_plan_element_count(planning, &told->factors.window.sizes);
+    int64_t taps = dmlops_plan_element_count(planning, &op->factors.window.sizes);
     int64_t least_rows = dmlops_plan_rows_for_tiles(planning, taps, of_bytes, is_cooperative);
     int has_small_tiles = is_cooperative && (taps == 1);
-    if (dmlops_plan_suits_sliding(planning, told, shader, &found, least_rows) && !has_small_tiles) {
-        dmlops_plan_sliding(planning, told, shader);
+    if (dmlops_plan_suits_sliding(planning, op, shader, &found, least_rows) && !has_small_tiles) {
+        dmlops_plan_sliding(planning, op, shader);
         return;
     }
     if (of_bytes && found.is_worth) {
         dmlops_plan_Product made_1;
-        dmlops_plan_byte_product(planning, told, shader, &found, &made_1);
-        dmlops_plan_product(planning, told, shader, &made_1);
+        dmlops_plan_byte_product(planning, op, shader, &found, &made_1);
+        dmlops_plan_product(planning, op, shader, &made_1);
     } else {
         if (is_cooperative && !of_bytes) {
             dmlops_plan_Product made_2;
-            dmlops_plan_cooperative_product(planning, told, shader, &found, &made_2);
-            dmlops_plan_product(planning, told, shader, &made_2);
+            dmlops_plan_cooperative_product(planning, op, shader, &found, &made_2);
+            dmlops_plan_product(planning, op, shader, &made_2);
         } else {
             if (found.is_worth) {
                 dmlops_plan_Product made_3;
-                dmlops_plan_fma_product(planning, told, shader, &found, &made_3);
-                dmlops_plan_product(planning, told, shader, &made_3);
+                dmlops_plan_fma_product(planning, op, shader, &found, &made_3);
+                dmlops_plan_product(planning, op, shader, &made_3);
             } else {
-                dmlops_plan_definition(planning, told, shader);
+                dmlops_plan_definition(planning, op, shader);
             }
         }
     }
@@ -10170,8 +10156,8 @@ DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops
 
 /* The threads that can share a set, if neighboring threads work on neighboring sets where these are adjacent. */
 DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
-    int64_t neighbours = sets->is_across ? dmlops_min(16, dmlops_plan_power_of_two(planning, sets->number)) : 1;
-    return dmlops_divide(512, neighbours);
+    int64_t neighbors = sets->is_across ? dmlops_min(16, dmlops_plan_power_of_two(planning, sets->number)) : 1;
+    return dmlops_divide(512, neighbors);
 }
 
 /* How threads share sets in parts of `extent` vectors: as many as have something to load, with more in flight for each
@@ -10265,14 +10251,14 @@ DMLOPS_CALLED void dmlops_plan_packed(dmlops_planning* planning, const dmlops_pl
 
 /* The dimensions that are reduced, or those that are kept; an axis given twice is reduced once. A loop's last stride is
    the one to sort them by. */
-DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlops_plan_Reduce* told, int of_axes,
+DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlops_plan_Reduce* op, int of_axes,
     dmlops_plan_Loop_16* result) {
     dmlops_plan_int_8 found;
     found.count = 0;
-    for (int64_t place = 0; place < told->input.sizes.count; ++place) {
+    for (int64_t place = 0; place < op->input.sizes.count; ++place) {
         int made_1 = 0;
-        for (int64_t each_2 = 0; each_2 < told->axes.count; ++each_2) {
-            const int64_t axis = told->axes.items[each_2];
+        for (int64_t each_2 = 0; each_2 < op->axes.count; ++each_2) {
+            const int64_t axis = op->axes.items[each_2];
             made_1 = made_1 || (axis == place);
         }
         if (made_1 == of_axes) {
@@ -10283,8 +10269,8 @@ DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlop
     made_3.count = 0;
     for (int64_t each_4 = 0; each_4 < found.count; ++each_4) {
         const int64_t place = found.items[each_4];
-        dmlops_plan_int_8_append(planning, &made_3, told->input.sizes.items[dmlops_item(planning, place,
-            told->input.sizes.count)]);
+        dmlops_plan_int_8_append(planning, &made_3, op->input.sizes.items[dmlops_item(planning, place,
+            op->input.sizes.count)]);
     }
     dmlops_plan_int_8 order;
     dmlops_plan_packed(planning, &made_3, &order);
@@ -10292,10 +10278,10 @@ DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlop
     loops.count = 0;
     for (int64_t number = 0; number < found.count; ++number) {
         const int64_t place = found.items[number];
-        int64_t read = told->input.strides.items[dmlops_item(planning, place, told->input.strides.count)];
-        int64_t written = (!of_axes || told->is_each) ? told->output.strides.items[dmlops_item(planning, place,
-            told->output.strides.count)] : read;
-        int in_order = of_axes && told->chooses;
+        int64_t read = op->input.strides.items[dmlops_item(planning, place, op->input.strides.count)];
+        int64_t written = (!of_axes || op->is_each) ? op->output.strides.items[dmlops_item(planning, place,
+            op->output.strides.count)] : read;
+        int in_order = of_axes && op->chooses;
         dmlops_plan_int_16 made_5;
         made_5.count = 0;
         dmlops_plan_int_16_append(planning, &made_5, read);
@@ -10303,7 +10289,7 @@ DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlop
         dmlops_plan_int_16_append(planning, &made_5, in_order ? order.items[dmlops_item(planning, number, order.count)]
             : read);
         dmlops_plan_Loop made_6;
-        made_6.size = told->input.sizes.items[dmlops_item(planning, place, told->input.sizes.count)];
+        made_6.size = op->input.sizes.items[dmlops_item(planning, place, op->input.sizes.count)];
         dmlops_plan_int_16_copy(&made_6.strides, &made_5);
         dmlops_plan_Loop_16_append(planning, &loops, &made_6);
     }
@@ -10333,7 +10319,7 @@ DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlop
 }
 
 /* The elements of a vector: adjacent in the input, and in the output if it has as many elements. */
-DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dmlops_plan_Reduce* told, const
+DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dmlops_plan_Reduce* op, const
     dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, int is_across) {
     dmlops_plan_Loop inner;
     inner = *(is_across ? &kept->items[dmlops_item(planning, -1, kept->count)] : &reduced->items[dmlops_item(planning,
@@ -10353,7 +10339,7 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dml
         dmlops_plan_Loop_16_append(planning, &outer, loop);
     }
     int64_t vector = 0;
-    for (int64_t tensor = 0; tensor < (told->is_each ? 2 : 1); ++tensor) {
+    for (int64_t tensor = 0; tensor < (op->is_each ? 2 : 1); ++tensor) {
         dmlops_plan_int_64 others;
         others.count = 0;
         for (int64_t each_3 = 0; each_3 < outer.count; ++each_3) {
@@ -10363,22 +10349,22 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dml
                     loop->strides.count)]);
             }
         }
-        vector = dmlops_gcd(vector, dmlops_plan_vector_width(planning, told->input.bits, inner.size,
+        vector = dmlops_gcd(vector, dmlops_plan_vector_width(planning, op->input.bits, inner.size,
             inner.strides.items[dmlops_item(planning, tensor, inner.strides.count)], &others));
     }
     return vector;
 }
 
 /* One dispatch; two if sets are reduced in parts. */
-DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_plan_Reduce* told) {
-    dmlops_plan_check_span(planning, &told->input);
-    dmlops_plan_check_span(planning, &told->output);
+DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_plan_Reduce* op) {
+    dmlops_plan_check_span(planning, &op->input);
+    dmlops_plan_check_span(planning, &op->output);
     dmlops_plan_Loop_16 kept;
-    dmlops_plan_loops_over(planning, told, 0, &kept);
+    dmlops_plan_loops_over(planning, op, 0, &kept);
     dmlops_plan_Loop_16 reduced;
-    dmlops_plan_loops_over(planning, told, 1, &reduced);
+    dmlops_plan_loops_over(planning, op, 1, &reduced);
     int is_across = dmlops_plan_are_across(planning, &kept, &reduced);
-    int64_t vector = dmlops_plan_vector_of(planning, told, &kept, &reduced, is_across);
+    int64_t vector = dmlops_plan_vector_of(planning, op, &kept, &reduced, is_across);
     int64_t count = dmlops_plan_repeats(planning, &reduced);
     if (count >= dmlops_divide(INT64_C(4294967296), 2)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_REDUCTION_TOO_LARGE, -1, count);
@@ -10393,7 +10379,7 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
         dmlops_plan_in_steps(planning, &reduced.items[dmlops_item(planning, -1, reduced.count)], vector, &made_2);
         reduced.items[dmlops_item(planning, -1, reduced.count)] = made_2;
     }
-    int is_reread = told->is_each || told->shifts;
+    int is_reread = op->is_each || op->shifts;
     dmlops_plan_Sets sets;
     dmlops_plan_Loop_16_copy(&sets.kept, &kept);
     dmlops_plan_Loop_16_copy(&sets.reduced, &reduced);
@@ -10401,18 +10387,18 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     sets.extent = dmlops_plan_repeats(planning, &reduced);
     sets.is_across = is_across;
     sets.is_reread = is_reread;
-    dmlops_plan_define_tensor(planning, &told->input);
-    dmlops_plan_define_tensor(planning, &told->output);
-    for (int64_t each_3 = 0; each_3 < told->switches.count; ++each_3) {
-        const dmlops_plan_Switch* switch_ = &told->switches.items[each_3];
+    dmlops_plan_define_tensor(planning, &op->input);
+    dmlops_plan_define_tensor(planning, &op->output);
+    for (int64_t each_3 = 0; each_3 < op->switches.count; ++each_3) {
+        const dmlops_plan_Switch* switch_ = &op->switches.items[each_3];
         dmlops_out_define(planning, switch_->name, DMLOPS_TEXT(""), switch_->value);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
     dmlops_out_share(planning);
     int64_t extent = dmlops_plan_part_extent(planning, &sets);
     int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
-    const dmlops_plan_Buffer * source = &told->input.buffer;
-    const dmlops_plan_Buffer * target = &told->output.buffer;
+    const dmlops_plan_Buffer * source = &op->input.buffer;
+    const dmlops_plan_Buffer * target = &op->output.buffer;
     if (parts == 1) {
         dmlops_plan_ReduceResources made_4;
         made_4.input = *source;
@@ -10426,8 +10412,8 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
         dmlops_plan_dispatch_sets(planning, &sets, &made_5, count, 0);
         return;
     }
-    int64_t word = (told->input.bits == 64) ? 8 : 4;
-    int64_t state = (told->chooses || told->shifts) ? dmlops_multiply(2, word) : word;
+    int64_t word = (op->input.bits == 64) ? 8 : 4;
+    int64_t state = (op->chooses || op->shifts) ? dmlops_multiply(2, word) : word;
     dmlops_plan_Buffer partials;
     partials = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(dmlops_multiply(sets.number, parts),
         state), is_across ? vector : 1), 0);
@@ -10448,7 +10434,7 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     dmlops_out_read(planning, &made_8.input);
     dmlops_out_read(planning, &made_8.partials);
     dmlops_out_write(planning, &made_8.output);
-    if (told->is_each) {
+    if (op->is_each) {
         dmlops_plan_Sharing made_9;
         dmlops_plan_shared(planning, &sets, extent, &made_9);
         dmlops_plan_dispatch_sets(planning, &sets, &made_9, count, 2);
@@ -10497,13 +10483,13 @@ DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const d
 
 /* Whether all tensors involved have the dimensions of the rows' tensor, each of the same size or 1; single ones have
    size 1 throughout, and outputs have all elements that they should. */
-DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
     const dmlops_plan_RowsPass * rows = &shader->rows;
-    const dmlops_plan_Tensor * source = &told->tensors.items[dmlops_item(planning, rows->source, told->tensors.count)];
+    const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, rows->source, op->tensors.count)];
     int64_t taking = dmlops_plan_taking_part(planning, rows);
-    for (int64_t place = 0; place < told->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
         if ((((taking >> place) & 1) == 1) && tensor->is_present) {
             if (tensor->sizes.count != source->sizes.count) {
                 return 0;
@@ -10513,8 +10499,8 @@ DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_
                 if ((size != 1) && (((rows->single >> place) & 1) == 1)) {
                     return 0;
                 }
-                int is_one = (((rows->of_rows >> place) & 1) == 1) && (told->reduced.items[dmlops_item(planning, d,
-                    told->reduced.count)] == 1);
+                int is_one = (((rows->of_rows >> place) & 1) == 1) && (op->reduced.items[dmlops_item(planning, d,
+                    op->reduced.count)] == 1);
                 int is_whole = size == (is_one ? 1 : source->sizes.items[dmlops_item(planning, d,
                     source->sizes.count)]);
                 if (!is_whole && ((size != 1) || (((rows->read >> place) & 1) == 0))) {
@@ -10528,10 +10514,10 @@ DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_
 
 /* The dimensions of the rows' tensor, merged; a loop's first and last stride are that tensor's. A tensor has stride 0
    where all neighbors are the same element. */
-DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes, dmlops_plan_Loop_16* result) {
-    const dmlops_plan_Tensor * source = &told->tensors.items[dmlops_item(planning, shader->rows.source,
-        told->tensors.count)];
+    const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, shader->rows.source,
+        op->tensors.count)];
     int64_t taking = dmlops_plan_taking_part(planning, &shader->rows);
     dmlops_plan_Loop_16 loops;
     loops.count = 0;
@@ -10541,8 +10527,8 @@ DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlo
         strides.count = 0;
         dmlops_plan_int_16_append(planning, &strides, source->strides.items[dmlops_item(planning, axis,
             source->strides.count)]);
-        for (int64_t place = 0; place < told->tensors.count; ++place) {
-            const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+        for (int64_t place = 0; place < op->tensors.count; ++place) {
+            const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
             int is_along = (((taking >> place) & 1) == 1) && tensor->is_present &&
                 (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1);
             dmlops_plan_int_16_append(planning, &strides, is_along ? tensor->strides.items[dmlops_item(planning, axis,
@@ -10560,7 +10546,7 @@ DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlo
     dmlops_plan_Loop_16_copy(&loops, &made_3);
     if (loops.count == 0) {
         dmlops_plan_Loop made_4;
-        dmlops_plan_lone(planning, dmlops_add(told->tensors.count, 2), 0, &made_4);
+        dmlops_plan_lone(planning, dmlops_add(op->tensors.count, 2), 0, &made_4);
         dmlops_plan_Loop_16_append(planning, &loops, &made_4);
     }
     dmlops_plan_Loop_16_copy(result, &loops);
@@ -10568,12 +10554,12 @@ DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlo
 }
 
 /* For each tensor the adjacent elements along a row that make up a vector; 1 for absent ones. */
-DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, dmlops_plan_int_64* result) {
     const dmlops_plan_Loop * inner = &reduced->items[dmlops_item(planning, -1, reduced->count)];
     result->count = 0;
-    for (int64_t place = 0; place < told->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
         int64_t width = 1;
         if (tensor->is_present) {
             dmlops_plan_int_64 others;
@@ -10597,11 +10583,11 @@ DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dml
 }
 
 /* The elements of a vector: adjacent in the rows' tensor and in all outputs of its size. */
-DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_RowsPass* rows, const dmlops_plan_int_64* widths) {
     int64_t vector = 0;
-    for (int64_t place = 0; place < told->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
         int is_whole = (((rows->each >> place) & 1) == 1) || (place == rows->source);
         if (is_whole && tensor->is_present) {
             vector = dmlops_gcd(vector, widths->items[dmlops_item(planning, place, widths->count)]);
@@ -10611,25 +10597,25 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const 
 }
 
 /* How rows lie in tensors. Without statistics any loop can be a row, and the innermost is best. */
-DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Layout* result) {
     dmlops_plan_int_8 between;
     between.count = 0;
     dmlops_plan_int_8 within;
     within.count = 0;
-    for (int64_t axis = 0; axis < told->tensors.items[dmlops_item(planning, shader->rows.source,
-        told->tensors.count)].sizes.count; ++axis) {
-        if ((told->reduced.count > 0) && (told->reduced.items[dmlops_item(planning, axis, told->reduced.count)] == 0)) {
+    for (int64_t axis = 0; axis < op->tensors.items[dmlops_item(planning, shader->rows.source,
+        op->tensors.count)].sizes.count; ++axis) {
+        if ((op->reduced.count > 0) && (op->reduced.items[dmlops_item(planning, axis, op->reduced.count)] == 0)) {
             dmlops_plan_int_8_append(planning, &between, axis);
         } else {
             dmlops_plan_int_8_append(planning, &within, axis);
         }
     }
     dmlops_plan_Loop_16 kept;
-    dmlops_plan_loops_along(planning, told, shader, &between, &kept);
+    dmlops_plan_loops_along(planning, op, shader, &between, &kept);
     dmlops_plan_Loop_16 reduced;
-    dmlops_plan_loops_along(planning, told, shader, &within, &reduced);
-    if (told->reduced.count == 0) {
+    dmlops_plan_loops_along(planning, op, shader, &within, &reduced);
+    if (op->reduced.count == 0) {
         dmlops_plan_Loop_16 made_1;
         made_1.count = 0;
         for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced.count); ++each_2) {
@@ -10647,24 +10633,24 @@ DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops
     }
     if (kept.count == 0) {
         dmlops_plan_Loop made_5;
-        dmlops_plan_lone(planning, dmlops_add(told->tensors.count, 2), 0, &made_5);
+        dmlops_plan_lone(planning, dmlops_add(op->tensors.count, 2), 0, &made_5);
         dmlops_plan_Loop_16_append(planning, &kept, &made_5);
     }
     dmlops_plan_int_64 widths;
-    dmlops_plan_widths_along(planning, told, &kept, &reduced, &widths);
+    dmlops_plan_widths_along(planning, op, &kept, &reduced, &widths);
     dmlops_plan_Loop_16_copy(&result->kept, &kept);
     dmlops_plan_Loop_16_copy(&result->reduced, &reduced);
     dmlops_plan_int_64_copy(&result->widths, &widths);
-    result->vector = dmlops_plan_vector_along(planning, told, &shader->rows, &widths);
+    result->vector = dmlops_plan_vector_along(planning, op, &shader->rows, &widths);
     return;
 }
 
 /* The macros of how tensors are accessed along a row. */
-DMLOPS_CALLED void dmlops_plan_tell_vectors(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found) {
     int64_t taking = dmlops_plan_taking_part(planning, &shader->rows);
-    for (int64_t place = 0; place < told->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
         if (((taking >> place) & 1) == 1) {
             int is_packed = tensor->is_present && (found->widths.items[dmlops_item(planning, place,
                 found->widths.count)] >= found->vector);
@@ -10707,19 +10693,19 @@ DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlop
 
 /* One dispatch. If rows are split, one for each turn of partial sums and one for the outputs; the definition's own
    passes if tensors do not fit together. */
-DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
-    if (told->is_double || !dmlops_plan_fits(planning, told, shader)) {
-        dmlops_plan_definition(planning, told, shader);
+    if (op->is_double || !dmlops_plan_fits(planning, op, shader)) {
+        dmlops_plan_definition(planning, op, shader);
         return;
     }
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, shader->rows.output,
-        told->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->rows.output,
+        op->tensors.count)];
     dmlops_plan_Known known;
-    dmlops_plan_begin_form(planning, told, shader, output, &known);
+    dmlops_plan_begin_form(planning, op, shader, output, &known);
     dmlops_plan_Layout found;
-    dmlops_plan_layout_of(planning, told, shader, &found);
-    dmlops_plan_tell_vectors(planning, told, shader, &found);
+    dmlops_plan_layout_of(planning, op, shader, &found);
+    dmlops_plan_define_vectors(planning, op, shader, &found);
     dmlops_plan_Loop_16 vectors;
     vectors.count = 0;
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, found.reduced.count); ++each_1) {
@@ -10738,7 +10724,7 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     sets.extent = dmlops_plan_repeats(planning, &vectors);
     sets.is_across = is_across;
     sets.is_reread = 1;
-    int has_statistics = told->reduced.count > 0;
+    int has_statistics = op->reduced.count > 0;
     int64_t extent = has_statistics ? dmlops_plan_part_extent(planning, &sets) : sets.extent;
     dmlops_plan_Sharing sharing;
     dmlops_plan_shared(planning, &sets, extent, &sharing);
@@ -10785,7 +10771,7 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_RowsParams params;
     dmlops_plan_int_512_copy(&params.lists, &known.lists);
     dmlops_plan_int_32_copy(&params.activations, &known.activations);
-    dmlops_plan_int_64_copy(&params.elements, &told->elements);
+    dmlops_plan_int_64_copy(&params.elements, &op->elements);
     dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
     params.rowCount = sets.number;
     params.rowVectors = sets.extent;
@@ -10819,34 +10805,34 @@ DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_pla
 }
 
 /* The dispatch, over the segments that `loops` visit. */
-DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* told, const
+DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* op, const
     dmlops_plan_Loop_16* loops) {
     int64_t count = dmlops_plan_repeats(planning, loops);
-    int64_t threads = (told->lines > 1) ? 512 : 128;
+    int64_t threads = (op->lines > 1) ? 512 : 128;
     dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, count, (told->lines > 0) ? told->lines : threads, 1, &groups);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TOTALS"), (int64_t)told->totals);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("STARTED"), (int64_t)told->started);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), told->lines);
+    dmlops_plan_grid(planning, count, (op->lines > 0) ? op->lines : threads, 1, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TOTALS"), (int64_t)op->totals);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("STARTED"), (int64_t)op->started);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), op->lines);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops->count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), told->items);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), told->vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), op->items);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), op->vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
     dmlops_plan_Dimension_16 made_1;
     dmlops_plan_dimensions(planning, loops, &made_1);
     dmlops_plan_ScanParams params;
     params.count = count;
     params.groupColumns = groups.columns;
-    params.length = told->length;
-    params.segmentLength = told->segment;
-    params.inputStart = dmlops_modulo(told->source.start, INT64_C(4294967296));
-    params.inputStep = dmlops_modulo(told->source.step, INT64_C(4294967296));
-    params.outputStart = dmlops_modulo(told->target.start, INT64_C(4294967296));
-    params.outputStep = dmlops_modulo(told->target.step, INT64_C(4294967296));
-    params.exclusive = (int64_t)told->is_exclusive;
+    params.length = op->length;
+    params.segmentLength = op->segment;
+    params.inputStart = dmlops_modulo(op->source.start, INT64_C(4294967296));
+    params.inputStep = dmlops_modulo(op->source.step, INT64_C(4294967296));
+    params.outputStart = dmlops_modulo(op->target.start, INT64_C(4294967296));
+    params.outputStep = dmlops_modulo(op->target.step, INT64_C(4294967296));
+    params.exclusive = (int64_t)op->is_exclusive;
     dmlops_plan_Dimension_16_copy(&params.dimensions, &made_1);
     dmlops_put_ScanParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, told->waits);
+    dmlops_out_dispatch(planning, &groups, op->waits);
 }
 
 /* Elements of a line that are loaded and stored at once: adjacent ones, at most 4 and at most 16 bytes. */
@@ -10870,40 +10856,40 @@ DMLOPS_CALLED int64_t dmlops_plan_along_vector(dmlops_planning* planning, int64_
 }
 
 /* One dispatch, or three if lines are cut into segments. */
-DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* told) {
-    dmlops_plan_check_span(planning, &told->input);
-    dmlops_plan_check_span(planning, &told->output);
+DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* op) {
+    dmlops_plan_check_span(planning, &op->input);
+    dmlops_plan_check_span(planning, &op->output);
     dmlops_plan_Lines source;
-    dmlops_plan_lines(planning, &told->input, told->axis, told->decreasing, &source);
+    dmlops_plan_lines(planning, &op->input, op->axis, op->decreasing, &source);
     dmlops_plan_Lines target;
-    dmlops_plan_lines(planning, &told->output, told->axis, told->decreasing, &target);
-    int64_t length = told->input.sizes.items[dmlops_item(planning, told->axis, told->input.sizes.count)];
+    dmlops_plan_lines(planning, &op->output, op->axis, op->decreasing, &target);
+    int64_t length = op->input.sizes.items[dmlops_item(planning, op->axis, op->input.sizes.count)];
     dmlops_plan_Tensor_16 made_1;
     made_1.count = 0;
-    dmlops_plan_Tensor_16_append(planning, &made_1, &told->input);
-    dmlops_plan_Tensor_16_append(planning, &made_1, &told->output);
+    dmlops_plan_Tensor_16_append(planning, &made_1, &op->input);
+    dmlops_plan_Tensor_16_append(planning, &made_1, &op->output);
     dmlops_plan_Loop_16 loops;
-    dmlops_plan_across(planning, &made_1, told->axis, &loops);
+    dmlops_plan_across(planning, &made_1, op->axis, &loops);
     int64_t count = dmlops_plan_repeats(planning, &loops);
     int64_t least = 8192;
     int64_t segments = (count >= 256) ? 1 : dmlops_min(dmlops_max(dmlops_divide(length, least), 1), 1024);
     int64_t segment = (segments == 1) ? length : dmlops_multiply(dmlops_plan_ceil_div(planning,
         dmlops_plan_ceil_div(planning, length, segments), 4), 4);
-    int64_t vector = dmlops_plan_along_vector(planning, told->input.bits, segment, &source, &target, length, &loops);
-    int64_t items = (vector == 1) ? 4 : dmlops_max(4, dmlops_divide(128, told->input.bits));
+    int64_t vector = dmlops_plan_along_vector(planning, op->input.bits, segment, &source, &target, length, &loops);
+    int64_t items = (vector == 1) ? 4 : dmlops_max(4, dmlops_divide(128, op->input.bits));
     segments = dmlops_plan_ceil_div(planning, length, segment);
     if (segments == 1) {
         int are_side_by_side = (count >= 256) && (loops.items[dmlops_item(planning, -1,
             loops.count)].strides.items[dmlops_item(planning, -1, loops.items[dmlops_item(planning, -1,
             loops.count)].strides.count)] < dmlops_abs(target.step));
-        int64_t short_ = (count < 256) ? 4 : dmlops_divide(1536, told->input.bits);
+        int64_t short_ = (count < 256) ? 4 : dmlops_divide(1536, op->input.bits);
         int is_alone = length <= short_;
         int64_t each = 1;
         if (is_alone || (are_side_by_side && (count >= 131072))) {
             each = 0;
         } else {
             if (are_side_by_side) {
-                each = dmlops_divide(256, told->input.bits);
+                each = dmlops_divide(256, op->input.bits);
                 items = 8;
             }
         }
@@ -10915,17 +10901,17 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         made_3.size = 1;
         dmlops_plan_int_16_copy(&made_3.strides, &made_2);
         dmlops_plan_Loop_16_append(planning, &loops, &made_3);
-        dmlops_plan_define_tensor(planning, &told->input);
-        dmlops_plan_define_tensor(planning, &told->output);
-        const dmlops_plan_Buffer * nothing = &told->input.buffer;
+        dmlops_plan_define_tensor(planning, &op->input);
+        dmlops_plan_define_tensor(planning, &op->output);
+        const dmlops_plan_Buffer * nothing = &op->input.buffer;
         dmlops_plan_ScanResources made_4;
-        made_4.input = told->input.buffer;
+        made_4.input = op->input.buffer;
         made_4.starts = *nothing;
-        made_4.output = told->output.buffer;
+        made_4.output = op->output.buffer;
         dmlops_out_read(planning, &made_4.input);
         dmlops_out_read(planning, &made_4.starts);
         dmlops_out_write(planning, &made_4.output);
-        int exclusive = told->exclusive;
+        int exclusive = op->exclusive;
         dmlops_plan_Segments whole;
         whole.length = length;
         whole.segment = length;
@@ -10941,7 +10927,7 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         dmlops_plan_dispatch_pass(planning, &whole, &loops);
         return;
     }
-    int64_t size = dmlops_multiply(dmlops_multiply(count, segments), (told->input.bits == 64) ? 8 : 4);
+    int64_t size = dmlops_multiply(dmlops_multiply(count, segments), (op->input.bits == 64) ? 8 : 4);
     dmlops_plan_Buffer made_5;
     made_5 = dmlops_out_scratch(planning, size, 0);
     dmlops_plan_Buffer made_6;
@@ -10977,11 +10963,11 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_Lines packed;
     packed.start = 0;
     packed.step = 1;
-    dmlops_plan_define_tensor(planning, &told->input);
-    dmlops_plan_define_scratch(planning, told->output.macro, &told->input);
+    dmlops_plan_define_tensor(planning, &op->input);
+    dmlops_plan_define_scratch(planning, op->output.macro, &op->input);
     dmlops_plan_ScanResources made_11;
-    made_11.input = told->input.buffer;
-    made_11.starts = told->input.buffer;
+    made_11.input = op->input.buffer;
+    made_11.starts = op->input.buffer;
     made_11.output = totals;
     dmlops_out_read(planning, &made_11.input);
     dmlops_out_read(planning, &made_11.starts);
@@ -10999,8 +10985,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     first.started = 0;
     first.waits = 0;
     dmlops_plan_dispatch_pass(planning, &first, &dense);
-    dmlops_plan_define_scratch(planning, told->input.macro, &told->input);
-    dmlops_plan_define_scratch(planning, told->output.macro, &told->input);
+    dmlops_plan_define_scratch(planning, op->input.macro, &op->input);
+    dmlops_plan_define_scratch(planning, op->output.macro, &op->input);
     dmlops_plan_ScanResources made_12;
     made_12.input = totals;
     made_12.starts = totals;
@@ -11039,12 +11025,12 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     between.started = 0;
     between.waits = 1;
     dmlops_plan_dispatch_pass(planning, &between, &every);
-    dmlops_plan_define_tensor(planning, &told->input);
-    dmlops_plan_define_tensor(planning, &told->output);
+    dmlops_plan_define_tensor(planning, &op->input);
+    dmlops_plan_define_tensor(planning, &op->output);
     dmlops_plan_ScanResources made_17;
-    made_17.input = told->input.buffer;
+    made_17.input = op->input.buffer;
     made_17.starts = starts;
-    made_17.output = told->output.buffer;
+    made_17.output = op->output.buffer;
     dmlops_out_read(planning, &made_17.input);
     dmlops_out_read(planning, &made_17.starts);
     dmlops_out_write(planning, &made_17.output);
@@ -11061,7 +11047,7 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     last.segment = segment;
     last.source = source;
     last.target = target;
-    last.is_exclusive = told->exclusive;
+    last.is_exclusive = op->exclusive;
     last.lines = 1;
     last.items = items;
     last.vector = vector;
@@ -11157,28 +11143,28 @@ DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone
 /* Chooses the last update of each element, and writes all elements. If updates are few, all elements are copied first,
    so that only the targets of updates are touched besides; if elements are few, one thread group does everything.
    Runs of elements that are moved together are treated as one. */
-DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* told) {
-    dmlops_plan_check_span(planning, &told->input);
-    dmlops_plan_check_span(planning, &told->indices);
-    dmlops_plan_check_span(planning, &told->updates);
-    dmlops_plan_check_span(planning, &told->output);
-    const dmlops_plan_Movement * movement = &told->movement;
+DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* op) {
+    dmlops_plan_check_span(planning, &op->input);
+    dmlops_plan_check_span(planning, &op->indices);
+    dmlops_plan_check_span(planning, &op->updates);
+    dmlops_plan_check_span(planning, &op->output);
+    const dmlops_plan_Movement * movement = &op->movement;
     if (!movement->is_followed || (movement->lookups.count == 0)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_UNSUPPORTED_INDEXING, -1, 0);
         return;
     }
     dmlops_plan_Loop_16 made_1;
     made_1.count = 0;
-    for (int64_t place = 0; place < told->output.sizes.count; ++place) {
-        const int64_t size = told->output.sizes.items[place];
+    for (int64_t place = 0; place < op->output.sizes.count; ++place) {
+        const int64_t size = op->output.sizes.items[place];
         dmlops_plan_int_16 made_2;
         made_2.count = 0;
-        dmlops_plan_int_16_append(planning, &made_2, told->input.strides.items[dmlops_item(planning, place,
-            told->input.strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_2, op->input.strides.items[dmlops_item(planning, place,
+            op->input.strides.count)]);
         dmlops_plan_int_16_append(planning, &made_2, 0);
         dmlops_plan_int_16_append(planning, &made_2, 0);
-        dmlops_plan_int_16_append(planning, &made_2, told->output.strides.items[dmlops_item(planning, place,
-            told->output.strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_2, op->output.strides.items[dmlops_item(planning, place,
+            op->output.strides.count)]);
         dmlops_plan_Loop made_3;
         made_3.size = size;
         dmlops_plan_int_16_copy(&made_3.strides, &made_2);
@@ -11193,15 +11179,15 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     }
     dmlops_plan_Loop_16 made_5;
     made_5.count = 0;
-    for (int64_t place = 0; place < told->updates.sizes.count; ++place) {
-        const int64_t size = told->updates.sizes.items[place];
+    for (int64_t place = 0; place < op->updates.sizes.count; ++place) {
+        const int64_t size = op->updates.sizes.items[place];
         dmlops_plan_int_16 made_6;
         made_6.count = 0;
         dmlops_plan_int_16_append(planning, &made_6, 0);
         dmlops_plan_int_16_append(planning, &made_6, movement->steps.items[dmlops_item(planning, place,
             movement->steps.count)]);
-        dmlops_plan_int_16_append(planning, &made_6, told->updates.strides.items[dmlops_item(planning, place,
-            told->updates.strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_6, op->updates.strides.items[dmlops_item(planning, place,
+            op->updates.strides.count)]);
         dmlops_plan_int_16_append(planning, &made_6, movement->strides.items[dmlops_item(planning, place,
             movement->strides.count)]);
         dmlops_plan_Loop made_7;
@@ -11216,7 +11202,7 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         dmlops_plan_lone(planning, 4, 0, &made_8);
         dmlops_plan_Loop_16_append(planning, &updates, &made_8);
     }
-    int64_t run = dmlops_plan_run_of(planning, told->output.bits, &outputs, &updates, &movement->lookups);
+    int64_t run = dmlops_plan_run_of(planning, op->output.bits, &outputs, &updates, &movement->lookups);
     dmlops_plan_Loop_16 made_9;
     dmlops_plan_in_runs(planning, &outputs, run, &made_9);
     dmlops_plan_Loop_16 made_10;
@@ -11237,17 +11223,17 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_out_define(planning, "", DMLOPS_TEXT("UPDATES_RANK"), updates.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), movement->lookups.count);
     dmlops_plan_Tensor made_14;
-    made_14 = told->input;
-    made_14.bits = dmlops_multiply(run, told->input.bits);
+    made_14 = op->input;
+    made_14.bits = dmlops_multiply(run, op->input.bits);
     dmlops_plan_define_moved(planning, &made_14);
-    dmlops_plan_define_tensor(planning, &told->indices);
+    dmlops_plan_define_tensor(planning, &op->indices);
     dmlops_plan_Tensor made_15;
-    made_15 = told->updates;
-    made_15.bits = dmlops_multiply(run, told->updates.bits);
+    made_15 = op->updates;
+    made_15.bits = dmlops_multiply(run, op->updates.bits);
     dmlops_plan_define_moved(planning, &made_15);
     dmlops_plan_Tensor made_16;
-    made_16 = told->output;
-    made_16.bits = dmlops_multiply(run, told->output.bits);
+    made_16 = op->output;
+    made_16.bits = dmlops_multiply(run, op->output.bits);
     dmlops_plan_define_moved(planning, &made_16);
     int64_t updated = dmlops_plan_repeats(planning, &updates);
     int64_t all_elements = dmlops_plan_repeats(planning, &outputs);
@@ -11256,11 +11242,11 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_plan_Buffer made_17;
     made_17 = dmlops_out_scratch(planning, is_alone ? 4 : dmlops_multiply(4, span), !(is_alone || are_few));
     dmlops_plan_ScatterResources made_18;
-    made_18.input = told->input.buffer;
-    made_18.indices = told->indices.buffer;
-    made_18.updates = told->updates.buffer;
+    made_18.input = op->input.buffer;
+    made_18.indices = op->indices.buffer;
+    made_18.updates = op->updates.buffer;
     made_18.winners = made_17;
-    made_18.output = told->output.buffer;
+    made_18.output = op->output.buffer;
     dmlops_out_read(planning, &made_18.input);
     dmlops_out_read(planning, &made_18.indices);
     dmlops_out_read(planning, &made_18.updates);
@@ -11471,16 +11457,14 @@ DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const d
 }
 
 /* The pass that applies, by its place; NONE if none does. */
-DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
     for (int64_t place = 0; place < shader->separable.count; ++place) {
         const dmlops_plan_SeparablePass* one = &shader->separable.items[place];
-        int64_t rank = told->separable.rank;
-        int is_whole = (rank == told->tensors.items[dmlops_item(planning, one->output,
-            told->tensors.count)].sizes.count) && (rank == told->tensors.items[dmlops_item(planning, one->tensor,
-            told->tensors.count)].sizes.count);
-        if ((told->separable.applies.items[dmlops_item(planning, place, told->separable.applies.count)] == 1) &&
-            is_whole) {
+        int64_t rank = op->separable.rank;
+        int is_whole = (rank == op->tensors.items[dmlops_item(planning, one->output, op->tensors.count)].sizes.count)
+            && (rank == op->tensors.items[dmlops_item(planning, one->tensor, op->tensors.count)].sizes.count);
+        if ((op->separable.applies.items[dmlops_item(planning, place, op->separable.applies.count)] == 1) && is_whole) {
             return place;
         }
     }
@@ -11488,19 +11472,19 @@ DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, co
 }
 
 /* One dispatch; the definition's own passes if no separable one applies. */
-DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
-    int64_t place = dmlops_plan_way_that_applies(planning, told, shader);
+    int64_t place = dmlops_plan_way_that_applies(planning, op, shader);
     if (place == -1) {
-        dmlops_plan_definition(planning, told, shader);
+        dmlops_plan_definition(planning, op, shader);
         return;
     }
     const dmlops_plan_SeparablePass * one = &shader->separable.items[dmlops_item(planning, place,
         shader->separable.count)];
-    const dmlops_plan_Tensor * tensor = &told->tensors.items[dmlops_item(planning, one->tensor, told->tensors.count)];
-    const dmlops_plan_Tensor * output = &told->tensors.items[dmlops_item(planning, one->output, told->tensors.count)];
+    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, one->tensor, op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, one->output, op->tensors.count)];
     dmlops_plan_Known known;
-    dmlops_plan_begin_form(planning, told, shader, output, &known);
+    dmlops_plan_begin_form(planning, op, shader, output, &known);
     if (shader->kept.count > 0) {
         dmlops_plan_Buffer made_1;
         made_1 = dmlops_out_scratch(planning, 8, 0);
@@ -11543,7 +11527,7 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
     dmlops_out_define(planning, "", DMLOPS_TEXT("SOURCE_VECTOR"), is_whole ? loaded : 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (is_apart || (tile.columns == 1)) ? 1 : stored);
     dmlops_plan_PlanesParams made_2;
-    dmlops_plan_planes_params(planning, told, &sizes, &known, down, across, &groups, &made_2);
+    dmlops_plan_planes_params(planning, op, &sizes, &known, down, across, &groups, &made_2);
     dmlops_put_PlanesParams(planning, &made_2);
     dmlops_out_dispatch(planning, &groups, 0);
 }
@@ -11555,53 +11539,53 @@ DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t num
 }
 
 /* Selects where few elements of a line are wanted, else sorts. */
-DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* told) {
-    dmlops_plan_check_span(planning, &told->input);
-    dmlops_plan_check_span(planning, &told->output);
-    dmlops_plan_check_span(planning, &told->indices);
-    int64_t bits = told->input.bits;
-    int64_t length = told->input.sizes.items[dmlops_item(planning, told->axis, told->input.sizes.count)];
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LARGEST"), (int64_t)told->largest);
+DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* op) {
+    dmlops_plan_check_span(planning, &op->input);
+    dmlops_plan_check_span(planning, &op->output);
+    dmlops_plan_check_span(planning, &op->indices);
+    int64_t bits = op->input.bits;
+    int64_t length = op->input.sizes.items[dmlops_item(planning, op->axis, op->input.sizes.count)];
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LARGEST"), (int64_t)op->largest);
     dmlops_out_define_text(planning, "", DMLOPS_TEXT("KEY"), (bits == 64) ? "uint64_t" : "uint");
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SIGN"), told->input.is_float ? 2 : (told->input.is_signed ? 1 : 0));
-    dmlops_plan_define_moved(planning, &told->input);
-    dmlops_plan_define_moved(planning, &told->output);
-    dmlops_plan_define_tensor(planning, &told->indices);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SIGN"), op->input.is_float ? 2 : (op->input.is_signed ? 1 : 0));
+    dmlops_plan_define_moved(planning, &op->input);
+    dmlops_plan_define_moved(planning, &op->output);
+    dmlops_plan_define_tensor(planning, &op->indices);
     dmlops_plan_Tensor_16 made_1;
     made_1.count = 0;
-    dmlops_plan_Tensor_16_append(planning, &made_1, &told->input);
-    dmlops_plan_Tensor_16_append(planning, &made_1, &told->output);
-    dmlops_plan_Tensor_16_append(planning, &made_1, &told->indices);
+    dmlops_plan_Tensor_16_append(planning, &made_1, &op->input);
+    dmlops_plan_Tensor_16_append(planning, &made_1, &op->output);
+    dmlops_plan_Tensor_16_append(planning, &made_1, &op->indices);
     dmlops_plan_Loop_16 loops;
-    dmlops_plan_across(planning, &made_1, told->axis, &loops);
+    dmlops_plan_across(planning, &made_1, op->axis, &loops);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
-    int64_t most = dmlops_divide(16384, dmlops_plan_key_bytes(planning, told));
+    int64_t most = dmlops_divide(16384, dmlops_plan_key_bytes(planning, op));
     int64_t reduced = (length <= most) ? 16 : 4;
-    int has_room = dmlops_multiply(dmlops_multiply(2, dmlops_plan_tile_of(planning, told->count)),
-        dmlops_plan_entry_bytes(planning, told)) <= 15360;
-    if ((length > 128) && (dmlops_multiply(told->count, reduced) <= length) && has_room) {
-        dmlops_plan_select(planning, told, &loops);
+    int has_room = dmlops_multiply(dmlops_multiply(2, dmlops_plan_tile_of(planning, op->count)),
+        dmlops_plan_entry_bytes(planning, op)) <= 15360;
+    if ((length > 128) && (dmlops_multiply(op->count, reduced) <= length) && has_room) {
+        dmlops_plan_select(planning, op, &loops);
     } else {
-        dmlops_plan_sort(planning, told, &loops, dmlops_min(dmlops_plan_tile_of(planning, length), most));
+        dmlops_plan_sort(planning, op, &loops, dmlops_min(dmlops_plan_tile_of(planning, length), most));
     }
 }
 
 /* Of a key with its place. */
-DMLOPS_CALLED int64_t dmlops_plan_entry_bytes(dmlops_planning* planning, const dmlops_plan_TopK* told) {
+DMLOPS_CALLED int64_t dmlops_plan_entry_bytes(dmlops_planning* planning, const dmlops_plan_TopK* op) {
     (void)planning;
-    return (told->input.bits == 64) ? 16 : 8;
+    return (op->input.bits == 64) ? 16 : 8;
 }
 
-DMLOPS_CALLED int64_t dmlops_plan_key_bytes(dmlops_planning* planning, const dmlops_plan_TopK* told) {
+DMLOPS_CALLED int64_t dmlops_plan_key_bytes(dmlops_planning* planning, const dmlops_plan_TopK* op) {
     (void)planning;
-    return (told->input.bits == 64) ? 8 : 4;
+    return (op->input.bits == 64) ? 8 : 4;
 }
 
 /* Scratch for so many elements. */
-DMLOPS_CALLED void dmlops_plan_new_runs(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t count,
+DMLOPS_CALLED void dmlops_plan_new_runs(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t count,
     dmlops_plan_Runs* result) {
     dmlops_plan_Buffer made_1;
-    made_1 = dmlops_out_scratch(planning, dmlops_multiply(count, dmlops_plan_key_bytes(planning, told)), 0);
+    made_1 = dmlops_out_scratch(planning, dmlops_multiply(count, dmlops_plan_key_bytes(planning, op)), 0);
     dmlops_plan_Buffer made_2;
     made_2 = dmlops_out_scratch(planning, dmlops_multiply(4, count), 0);
     result->keys = made_1;
@@ -11624,14 +11608,14 @@ DMLOPS_CALLED void dmlops_plan_no_runs(dmlops_planning* planning, dmlops_plan_Ru
 }
 
 /* A dispatch's resources. */
-DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops_plan_TopK* told, const
-    dmlops_plan_Runs* source, const dmlops_plan_Runs* target, dmlops_plan_TopKResources* result) {
+DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops_plan_TopK* op, const dmlops_plan_Runs*
+    source, const dmlops_plan_Runs* target, dmlops_plan_TopKResources* result) {
     (void)planning;
-    result->input = told->input.buffer;
+    result->input = op->input.buffer;
     result->keys = source->keys;
     result->places = source->places;
-    result->output = told->output.buffer;
-    result->indices = told->indices.buffer;
+    result->output = op->output.buffer;
+    result->indices = op->indices.buffer;
     result->keptKeys = target->keys;
     result->keptPlaces = target->places;
     return;
@@ -11675,14 +11659,14 @@ DMLOPS_CALLED void dmlops_plan_selectors_of(dmlops_planning* planning, int64_t l
 
 /* Lines per group, with `threads` threads and `room` bytes each: several only if they are interleaved, span at most
    `TOP_K_ABREAST` bytes, and fit in shared memory. */
-DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* told, const
+DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const dmlops_plan_TopK* op, const
     dmlops_plan_Loop_16* loops, int64_t threads, int64_t room) {
     if (loops->items[dmlops_item(planning, -1, loops->count)].strides.items[dmlops_item(planning, 0,
         loops->items[dmlops_item(planning, -1, loops->count)].strides.count)] != 1) {
         return 1;
     }
     int64_t lines = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(2, lines), told->input.bits) <=
+    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(2, lines), op->input.bits) <=
         256) && (dmlops_multiply(dmlops_multiply(2, lines), threads) <= 512) && (dmlops_multiply(dmlops_multiply(2,
         lines), room) <= 15360) && (lines < loops->items[dmlops_item(planning, -1, loops->count)].size))) {
         lines = dmlops_multiply(2, lines);
@@ -11691,9 +11675,9 @@ DMLOPS_CALLED int64_t dmlops_plan_lines_abreast(dmlops_planning* planning, const
 }
 
 /* Dispatches that select from lines or parts of them, then from what is left, until each line is one part. */
-DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, const
-    dmlops_plan_Loop_16* loops) {
-    int64_t wanted = told->count;
+DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* op, const dmlops_plan_Loop_16*
+    loops) {
+    int64_t wanted = op->count;
     int64_t count = dmlops_plan_repeats(planning, loops);
     dmlops_plan_Runs nothing;
     dmlops_plan_no_runs(planning, &nothing);
@@ -11701,7 +11685,7 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
     dmlops_out_share(planning);
     dmlops_plan_Runs source;
     source = nothing;
-    int64_t length = told->input.sizes.items[dmlops_item(planning, told->axis, told->input.sizes.count)];
+    int64_t length = op->input.sizes.items[dmlops_item(planning, op->axis, op->input.sizes.count)];
     int is_first = 1;
     int is_last = 0;
     while (planning->reason == DMLOPS_REASON_NONE && !is_last) {
@@ -11716,8 +11700,8 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
         }
         int64_t room = dmlops_max(dmlops_multiply(2, dmlops_plan_tile_of(planning, wanted)), dmlops_multiply(threads,
             shares));
-        int64_t abreast = is_first ? dmlops_plan_lines_abreast(planning, told, loops, threads, dmlops_multiply(room,
-            dmlops_plan_entry_bytes(planning, told))) : 1;
+        int64_t abreast = is_first ? dmlops_plan_lines_abreast(planning, op, loops, threads, dmlops_multiply(room,
+            dmlops_plan_entry_bytes(planning, op))) : 1;
         int64_t each = dmlops_plan_ceil_div(planning, count, abreast);
         dmlops_plan_Groups groups;
         dmlops_plan_grid(planning, dmlops_plan_times(planning, dmlops_plan_times(planning, each, selectors.parts),
@@ -11726,7 +11710,7 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
         target = nothing;
         if (!is_last) {
             dmlops_plan_Runs made_1;
-            dmlops_plan_new_runs(planning, told, dmlops_plan_times(planning, dmlops_plan_times(planning, count,
+            dmlops_plan_new_runs(planning, op, dmlops_plan_times(planning, dmlops_plan_times(planning, count,
                 selectors.parts), wanted), &made_1);
             target = made_1;
         }
@@ -11739,7 +11723,7 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
         dmlops_out_define(planning, "", DMLOPS_TEXT("ROOM"), room);
         dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_multiply(abreast, threads));
         dmlops_plan_TopKResources made_2;
-        dmlops_plan_resources(planning, told, &source, &target, &made_2);
+        dmlops_plan_resources(planning, op, &source, &target, &made_2);
         dmlops_out_read(planning, &made_2.input);
         dmlops_out_read(planning, &made_2.keys);
         dmlops_out_read(planning, &made_2.places);
@@ -11757,11 +11741,9 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
         params.parts = selectors.parts;
         params.partLength = selectors.length;
         params.partSpan = 0;
-        params.inputStep = told->input.strides.items[dmlops_item(planning, told->axis, told->input.strides.count)];
-        params.outputValueStep = told->output.strides.items[dmlops_item(planning, told->axis,
-            told->output.strides.count)];
-        params.outputIndexStep = told->indices.strides.items[dmlops_item(planning, told->axis,
-            told->indices.strides.count)];
+        params.inputStep = op->input.strides.items[dmlops_item(planning, op->axis, op->input.strides.count)];
+        params.outputValueStep = op->output.strides.items[dmlops_item(planning, op->axis, op->output.strides.count)];
+        params.outputIndexStep = op->indices.strides.items[dmlops_item(planning, op->axis, op->indices.strides.count)];
         dmlops_plan_Dimension_16_copy(&params.dimensions, &made_3);
         dmlops_put_TopKParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, !is_first);
@@ -11771,14 +11753,14 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
     }
 }
 
-/* A dispatch that sorts tiles, and one for each time that the number of runs halves. */
-DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* told, const dmlops_plan_Loop_16*
+/* A dispatch that sorts tiles, and one for each time that the number of runs is halved. */
+DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* op, const dmlops_plan_Loop_16*
     loops, int64_t tile) {
-    int64_t axis = told->axis;
-    int64_t wanted = told->count;
-    int64_t length = told->input.sizes.items[dmlops_item(planning, axis, told->input.sizes.count)];
+    int64_t axis = op->axis;
+    int64_t wanted = op->count;
+    int64_t length = op->input.sizes.items[dmlops_item(planning, axis, op->input.sizes.count)];
     int64_t count = dmlops_plan_repeats(planning, loops);
-    int64_t most = dmlops_divide(16384, dmlops_plan_key_bytes(planning, told));
+    int64_t most = dmlops_divide(16384, dmlops_plan_key_bytes(planning, op));
     int64_t items = dmlops_min((length <= tile) ? 16 : 8, tile);
     int64_t threads = dmlops_divide(tile, items);
     while (planning->reason == DMLOPS_REASON_NONE && ((items > 2) && (dmlops_multiply(2, threads) <= 512) &&
@@ -11820,12 +11802,12 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
     odds = nothing;
     if (even > 0) {
         dmlops_plan_Runs made_7;
-        dmlops_plan_new_runs(planning, told, even, &made_7);
+        dmlops_plan_new_runs(planning, op, even, &made_7);
         evens = made_7;
     }
     if (odd > 0) {
         dmlops_plan_Runs made_8;
-        dmlops_plan_new_runs(planning, told, odd, &made_8);
+        dmlops_plan_new_runs(planning, op, odd, &made_8);
         odds = made_8;
     }
     runs = dmlops_plan_ceil_div(planning, length, tile);
@@ -11856,7 +11838,7 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         dmlops_out_define(planning, "", DMLOPS_TEXT("TILE"), tile);
         dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_divide(block, items));
         dmlops_plan_TopKResources made_9;
-        dmlops_plan_resources(planning, told, &source, &target, &made_9);
+        dmlops_plan_resources(planning, op, &source, &target, &made_9);
         dmlops_out_read(planning, &made_9.input);
         dmlops_out_read(planning, &made_9.keys);
         dmlops_out_read(planning, &made_9.places);
@@ -11874,9 +11856,9 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         params.parts = source_runs;
         params.partLength = source_kept;
         params.partSpan = source_span;
-        params.inputStep = told->input.strides.items[dmlops_item(planning, axis, told->input.strides.count)];
-        params.outputValueStep = told->output.strides.items[dmlops_item(planning, axis, told->output.strides.count)];
-        params.outputIndexStep = told->indices.strides.items[dmlops_item(planning, axis, told->indices.strides.count)];
+        params.inputStep = op->input.strides.items[dmlops_item(planning, axis, op->input.strides.count)];
+        params.outputValueStep = op->output.strides.items[dmlops_item(planning, axis, op->output.strides.count)];
+        params.outputIndexStep = op->indices.strides.items[dmlops_item(planning, axis, op->indices.strides.count)];
         dmlops_plan_Dimension_16_copy(&params.dimensions, &made_10);
         dmlops_put_TopKParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, !is_first);
@@ -11909,28 +11891,28 @@ static inline const DML_TENSOR_DESC* dmlops_given(const DML_TENSOR_DESC* tensors
 #define DMLOPS_IS_HELD 8
 
 /* A tensor; an absent one has 32-bit elements and no dimensions. */
-DMLOPS_CALLED void dmlops_tell_tensor(
-    dmlops_plan_Tensor* told, const char* macro, int64_t member, int64_t entry, const DML_TENSOR_DESC* tensor,
+DMLOPS_CALLED void dmlops_set_tensor(
+    dmlops_plan_Tensor* operand, const char* macro, int64_t member, int64_t entry, const DML_TENSOR_DESC* tensor,
     int flags) {
     const DML_BUFFER_TENSOR_DESC* desc = dmlops_buffer(tensor);
     const int64_t type = dmlops_enum(&desc->DataType);
     int64_t stride = 1;
-    told->macro = macro;
-    told->buffer.member = tensor == NULL ? DMLOPS_PLACEHOLDER : member;
-    told->buffer.entry = tensor == NULL ? 0 : entry;
-    told->is_present = tensor != NULL;
-    told->bits = tensor == NULL ? 32 : dmlops_bits(type);
-    told->is_float = dmlops_is_float(type);
-    told->is_signed = dmlops_signed(type) && !told->is_float;
-    told->as_bits = (flags & DMLOPS_AS_BITS) != 0;
-    told->is_limited = (flags & DMLOPS_IS_LIMITED) != 0;
-    told->is_output = (flags & DMLOPS_IS_OUTPUT) != 0;
-    told->is_held = (flags & DMLOPS_IS_HELD) != 0;
-    told->sizes.count = desc->DimensionCount;
-    told->strides.count = desc->DimensionCount;
+    operand->macro = macro;
+    operand->buffer.member = tensor == NULL ? DMLOPS_PLACEHOLDER : member;
+    operand->buffer.entry = tensor == NULL ? 0 : entry;
+    operand->is_present = tensor != NULL;
+    operand->bits = tensor == NULL ? 32 : dmlops_bits(type);
+    operand->is_float = dmlops_is_float(type);
+    operand->is_signed = dmlops_signed(type) && !operand->is_float;
+    operand->as_bits = (flags & DMLOPS_AS_BITS) != 0;
+    operand->is_limited = (flags & DMLOPS_IS_LIMITED) != 0;
+    operand->is_output = (flags & DMLOPS_IS_OUTPUT) != 0;
+    operand->is_held = (flags & DMLOPS_IS_HELD) != 0;
+    operand->sizes.count = desc->DimensionCount;
+    operand->strides.count = desc->DimensionCount;
     for (UINT i = desc->DimensionCount; i-- > 0;) {
-        told->sizes.items[i] = desc->Sizes[i];
-        told->strides.items[i] = desc->Strides == NULL ? stride : desc->Strides[i];
+        operand->sizes.items[i] = desc->Sizes[i];
+        operand->strides.items[i] = desc->Strides == NULL ? stride : desc->Strides[i];
         stride = dmlops_multiply(desc->Sizes[i], stride);
     }
 }
@@ -11952,17 +11934,17 @@ DMLOPS_CALLED void dmlops_stand_in(dmlops_plan_Tensor_16* tensors) {
     }
 }
 
-static inline void dmlops_tell_switch(
-    dmlops_planning* planning, dmlops_plan_Switch_8* told, const char* name, int64_t value) {
+static inline void dmlops_append_switch(
+    dmlops_planning* planning, dmlops_plan_Switch_8* switches, const char* name, int64_t value) {
     dmlops_plan_Switch item;
     item.name = name;
     item.value = value;
-    dmlops_plan_Switch_8_append(planning, told, &item);
+    dmlops_plan_Switch_8_append(planning, switches, &item);
 }
 
 /* Passes the bits of an element of a type as two words: as it is computed, or as it is stored. */
-static inline void dmlops_tell_bits(
-    dmlops_planning* planning, dmlops_plan_int_64* told, int stored, int64_t type, uint64_t element) {
+static inline void dmlops_append_bits(
+    dmlops_planning* planning, dmlops_plan_int_64* elements, int stored, int64_t type, uint64_t element) {
     const int64_t bits = dmlops_bits(type);
     if (stored && dmlops_is_float(type) && bits == 16) {
         const uint32_t word = (uint32_t)element;
@@ -11976,13 +11958,13 @@ static inline void dmlops_tell_bits(
     } else {
         element &= UINT32_MAX;
     }
-    dmlops_plan_int_64_append(planning, told, (int64_t)(element & UINT32_MAX));
-    dmlops_plan_int_64_append(planning, told, (int64_t)(element >> 32));
+    dmlops_plan_int_64_append(planning, elements, (int64_t)(element & UINT32_MAX));
+    dmlops_plan_int_64_append(planning, elements, (int64_t)(element >> 32));
 }
 
 /* A number as an element of a type. */
-DMLOPS_CALLED void dmlops_tell_number(
-    dmlops_planning* planning, dmlops_plan_int_64* told, int stored, int64_t type, double value) {
+DMLOPS_CALLED void dmlops_append_number(
+    dmlops_planning* planning, dmlops_plan_int_64* elements, int stored, int64_t type, double value) {
     const int64_t bits = dmlops_bits(type);
     const float single = (float)value;
     uint32_t word;
@@ -11995,12 +11977,12 @@ DMLOPS_CALLED void dmlops_tell_number(
         memcpy(&word, &single, sizeof word);
         element = word;
     }
-    dmlops_tell_bits(planning, told, stored, type, element);
+    dmlops_append_bits(planning, elements, stored, type, element);
 }
 
 /* An element of a type, in the low bytes of a union. */
-DMLOPS_CALLED void dmlops_tell_element(
-    dmlops_planning* planning, dmlops_plan_int_64* told, int stored, int64_t type, const DML_SCALAR_UNION* value) {
+DMLOPS_CALLED void dmlops_append_element(
+    dmlops_planning* planning, dmlops_plan_int_64* elements, int stored, int64_t type, const DML_SCALAR_UNION* value) {
     const int64_t bits = dmlops_bits(type);
     const int unused = bits < 8 ? 56 : (int)(64 - bits);
     uint64_t element;
@@ -12014,7 +11996,7 @@ DMLOPS_CALLED void dmlops_tell_element(
     } else if (dmlops_signed(type) && !dmlops_is_float(type) && (element >> (63 - unused) & 1) != 0) {
         element |= ~((uint64_t)-1 >> unused);
     }
-    dmlops_tell_bits(planning, told, stored, type, element);
+    dmlops_append_bits(planning, elements, stored, type, element);
 }
 
 static inline int64_t dmlops_float_bits(double value) {
@@ -12024,55 +12006,55 @@ static inline int64_t dmlops_float_bits(double value) {
     return word;
 }
 
-DMLOPS_CALLED void dmlops_tell_integer(dmlops_planning* planning, dmlops_plan_Number_32* told, int64_t value) {
+DMLOPS_CALLED void dmlops_append_integer(dmlops_planning* planning, dmlops_plan_Number_32* numbers, int64_t value) {
     dmlops_plan_Number item;
     item.value = value;
     item.is_float = 0;
-    dmlops_plan_Number_32_append(planning, told, &item);
+    dmlops_plan_Number_32_append(planning, numbers, &item);
 }
 
-DMLOPS_CALLED void dmlops_tell_float(dmlops_planning* planning, dmlops_plan_Number_32* told, double value) {
+DMLOPS_CALLED void dmlops_append_float(dmlops_planning* planning, dmlops_plan_Number_32* numbers, double value) {
     dmlops_plan_Number item;
     item.value = dmlops_float_bits(value);
     item.is_float = 1;
-    dmlops_plan_Number_32_append(planning, told, &item);
+    dmlops_plan_Number_32_append(planning, numbers, &item);
 }
 
-static inline void dmlops_tell_word(dmlops_planning* planning, dmlops_plan_int_32* told, int64_t word) {
-    dmlops_plan_int_32_append(planning, told, word);
+static inline void dmlops_append_word(dmlops_planning* planning, dmlops_plan_int_32* words, int64_t word) {
+    dmlops_plan_int_32_append(planning, words, word);
 }
 
 /* Integers; shaders take at most as many as there are dimensions. */
-DMLOPS_CALLED void dmlops_tell_list(dmlops_planning* planning, dmlops_plan_int_8* told, const dmlops_list* list) {
-    told->count = list->count;
+DMLOPS_CALLED void dmlops_set_list(dmlops_planning* planning, dmlops_plan_int_8* target, const dmlops_list* list) {
+    target->count = list->count;
     if (list->count > 8) {
-        told->count = 0;
+        target->count = 0;
         dmlops_out_refuse(planning, DMLOPS_REASON_ARRAY_TOO_LONG, -1, list->count);
     }
-    for (int64_t i = 0; i < told->count; ++i) {
-        told->items[i] = list->values[i];
+    for (int64_t i = 0; i < target->count; ++i) {
+        target->items[i] = list->values[i];
     }
 }
 
 /* The next of several lists of integers; empty if it is not needed. */
-DMLOPS_CALLED void dmlops_tell_sizes(
-    dmlops_planning* planning, dmlops_plan_int_8_16* told, const dmlops_list* list, int wanted) {
+DMLOPS_CALLED void dmlops_append_sizes(
+    dmlops_planning* planning, dmlops_plan_int_8_16* lists, const dmlops_list* list, int wanted) {
     dmlops_plan_int_8 sizes;
     sizes.count = 0;
     if (wanted) {
-        dmlops_tell_list(planning, &sizes, list);
+        dmlops_set_list(planning, &sizes, list);
     }
-    dmlops_plan_int_8_16_append(planning, told, &sizes);
+    dmlops_plan_int_8_16_append(planning, lists, &sizes);
 }
 
-DMLOPS_CALLED void dmlops_tell_floats(
-    dmlops_planning* planning, dmlops_plan_int_8_16* told, const FLOAT* values, int64_t count) {
+DMLOPS_CALLED void dmlops_append_floats(
+    dmlops_planning* planning, dmlops_plan_int_8_16* lists, const FLOAT* values, int64_t count) {
     dmlops_plan_int_8 bits;
     bits.count = 0;
     for (int64_t i = 0; i < count; ++i) {
         dmlops_plan_int_8_append(planning, &bits, dmlops_float_bits((double)values[i]));
     }
-    dmlops_plan_int_8_16_append(planning, told, &bits);
+    dmlops_plan_int_8_16_append(planning, lists, &bits);
 }
 
 static inline int dmlops_is_double(const DML_TENSOR_DESC* tensor) {
@@ -12117,14 +12099,14 @@ static inline double dmlops_activation_parameter(const DML_OPERATOR_DESC* activa
     return value;
 }
 
-DMLOPS_CALLED void dmlops_tell_activations(
-    dmlops_planning* planning, dmlops_plan_Definition* told, const DML_OPERATOR_DESC* activations, UINT count) {
+DMLOPS_CALLED void dmlops_append_activations(
+    dmlops_planning* planning, dmlops_plan_Definition* op, const DML_OPERATOR_DESC* activations, UINT count) {
     for (UINT i = 0; i < count && activations != NULL; ++i) {
         dmlops_plan_Activation item;
         item.kind = dmlops_activation_type(&activations[i]);
         item.parameter0 = dmlops_float_bits(dmlops_activation_parameter(&activations[i], 0));
         item.parameter1 = dmlops_float_bits(dmlops_activation_parameter(&activations[i], 1));
-        dmlops_plan_Activation_8_append(planning, &told->activations, &item);
+        dmlops_plan_Activation_8_append(planning, &op->activations, &item);
     }
 }
 
@@ -12179,8 +12161,8 @@ static inline dmlops_trace dmlops_traced(
 }
 
 /* How coordinates of so many dimensions move elements. This is linear, so the unit coordinates determine it. */
-DMLOPS_CALLED void dmlops_tell_movement(
-    dmlops_planning* planning, dmlops_plan_Movement* told, dmlops_tracer tracer, const void* description,
+DMLOPS_CALLED void dmlops_set_movement(
+    dmlops_planning* planning, dmlops_plan_Movement* movement, dmlops_tracer tracer, const void* description,
     int64_t rank, const dmlops_plan_Tensor* moved, const dmlops_plan_Tensor* indices) {
     dmlops_trace start, found;
     memset(&start, 0, sizeof start);
@@ -12188,21 +12170,21 @@ DMLOPS_CALLED void dmlops_tell_movement(
     start.indices = indices;
     start.at.count = rank;
     start = dmlops_traced(tracer, description, &start, -1, -1);
-    told->is_followed = start.offset == 0 && start.count > 0 && start.count <= (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1;
-    for (int64_t k = 0; told->is_followed && k < start.count; ++k) {
+    movement->is_followed = start.offset == 0 && start.count > 0 && start.count <= (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1;
+    for (int64_t k = 0; movement->is_followed && k < start.count; ++k) {
         dmlops_plan_Lookup lookup;
         found = dmlops_traced(tracer, description, &start, -1, k);
         lookup.size = start.sizes[k];
         lookup.stride = found.offset;
         lookup.offset = start.offsets[k];
-        dmlops_plan_Lookup_8_append(planning, &told->lookups, &lookup);
+        dmlops_plan_Lookup_8_append(planning, &movement->lookups, &lookup);
     }
     for (int64_t d = 0; d < rank; ++d) {
         found = dmlops_traced(tracer, description, &start, d, -1);
-        dmlops_plan_int_8_append(planning, &told->strides, found.offset);
-        dmlops_plan_int_8_append(planning, &told->steps, found.offsets[0] - start.offsets[0]);
-        for (int64_t k = 0; told->is_followed && k < start.count; ++k) {
-            told->is_followed = found.offsets[k] - start.offsets[k] == told->steps.items[d];
+        dmlops_plan_int_8_append(planning, &movement->strides, found.offset);
+        dmlops_plan_int_8_append(planning, &movement->steps, found.offsets[0] - start.offsets[0]);
+        for (int64_t k = 0; movement->is_followed && k < start.count; ++k) {
+            movement->is_followed = found.offsets[k] - start.offsets[k] == movement->steps.items[d];
         }
     }
 }
@@ -12302,950 +12284,950 @@ DMLOPS_CALLED int dmlops_plan_apart(
 
 static inline void dmlops_element_wise_identity_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_abs_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ABS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ABS_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_acos_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ACOS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ACOS_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_add_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ADD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ADD_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_asin_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ASIN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ASIN_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_atan_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ATAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ATAN_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_ceil_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CEIL_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CEIL_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_clip_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Max);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Min);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Max);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Min);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_cos_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_COS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_COS_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_divide_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_exp_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_EXP_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_EXP_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_floor_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_log_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOG_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOG_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_logical_and_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_logical_equals_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_logical_greater_than_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_logical_less_than_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_logical_not_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_logical_or_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_logical_xor_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_max_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MAX_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MAX_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_mean_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MEAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MEAN_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_min_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MIN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MIN_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_multiply_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_pow_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_POW_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_POW_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "EXPONENT", 1, 0, desc->ExponentTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = 1;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "EXPONENT", 1, 0, desc->ExponentTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = 1;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_constant_pow_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    dmlops_tell_float(planning, &told.scalars, (double)desc->Exponent);
-    told.widened = 1;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_append_float(planning, &op.scalars, (double)desc->Exponent);
+    op.widened = 1;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_recip_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_RECIP_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_RECIP_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_sin_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SIN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SIN_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_sqrt_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SQRT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SQRT_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_subtract_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_tan_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_TAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_TAN_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_threshold_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Min);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Min);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_quantize_linear_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "ZERO_POINT", 2, 0, desc->ZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 3;
-    told.tensors.count = 4;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_ZERO_POINT", desc->ZeroPointTensor != NULL);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "ZERO_POINT", 2, 0, desc->ZeroPointTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 3;
+    op.tensors.count = 4;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_ZERO_POINT", desc->ZeroPointTensor != NULL);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_dequantize_linear_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "ZERO_POINT", 2, 0, desc->ZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 3;
-    told.tensors.count = 4;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_ZERO_POINT", desc->ZeroPointTensor != NULL);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "ZERO_POINT", 2, 0, desc->ZeroPointTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 3;
+    op.tensors.count = 4;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_ZERO_POINT", desc->ZeroPointTensor != NULL);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_elu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_ELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_ELU_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_hardmax_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_HARDMAX_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARDMAX_OPERATOR_DESC*)description;
-    dmlops_plan_Reduce told;
-    dmlops_plan_Reduce_empty(&told);
+    dmlops_plan_Reduce op;
+    dmlops_plan_Reduce_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_each = 1;
-    told.chooses = 1;
-    told.shifts = 0;
-    if (told.chooses) {
-        dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
+    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_each = 1;
+    op.chooses = 1;
+    op.shifts = 0;
+    if (op.chooses) {
+        dmlops_append_switch(planning, &op.switches, "DECREASING", 0);
     }
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
-    dmlops_tell_list(planning, &told.axes, &list1);
-    dmlops_plan_reduce(planning, &told);
+    dmlops_set_list(planning, &op.axes, &list1);
+    dmlops_plan_reduce(planning, &op);
 }
 
 static inline void dmlops_activation_hard_sigmoid_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_identity_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_IDENTITY_OPERATOR_DESC* desc = (const DML_ACTIVATION_IDENTITY_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_leaky_relu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_linear_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_LINEAR_OPERATOR_DESC* desc = (const DML_ACTIVATION_LINEAR_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_log_softmax_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC* desc = (const DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC*)description;
-    dmlops_plan_Reduce told;
-    dmlops_plan_Reduce_empty(&told);
+    dmlops_plan_Reduce op;
+    dmlops_plan_Reduce_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_each = 1;
-    told.chooses = 0;
-    told.shifts = 1;
-    if (told.chooses) {
-        dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
+    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_each = 1;
+    op.chooses = 0;
+    op.shifts = 1;
+    if (op.chooses) {
+        dmlops_append_switch(planning, &op.switches, "DECREASING", 0);
     }
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
-    dmlops_tell_list(planning, &told.axes, &list1);
-    dmlops_plan_reduce(planning, &told);
+    dmlops_set_list(planning, &op.axes, &list1);
+    dmlops_plan_reduce(planning, &op);
 }
 
 static inline void dmlops_activation_parameterized_relu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "SLOPE", 1, 0, desc->SlopeTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "SLOPE", 1, 0, desc->SlopeTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_parametric_softplus_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC* desc = (const DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_relu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_RELU_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_scaled_elu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Gamma);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Gamma);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_scaled_tanh_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC* desc = (const DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_sigmoid_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SIGMOID_OPERATOR_DESC* desc = (const DML_ACTIVATION_SIGMOID_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_softmax_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SOFTMAX_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTMAX_OPERATOR_DESC*)description;
-    dmlops_plan_Reduce told;
-    dmlops_plan_Reduce_empty(&told);
+    dmlops_plan_Reduce op;
+    dmlops_plan_Reduce_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_each = 1;
-    told.chooses = 0;
-    told.shifts = 1;
-    if (told.chooses) {
-        dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
+    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_each = 1;
+    op.chooses = 0;
+    op.shifts = 1;
+    if (op.chooses) {
+        dmlops_append_switch(planning, &op.switches, "DECREASING", 0);
     }
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
-    dmlops_tell_list(planning, &told.axes, &list1);
-    dmlops_plan_reduce(planning, &told);
+    dmlops_set_list(planning, &op.axes, &list1);
+    dmlops_plan_reduce(planning, &op);
 }
 
 static inline void dmlops_activation_softplus_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Steepness);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Steepness);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_softsign_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_tanh_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_TANH_OPERATOR_DESC* desc = (const DML_ACTIVATION_TANH_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_thresholded_relu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1, -1}};
@@ -13281,78 +13263,78 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
             offsetof(DML_CONVOLUTION_OPERATOR_DESC, FusedActivation), offsetof(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 3)) {
         return;
     }
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "FILTER", 1, 0, desc->FilterTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 4;
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "FILTER", 1, 0, desc->FilterTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 4;
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->OutputPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
+    dmlops_append_sizes(planning, &op.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (int64_t)desc->GroupCount);
     dmlops_push(&list2, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
+    dmlops_append_sizes(planning, &op.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_push(&list3, (int64_t)desc->GroupCount);
     dmlops_push(&list3, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_append_sizes(planning, &op.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
+    dmlops_append_sizes(planning, &op.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_append(&list6, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
+    dmlops_append_sizes(planning, &op.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_append(&list7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
+    dmlops_append_sizes(planning, &op.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_append(&list8, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
-    dmlops_plan_int_8_append(planning, &told.bounds, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_append_sizes(planning, &op.lists, &list8, 1);
+    dmlops_plan_int_8_append(planning, &op.bounds, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     int64_t any1 = 0;
     for (int64_t at_v0 = 0; at_v0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v0) {
         any1 = any1 || (dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)), dmlops_entry(desc->OutputPadding, desc->DimensionCount, at_v0)) < dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)));
     }
-    dmlops_plan_int_8_append(planning, &told.bounds, any1);
+    dmlops_plan_int_8_append(planning, &op.bounds, any1);
     int64_t any2 = 0;
     for (int64_t at_v0 = 0; at_v0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v0) {
         any2 = any2 || (dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)), dmlops_entry(desc->OutputPadding, desc->DimensionCount, at_v0)) < dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)));
     }
-    dmlops_plan_int_8_append(planning, &told.bounds, any2);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Direction) == 0 /* FORWARD */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_word(planning, &told.numbers, 0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 0)));
-    dmlops_tell_word(planning, &told.numbers, 1 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 3), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 1)));
-    dmlops_tell_word(planning, &told.numbers, 2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 4), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 2)));
-    dmlops_tell_word(planning, &told.numbers, 3 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 5), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 3)));
-    dmlops_tell_word(planning, &told.numbers, 4 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 6), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 4)));
-    dmlops_tell_word(planning, &told.numbers, 5 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 7), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 5)));
-    told.factors.applies = (dmlops_enum(&desc->Direction) == 0 /* FORWARD */ || dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
+    dmlops_plan_int_8_append(planning, &op.bounds, any2);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->Direction) == 0 /* FORWARD */);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */);
+    dmlops_append_word(planning, &op.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_append_word(planning, &op.numbers, 0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 0)));
+    dmlops_append_word(planning, &op.numbers, 1 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 3), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 1)));
+    dmlops_append_word(planning, &op.numbers, 2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 4), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 2)));
+    dmlops_append_word(planning, &op.numbers, 3 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 5), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 3)));
+    dmlops_append_word(planning, &op.numbers, 4 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 6), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 4)));
+    dmlops_append_word(planning, &op.numbers, 5 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 7), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 5)));
+    op.factors.applies = (dmlops_enum(&desc->Direction) == 0 /* FORWARD */ || dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
     dmlops_list list9;
     list9.count = 0;
     if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
@@ -13362,32 +13344,32 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
         dmlops_push(&list9, (int64_t)OutputTensor->DimensionCount);
         dmlops_push(&list9, 1);
     }
-    dmlops_tell_list(planning, &told.factors.left, &list9);
+    dmlops_set_list(planning, &op.factors.left, &list9);
     dmlops_list list10;
     list10.count = 0;
     dmlops_push(&list10, 0);
     dmlops_push(&list10, (int64_t)OutputTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.factors.right, &list10);
+    dmlops_set_list(planning, &op.factors.right, &list10);
     dmlops_list list11;
     list11.count = 0;
-    dmlops_tell_list(planning, &told.factors.left_less, &list11);
+    dmlops_set_list(planning, &op.factors.left_less, &list11);
     dmlops_list list12;
     list12.count = 0;
-    dmlops_tell_list(planning, &told.factors.right_less, &list12);
-    told.factors.lessens_left = 0;
-    told.factors.lessens_right = 0;
-    told.factors.depth = dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount);
+    dmlops_set_list(planning, &op.factors.right_less, &list12);
+    op.factors.lessens_left = 0;
+    op.factors.lessens_right = 0;
+    op.factors.depth = dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount);
     dmlops_list list13;
     list13.count = 0;
     dmlops_append(&list13, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.factors.window.sizes, &list13);
-    told.factors.window.groups = (int64_t)desc->GroupCount;
+    dmlops_set_list(planning, &op.factors.window.sizes, &list13);
+    op.factors.window.groups = (int64_t)desc->GroupCount;
     dmlops_list list14;
     list14.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
         dmlops_push(&list14, dmlops_add(at_v2, 2));
     }
-    dmlops_tell_list(planning, &told.factors.window.axes, &list14);
+    dmlops_set_list(planning, &op.factors.window.axes, &list14);
     dmlops_list list15;
     list15.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
@@ -13402,7 +13384,7 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
         }
         dmlops_push(&list15, chosen1);
     }
-    dmlops_tell_list(planning, &told.factors.window.left_first, &list15);
+    dmlops_set_list(planning, &op.factors.window.left_first, &list15);
     dmlops_list list17;
     list17.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
@@ -13417,7 +13399,7 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
         }
         dmlops_push(&list17, chosen2);
     }
-    dmlops_tell_list(planning, &told.factors.window.left_taps, &list17);
+    dmlops_set_list(planning, &op.factors.window.left_taps, &list17);
     dmlops_list list19;
     list19.count = 0;
     if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
@@ -13429,7 +13411,7 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
             dmlops_push(&list19, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2));
         }
     }
-    dmlops_tell_list(planning, &told.factors.window.right_first, &list19);
+    dmlops_set_list(planning, &op.factors.window.right_first, &list19);
     dmlops_list list20;
     list20.count = 0;
     if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
@@ -13441,7 +13423,7 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
             dmlops_push(&list20, dmlops_add(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
         }
     }
-    dmlops_tell_list(planning, &told.factors.window.right_steps, &list20);
+    dmlops_set_list(planning, &op.factors.window.right_steps, &list20);
     dmlops_list list21;
     list21.count = 0;
     if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
@@ -13453,7 +13435,7 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
             dmlops_push(&list21, dmlops_subtract(dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2), dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2)));
         }
     }
-    dmlops_tell_list(planning, &told.factors.window.right_taps, &list21);
+    dmlops_set_list(planning, &op.factors.window.right_taps, &list21);
     dmlops_list list22;
     list22.count = 0;
     if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
@@ -13465,9 +13447,9 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
             dmlops_push(&list22, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2));
         }
     }
-    dmlops_tell_list(planning, &told.factors.window.right_divisors, &list22);
-    dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_products(planning, &told, &dmlops_convolution_shader);
+    dmlops_set_list(planning, &op.factors.window.right_divisors, &list22);
+    dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
+    dmlops_plan_products(planning, &op, &dmlops_convolution_shader);
 }
 
 static const dmlops_plan_Kept dmlops_gemm_kept[] = {{"KEPT_PRODUCT", 1, 0}};
@@ -13501,31 +13483,31 @@ static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* descr
             offsetof(DML_GEMM_OPERATOR_DESC, FusedActivation), offsetof(DML_GEMM_OPERATOR_DESC, OutputTensor), 3)) {
         return;
     }
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* ATensor = dmlops_buffer(desc->ATensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "C", 2, 0, desc->CTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_gemm_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "C", 2, 0, desc->CTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 4;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_gemm_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, OutputTensor->Sizes, OutputTensor->DimensionCount, 0, OutputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Alpha));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->TransA) == 0 /* NONE */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->TransB) == 0 /* NONE */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Alpha));
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->TransA) == 0 /* NONE */);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->TransB) == 0 /* NONE */);
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, (dmlops_enum(&desc->TransA) == 0 /* NONE */ ? (int64_t)1 : (int64_t)2)));
-    dmlops_tell_word(planning, &told.numbers, let_K);
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Beta));
-    told.factors.applies = 1;
+    dmlops_append_word(planning, &op.numbers, let_K);
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Beta));
+    op.factors.applies = 1;
     dmlops_list list2;
     list2.count = 0;
     for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2); ++at_d) {
@@ -13538,7 +13520,7 @@ static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* descr
         dmlops_push(&list2, (int64_t)OutputTensor->DimensionCount);
         dmlops_push(&list2, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
     }
-    dmlops_tell_list(planning, &told.factors.left, &list2);
+    dmlops_set_list(planning, &op.factors.left, &list2);
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2); ++at_d) {
@@ -13551,38 +13533,38 @@ static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* descr
         dmlops_push(&list3, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
         dmlops_push(&list3, (int64_t)OutputTensor->DimensionCount);
     }
-    dmlops_tell_list(planning, &told.factors.right, &list3);
+    dmlops_set_list(planning, &op.factors.right, &list3);
     dmlops_list list4;
     list4.count = 0;
-    dmlops_tell_list(planning, &told.factors.left_less, &list4);
+    dmlops_set_list(planning, &op.factors.left_less, &list4);
     dmlops_list list5;
     list5.count = 0;
-    dmlops_tell_list(planning, &told.factors.right_less, &list5);
-    told.factors.lessens_left = 0;
-    told.factors.lessens_right = 0;
-    told.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, (dmlops_enum(&desc->TransA) == 0 /* NONE */ ? (int64_t)1 : (int64_t)2)));
-    dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_products(planning, &told, &dmlops_gemm_shader);
+    dmlops_set_list(planning, &op.factors.right_less, &list5);
+    op.factors.lessens_left = 0;
+    op.factors.lessens_right = 0;
+    op.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, (dmlops_enum(&desc->TransA) == 0 /* NONE */ ? (int64_t)1 : (int64_t)2)));
+    dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
+    dmlops_plan_products(planning, &op, &dmlops_gemm_shader);
 }
 
 static inline void dmlops_reduce_plan(dmlops_planning* planning, const void* description) {
     const DML_REDUCE_OPERATOR_DESC* desc = (const DML_REDUCE_OPERATOR_DESC*)description;
-    dmlops_plan_Reduce told;
-    dmlops_plan_Reduce_empty(&told);
-    dmlops_tell_tensor(&told.input, "INPUT", 1, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_each = 0;
-    told.chooses = dmlops_enum(&desc->Function) == 0 || dmlops_enum(&desc->Function) == 1;
-    told.shifts = 0;
-    if (told.chooses) {
-        dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
+    dmlops_plan_Reduce op;
+    dmlops_plan_Reduce_empty(&op);
+    dmlops_set_tensor(&op.input, "INPUT", 1, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_each = 0;
+    op.chooses = dmlops_enum(&desc->Function) == 0 || dmlops_enum(&desc->Function) == 1;
+    op.shifts = 0;
+    if (op.chooses) {
+        dmlops_append_switch(planning, &op.switches, "DECREASING", 0);
     }
-    dmlops_tell_switch(planning, &told.switches, "FUNCTION", dmlops_enum(&desc->Function));
+    dmlops_append_switch(planning, &op.switches, "FUNCTION", dmlops_enum(&desc->Function));
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_list(planning, &told.axes, &list1);
-    dmlops_plan_reduce(planning, &told);
+    dmlops_set_list(planning, &op.axes, &list1);
+    dmlops_plan_reduce(planning, &op);
 }
 
 static const dmlops_plan_Pass dmlops_average_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
@@ -13611,29 +13593,29 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
 
 static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_AVERAGE_POOLING_OPERATOR_DESC* desc = (const DML_AVERAGE_POOLING_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 2;
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 2;
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
+    dmlops_append_sizes(planning, &op.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
+    dmlops_append_sizes(planning, &op.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_append_sizes(planning, &op.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
@@ -13642,66 +13624,66 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
         dmlops_append(&list6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
         dmlops_push(&list5, dmlops_add(dmlops_add(dmlops_list_entry(list6.values, list6.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
+    dmlops_append_sizes(planning, &op.lists, &list5, 1);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_append_word(planning, &op.numbers, (desc->IncludePadding != 0));
     dmlops_list list7;
     list7.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
         dmlops_push(&list7, at_d);
     }
-    dmlops_tell_list(planning, &told.sliding.places, &list7);
+    dmlops_set_list(planning, &op.sliding.places, &list7);
     dmlops_list list8;
     list8.count = 0;
     dmlops_append(&list8, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_list(planning, &told.sliding.sizes, &list8);
+    dmlops_set_list(planning, &op.sliding.sizes, &list8);
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list9, dmlops_add(at_v1, 2));
     }
-    dmlops_tell_list(planning, &told.sliding.axes, &list9);
+    dmlops_set_list(planning, &op.sliding.axes, &list9);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list10, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.first, &list10);
+    dmlops_set_list(planning, &op.sliding.window.first, &list10);
     dmlops_list list11;
     list11.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list11, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.steps, &list11);
+    dmlops_set_list(planning, &op.sliding.window.steps, &list11);
     dmlops_list list12;
     list12.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list12, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.taps, &list12);
+    dmlops_set_list(planning, &op.sliding.window.taps, &list12);
     dmlops_list list13;
     list13.count = 0;
     dmlops_append(&list13, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.sliding.window.limits, &list13);
+    dmlops_set_list(planning, &op.sliding.window.limits, &list13);
     if ((desc->IncludePadding != 0)) {
         dmlops_list list14;
         list14.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list14, dmlops_add(dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.first, &list14);
+        dmlops_set_list(planning, &op.sliding.counted.first, &list14);
         dmlops_list list15;
         list15.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list15, dmlops_add(dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.steps, &list15);
+        dmlops_set_list(planning, &op.sliding.counted.steps, &list15);
         dmlops_list list16;
         list16.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list16, dmlops_add(dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.taps, &list16);
+        dmlops_set_list(planning, &op.sliding.counted.taps, &list16);
         dmlops_list list17;
         list17.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
@@ -13710,32 +13692,32 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
             dmlops_append(&list18, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
             dmlops_push(&list17, dmlops_add(dmlops_add(dmlops_list_entry(list18.values, list18.count, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.limits, &list17);
+        dmlops_set_list(planning, &op.sliding.counted.limits, &list17);
     } else {
         dmlops_list list19;
         list19.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list19, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.first, &list19);
+        dmlops_set_list(planning, &op.sliding.counted.first, &list19);
         dmlops_list list20;
         list20.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list20, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.steps, &list20);
+        dmlops_set_list(planning, &op.sliding.counted.steps, &list20);
         dmlops_list list21;
         list21.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list21, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.taps, &list21);
+        dmlops_set_list(planning, &op.sliding.counted.taps, &list21);
         dmlops_list list22;
         list22.count = 0;
         dmlops_append(&list22, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-        dmlops_tell_list(planning, &told.sliding.counted.limits, &list22);
+        dmlops_set_list(planning, &op.sliding.counted.limits, &list22);
     }
-    dmlops_plan_sliding(planning, &told, &dmlops_average_pooling_shader);
+    dmlops_plan_sliding(planning, &op, &dmlops_average_pooling_shader);
 }
 
 static const dmlops_plan_Pass dmlops_lp_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
@@ -13764,70 +13746,70 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
 
 static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_LP_POOLING_OPERATOR_DESC* desc = (const DML_LP_POOLING_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 2;
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 2;
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
+    dmlops_append_sizes(planning, &op.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
+    dmlops_append_sizes(planning, &op.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_append_sizes(planning, &op.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->P);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_append_word(planning, &op.numbers, (int64_t)desc->P);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
         dmlops_push(&list5, at_d);
     }
-    dmlops_tell_list(planning, &told.sliding.places, &list5);
+    dmlops_set_list(planning, &op.sliding.places, &list5);
     dmlops_list list6;
     list6.count = 0;
     dmlops_append(&list6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_list(planning, &told.sliding.sizes, &list6);
+    dmlops_set_list(planning, &op.sliding.sizes, &list6);
     dmlops_list list7;
     list7.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list7, dmlops_add(at_v1, 2));
     }
-    dmlops_tell_list(planning, &told.sliding.axes, &list7);
+    dmlops_set_list(planning, &op.sliding.axes, &list7);
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list8, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.first, &list8);
+    dmlops_set_list(planning, &op.sliding.window.first, &list8);
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list9, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.steps, &list9);
+    dmlops_set_list(planning, &op.sliding.window.steps, &list9);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list10, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.taps, &list10);
+    dmlops_set_list(planning, &op.sliding.window.taps, &list10);
     dmlops_list list11;
     list11.count = 0;
     dmlops_append(&list11, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.sliding.window.limits, &list11);
-    dmlops_plan_sliding(planning, &told, &dmlops_lp_pooling_shader);
+    dmlops_set_list(planning, &op.sliding.window.limits, &list11);
+    dmlops_plan_sliding(planning, &op, &dmlops_lp_pooling_shader);
 }
 
 static const dmlops_plan_Pass dmlops_max_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
@@ -13856,69 +13838,69 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
 
 static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_MAX_POOLING_OPERATOR_DESC* desc = (const DML_MAX_POOLING_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 2;
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 2;
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
+    dmlops_append_sizes(planning, &op.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
+    dmlops_append_sizes(planning, &op.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_append_sizes(planning, &op.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
         dmlops_push(&list5, at_d);
     }
-    dmlops_tell_list(planning, &told.sliding.places, &list5);
+    dmlops_set_list(planning, &op.sliding.places, &list5);
     dmlops_list list6;
     list6.count = 0;
     dmlops_append(&list6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_list(planning, &told.sliding.sizes, &list6);
+    dmlops_set_list(planning, &op.sliding.sizes, &list6);
     dmlops_list list7;
     list7.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list7, dmlops_add(at_v1, 2));
     }
-    dmlops_tell_list(planning, &told.sliding.axes, &list7);
+    dmlops_set_list(planning, &op.sliding.axes, &list7);
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list8, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.first, &list8);
+    dmlops_set_list(planning, &op.sliding.window.first, &list8);
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list9, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.steps, &list9);
+    dmlops_set_list(planning, &op.sliding.window.steps, &list9);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list10, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.taps, &list10);
+    dmlops_set_list(planning, &op.sliding.window.taps, &list10);
     dmlops_list list11;
     list11.count = 0;
     dmlops_append(&list11, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.sliding.window.limits, &list11);
-    dmlops_plan_sliding(planning, &told, &dmlops_max_pooling_shader);
+    dmlops_set_list(planning, &op.sliding.window.limits, &list11);
+    dmlops_plan_sliding(planning, &op, &dmlops_max_pooling_shader);
 }
 
 static const dmlops_plan_Pass dmlops_roi_pooling_passes[] = {{0, 0, 2, 0, 4, 0, 0, -1, -1, 1}};
@@ -13946,115 +13928,115 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
 
 static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_ROI_POOLING_OPERATOR_DESC* desc = (const DML_ROI_POOLING_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 3;
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 3;
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->PooledSize.Height);
     dmlops_push(&list1, (int64_t)desc->PooledSize.Width);
-    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScale));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
-    dmlops_plan_definition(planning, &told, &dmlops_roi_pooling_shader);
+    dmlops_append_sizes(planning, &op.lists, &list1, 1);
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->SpatialScale));
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
+    dmlops_plan_definition(planning, &op, &dmlops_roi_pooling_shader);
 }
 
 static inline void dmlops_slice_plan(dmlops_planning* planning, const void* description) {
     const DML_SLICE_OPERATOR_DESC* desc = (const DML_SLICE_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 0;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Offsets, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
+    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
     dmlops_list let_step;
     let_step.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&let_step, (dmlops_entry(desc->Sizes, desc->DimensionCount, at_d) > 1 ? (int64_t)dmlops_entry(desc->Strides, desc->DimensionCount, at_d) : (int64_t)0));
     }
-    dmlops_tell_sizes(planning, &told.arrays, &let_step, 1);
+    dmlops_append_sizes(planning, &op.arrays, &let_step, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list2, 1);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_append_sizes(planning, &op.arrays, &list2, 1);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_cast_plan(dmlops_planning* planning, const void* description) {
     const DML_CAST_OPERATOR_DESC* desc = (const DML_CAST_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_split_plan(dmlops_planning* planning, const void* description) {
     const DML_SPLIT_OPERATOR_DESC* desc = (const DML_SPLIT_OPERATOR_DESC*)description;
     for (int64_t number = 0; number < (int64_t)desc->OutputCount; ++number) {
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 2, number, dmlops_given(desc->OutputTensors, desc->OutputCount, number), DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->Axis);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 2, number, dmlops_given(desc->OutputTensors, desc->OutputCount, number), DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 0;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->Axis);
     int64_t sum1 = 0;
     for (int64_t at_i = 0; at_i < number; ++at_i) {
         sum1 = dmlops_add(sum1, dmlops_entry(dmlops_tensor_at(desc->OutputTensors, desc->OutputCount, at_i)->Sizes, dmlops_tensor_at(desc->OutputTensors, desc->OutputCount, at_i)->DimensionCount, (int64_t)desc->Axis));
     }
     const int64_t let_start = sum1;
-    dmlops_tell_integer(planning, &told.scalars, let_start);
+    dmlops_append_integer(planning, &op.scalars, let_start);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
     }
 }
 
 static inline void dmlops_join_plan(dmlops_planning* planning, const void* description) {
     const DML_JOIN_OPERATOR_DESC* desc = (const DML_JOIN_OPERATOR_DESC*)description;
     for (int64_t number = 0; number < (int64_t)desc->InputCount; ++number) {
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 1, number, dmlops_given(desc->InputTensors, desc->InputCount, number), DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 0;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 1, number, dmlops_given(desc->InputTensors, desc->InputCount, number), DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 0;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
     int64_t sum1 = 0;
     for (int64_t at_i = 0; at_i < number; ++at_i) {
         sum1 = dmlops_add(sum1, dmlops_entry(dmlops_tensor_at(desc->InputTensors, desc->InputCount, at_i)->Sizes, dmlops_tensor_at(desc->InputTensors, desc->InputCount, at_i)->DimensionCount, (int64_t)desc->Axis));
@@ -14065,84 +14047,84 @@ static inline void dmlops_join_plan(dmlops_planning* planning, const void* descr
     for (int64_t at_d = 0; at_d < (int64_t)OutputTensor->DimensionCount; ++at_d) {
         dmlops_push(&let_begin, (at_d == (int64_t)desc->Axis ? (int64_t)let_start : (int64_t)0));
     }
-    dmlops_tell_sizes(planning, &told.arrays, &let_begin, 1);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_append_sizes(planning, &op.arrays, &let_begin, 1);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
     }
 }
 
 static inline void dmlops_padding_plan(dmlops_planning* planning, const void* description) {
     const DML_PADDING_OPERATOR_DESC* desc = (const DML_PADDING_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "PADDING_MODE", dmlops_enum(&desc->PaddingMode));
-    dmlops_tell_number(planning, &told.elements, 1, dmlops_enum(&InputTensor->DataType), (double)desc->PaddingValue);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 0;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "PADDING_MODE", dmlops_enum(&desc->PaddingMode));
+    dmlops_append_number(planning, &op.elements, 1, dmlops_enum(&InputTensor->DataType), (double)desc->PaddingValue);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
+    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list2, 1);
+    dmlops_append_sizes(planning, &op.arrays, &list2, 1);
     dmlops_list let_period;
     let_period.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&let_period, (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)dmlops_max(dmlops_subtract(dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)), 2), 1) : (int64_t)dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d))));
     }
-    dmlops_tell_sizes(planning, &told.arrays, &let_period, 1);
+    dmlops_append_sizes(planning, &op.arrays, &let_period, 1);
     dmlops_list let_turn;
     let_turn.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&let_turn, dmlops_subtract(dmlops_list_entry(let_period.values, let_period.count, at_d), (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)0 : (int64_t)1)));
     }
-    dmlops_tell_sizes(planning, &told.arrays, &let_turn, 1);
+    dmlops_append_sizes(planning, &op.arrays, &let_turn, 1);
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list3, dmlops_divide(2147483647, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.arrays, &list3, 1);
+    dmlops_append_sizes(planning, &op.arrays, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list4, dmlops_divide(2147483647, (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)dmlops_max(dmlops_subtract(dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)), 2), 1) : (int64_t)dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)))));
     }
-    dmlops_tell_sizes(planning, &told.arrays, &list4, 1);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_append_sizes(planning, &op.arrays, &list4, 1);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_value_scale_2d_plan(dmlops_planning* planning, const void* description) {
     const DML_VALUE_SCALE_2D_OPERATOR_DESC* desc = (const DML_VALUE_SCALE_2D_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_float(planning, &told.scalars, (double)desc->Scale);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 0;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_float(planning, &op.scalars, (double)desc->Scale);
     const double let_first = dmlops_float_entry(desc->Bias, desc->ChannelCount, 0);
-    dmlops_tell_float(planning, &told.scalars, let_first);
+    dmlops_append_float(planning, &op.scalars, let_first);
     const double let_second = ((int64_t)desc->ChannelCount == 3 ? (double)dmlops_float_entry(desc->Bias, desc->ChannelCount, 1) : (double)dmlops_float_entry(desc->Bias, desc->ChannelCount, 0));
-    dmlops_tell_float(planning, &told.scalars, let_second);
+    dmlops_append_float(planning, &op.scalars, let_second);
     const double let_third = ((int64_t)desc->ChannelCount == 3 ? (double)dmlops_float_entry(desc->Bias, desc->ChannelCount, 2) : (double)dmlops_float_entry(desc->Bias, desc->ChannelCount, 0));
-    dmlops_tell_float(planning, &told.scalars, let_third);
-    told.widened = 1;
-    dmlops_plan_map(planning, &told);
+    dmlops_append_float(planning, &op.scalars, let_third);
+    op.widened = 1;
+    dmlops_plan_map(planning, &op);
 }
 
 static const dmlops_plan_Kept dmlops_upsample_2d_kept[] = {{"KEPT_PLACE", 1, 0}};
@@ -14172,16 +14154,16 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
 
 static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void* description) {
     const DML_UPSAMPLE_2D_OPERATOR_DESC* desc = (const DML_UPSAMPLE_2D_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_upsample_2d_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 2;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_upsample_2d_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)InputTensor->DimensionCount);
@@ -14190,25 +14172,25 @@ static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void
         max1 = max1 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
     dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)InputTensor->DimensionCount);
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
-    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->ScaleSize.Width);
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->ScaleSize.Height);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)InputTensor->DimensionCount);
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
+    dmlops_append_word(planning, &op.numbers, (int64_t)desc->ScaleSize.Width);
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_append_word(planning, &op.numbers, (int64_t)desc->ScaleSize.Height);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
-    told.separable.rank = (int64_t)InputTensor->DimensionCount;
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    op.separable.rank = (int64_t)InputTensor->DimensionCount;
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_tell_list(planning, &told.separable.applies, &list2);
-    dmlops_plan_separable(planning, &told, &dmlops_upsample_2d_shader);
+    dmlops_set_list(planning, &op.separable.applies, &list2);
+    dmlops_plan_separable(planning, &op, &dmlops_upsample_2d_shader);
 }
 
 static inline void dmlops_gather_trace(const void* description, dmlops_trace* trace) {
@@ -14234,109 +14216,109 @@ static inline void dmlops_gather_trace(const void* description, dmlops_trace* tr
 
 static inline void dmlops_gather_plan(dmlops_planning* planning, const void* description) {
     const DML_GATHER_OPERATOR_DESC* desc = (const DML_GATHER_OPERATOR_DESC*)description;
-    dmlops_plan_Gather told;
-    dmlops_plan_Gather_empty(&told);
-    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
-    told.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
-    told.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
-    dmlops_tell_movement(
-        planning, &told.movement, dmlops_gather_trace, description, told.output.sizes.count, &told.input, &told.indices);
-    dmlops_plan_gather(planning, &told);
+    dmlops_plan_Gather op;
+    dmlops_plan_Gather_empty(&op);
+    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
+    op.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
+    op.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
+    dmlops_set_movement(
+        planning, &op.movement, dmlops_gather_trace, description, op.output.sizes.count, &op.input, &op.indices);
+    dmlops_plan_gather(planning, &op);
 }
 
 static inline void dmlops_space_to_depth_plan(dmlops_planning* planning, const void* description) {
     const DML_SPACE_TO_DEPTH_OPERATOR_DESC* desc = (const DML_SPACE_TO_DEPTH_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 0;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
     const int64_t let_channels = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
-    dmlops_tell_integer(planning, &told.scalars, let_channels);
-    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
-    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, let_channels));
-    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
+    dmlops_append_integer(planning, &op.scalars, let_channels);
+    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->BlockSize);
+    dmlops_append_integer(planning, &op.scalars, dmlops_divide(2147483647, let_channels));
+    dmlops_append_integer(planning, &op.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_depth_to_space_plan(dmlops_planning* planning, const void* description) {
     const DML_DEPTH_TO_SPACE_OPERATOR_DESC* desc = (const DML_DEPTH_TO_SPACE_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 0;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->BlockSize);
     const int64_t let_channels = dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1);
-    dmlops_tell_integer(planning, &told.scalars, let_channels);
-    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
+    dmlops_append_integer(planning, &op.scalars, let_channels);
+    dmlops_append_integer(planning, &op.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_tile_plan(dmlops_planning* planning, const void* description) {
     const DML_TILE_OPERATOR_DESC* desc = (const DML_TILE_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 0;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
+    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list2, dmlops_divide(2147483647, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.arrays, &list2, 1);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_append_sizes(planning, &op.arrays, &list2, 1);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_top_k_plan(dmlops_planning* planning, const void* description) {
     const DML_TOP_K_OPERATOR_DESC* desc = (const DML_TOP_K_OPERATOR_DESC*)description;
-    dmlops_plan_TopK told;
-    dmlops_plan_TopK_empty(&told);
-    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT_VALUE", 1, 0, desc->OutputValueTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.indices, "OUTPUT_INDEX", 2, 0, desc->OutputIndexTensor, DMLOPS_IS_OUTPUT);
-    told.axis = (int64_t)desc->Axis;
-    told.count = (int64_t)desc->K;
-    told.largest = 1;
-    dmlops_plan_top_k(planning, &told);
+    dmlops_plan_TopK op;
+    dmlops_plan_TopK_empty(&op);
+    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT_VALUE", 1, 0, desc->OutputValueTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.indices, "OUTPUT_INDEX", 2, 0, desc->OutputIndexTensor, DMLOPS_IS_OUTPUT);
+    op.axis = (int64_t)desc->Axis;
+    op.count = (int64_t)desc->K;
+    op.largest = 1;
+    dmlops_plan_top_k(planning, &op);
 }
 
 static const dmlops_plan_Pass dmlops_batch_normalization_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1, -1}};
@@ -14364,22 +14346,22 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
 
 static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
     const DML_BATCH_NORMALIZATION_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "MEAN", 1, 0, desc->MeanTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "VARIANCE", 2, 0, desc->VarianceTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "SCALE", 3, 0, desc->ScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "BIAS", 4, 0, desc->BiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT", 5, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 6;
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "MEAN", 1, 0, desc->MeanTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "VARIANCE", 2, 0, desc->VarianceTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "SCALE", 3, 0, desc->ScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[4], "BIAS", 4, 0, desc->BiasTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[5], "OUTPUT", 5, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 6;
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list1;
     list1.count = 0;
-    dmlops_tell_list(planning, &told.reduced, &list1);
-    dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_rows(planning, &told, &dmlops_batch_normalization_shader);
+    dmlops_set_list(planning, &op.reduced, &list1);
+    dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
+    dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_shader);
 }
 
 static const dmlops_plan_Kept dmlops_mean_variance_normalization_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
@@ -14409,64 +14391,64 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
 
 static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* planning, const void* description) {
     const DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC* desc = (const DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_mean_variance_normalization_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 4;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_mean_variance_normalization_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list1, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list2, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list3, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
     dmlops_list list4;
     list4.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list4, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
-    dmlops_tell_word(planning, &told.numbers, ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2));
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
+    dmlops_append_word(planning, &op.numbers, ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2));
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list5, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
-    dmlops_tell_word(planning, &told.numbers, (desc->NormalizeVariance != 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
+    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list5.values, list5.count));
+    dmlops_append_word(planning, &op.numbers, (desc->NormalizeVariance != 0));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list6, (at_v0 >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
     }
-    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
+    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list6.values, list6.count));
     dmlops_list list7;
     list7.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list7, (at_v0 >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)0));
     }
-    dmlops_tell_list(planning, &told.reduced, &list7);
-    dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_rows(planning, &told, &dmlops_mean_variance_normalization_shader);
+    dmlops_set_list(planning, &op.reduced, &list7);
+    dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
+    dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization_shader);
 }
 
 static const dmlops_plan_Pass dmlops_local_response_normalization_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
@@ -14494,18 +14476,18 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
 
 static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
     const DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC* desc = (const DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 2;
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 2;
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
         dmlops_push(&list1, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
     }
-    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
+    dmlops_append_sizes(planning, &op.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
@@ -14521,12 +14503,12 @@ static inline void dmlops_local_response_normalization_plan(dmlops_planning* pla
         }
         dmlops_push(&list2, dmlops_add(dmlops_add(dmlops_list_entry(list3.values, list3.count, at_d), dmlops_list_entry(list4.values, list4.count, at_d)), 1));
     }
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Bias));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Alpha));
-    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->LocalSize);
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Beta));
-    dmlops_plan_definition(planning, &told, &dmlops_local_response_normalization_shader);
+    dmlops_append_sizes(planning, &op.lists, &list2, 1);
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Bias));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Alpha));
+    dmlops_append_word(planning, &op.numbers, (int64_t)desc->LocalSize);
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Beta));
+    dmlops_plan_definition(planning, &op, &dmlops_local_response_normalization_shader);
 }
 
 static const dmlops_plan_Kept dmlops_lp_normalization_kept[] = {{"KEPT_NORM", 1, 0}};
@@ -14555,37 +14537,37 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
 
 static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const void* description) {
     const DML_LP_NORMALIZATION_OPERATOR_DESC* desc = (const DML_LP_NORMALIZATION_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_lp_normalization_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 2;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_lp_normalization_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list1, (at_d == (int64_t)desc->Axis ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list2, (at_d == (int64_t)desc->Axis ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
-    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->P == 1);
-    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->Axis);
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
+    dmlops_append_sizes(planning, &op.lists, &list2, 1);
+    dmlops_append_word(planning, &op.numbers, (int64_t)desc->P == 1);
+    dmlops_append_word(planning, &op.numbers, (int64_t)desc->Axis);
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list3, (at_v0 == (int64_t)desc->Axis ? (int64_t)1 : (int64_t)0));
     }
-    dmlops_tell_list(planning, &told.reduced, &list3);
-    dmlops_plan_rows(planning, &told, &dmlops_lp_normalization_shader);
+    dmlops_set_list(planning, &op.reduced, &list3);
+    dmlops_plan_rows(planning, &op, &dmlops_lp_normalization_shader);
 }
 
 static const dmlops_plan_Kept dmlops_rnn_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
@@ -14616,22 +14598,22 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
 
 static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* description) {
     const DML_RNN_OPERATOR_DESC* desc = (const DML_RNN_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* RecurrenceTensor = dmlops_buffer(desc->RecurrenceTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "WEIGHT", 1, 0, desc->WeightTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "RECURRENCE", 2, 0, desc->RecurrenceTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "BIAS", 3, 0, desc->BiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "HIDDEN_INIT", 4, 0, desc->HiddenInitTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "SEQUENCE_LENGTHS", 5, 0, desc->SequenceLengthsTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SEQUENCE", 6, 0, desc->OutputSequenceTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SINGLE", 7, 0, desc->OutputSingleTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor);
-    told.tensors.count = 8;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_rnn_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "WEIGHT", 1, 0, desc->WeightTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "RECURRENCE", 2, 0, desc->RecurrenceTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "BIAS", 3, 0, desc->BiasTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[4], "HIDDEN_INIT", 4, 0, desc->HiddenInitTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[5], "SEQUENCE_LENGTHS", 5, 0, desc->SequenceLengthsTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[6], "OUTPUT_SEQUENCE", 6, 0, desc->OutputSequenceTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[7], "OUTPUT_SINGLE", 7, 0, desc->OutputSingleTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor);
+    op.tensors.count = 8;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_rnn_shader);
     const int64_t let_SequenceLength = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
     const int64_t let_DirectionCount = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 1);
     const int64_t let_BatchSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2);
@@ -14643,51 +14625,51 @@ static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* descri
     dmlops_push(&list1, let_DirectionCount);
     dmlops_push(&list1, let_BatchSize);
     dmlops_push(&list1, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, dmlops_add(let_SequenceLength, 1));
     dmlops_push(&list2, let_DirectionCount);
     dmlops_push(&list2, let_BatchSize);
     dmlops_push(&list2, let_HiddenSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
     dmlops_list list3;
     list3.count = 0;
     dmlops_push(&list3, 2);
     dmlops_push(&list3, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_append_sizes(planning, &op.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_push(&list4, 0);
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_push(&list5, let_GateCount);
     dmlops_push(&list5, let_HiddenSize);
-    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
+    dmlops_append_sizes(planning, &op.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_push(&list6, let_SequenceLength);
-    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
+    dmlops_append_sizes(planning, &op.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_push(&list7, 1);
     dmlops_push(&list7, dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3));
-    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
+    dmlops_append_sizes(planning, &op.lists, &list7, 1);
     const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
-    dmlops_tell_word(planning, &told.numbers, let_InputSize);
-    dmlops_tell_word(planning, &told.numbers, let_SequenceLength);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
-    dmlops_tell_word(planning, &told.numbers, let_HiddenSize);
+    dmlops_append_word(planning, &op.numbers, let_InputSize);
+    dmlops_append_word(planning, &op.numbers, let_SequenceLength);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
+    dmlops_append_word(planning, &op.numbers, let_HiddenSize);
     const int64_t let_FunctionCount = 1;
-    dmlops_tell_word(planning, &told.numbers, let_FunctionCount);
+    dmlops_append_word(planning, &op.numbers, let_FunctionCount);
     dmlops_list list8;
     list8.count = 0;
     dmlops_push(&list8, 1);
     dmlops_push(&list8, 1);
-    dmlops_tell_list(planning, &told.sums, &list8);
-    dmlops_tell_activations(planning, &told, desc->ActivationDescs, desc->ActivationDescCount);
-    dmlops_plan_definition(planning, &told, &dmlops_rnn_shader);
+    dmlops_set_list(planning, &op.sums, &list8);
+    dmlops_append_activations(planning, &op, desc->ActivationDescs, desc->ActivationDescCount);
+    dmlops_plan_definition(planning, &op, &dmlops_rnn_shader);
 }
 
 static const dmlops_plan_Kept dmlops_lstm_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_CELL", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
@@ -14719,25 +14701,25 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
 
 static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* description) {
     const DML_LSTM_OPERATOR_DESC* desc = (const DML_LSTM_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* RecurrenceTensor = dmlops_buffer(desc->RecurrenceTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "WEIGHT", 1, 0, desc->WeightTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "RECURRENCE", 2, 0, desc->RecurrenceTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "BIAS", 3, 0, desc->BiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "HIDDEN_INIT", 4, 0, desc->HiddenInitTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "CELL_MEM_INIT", 5, 0, desc->CellMemInitTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[6], "SEQUENCE_LENGTHS", 6, 0, desc->SequenceLengthsTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[7], "PEEPHOLE", 7, 0, desc->PeepholeTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[8], "OUTPUT_SEQUENCE", 8, 0, desc->OutputSequenceTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[9], "OUTPUT_SINGLE", 9, 0, desc->OutputSingleTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[10], "OUTPUT_CELL_SINGLE", 10, 0, desc->OutputCellSingleTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor) || dmlops_is_double(desc->OutputCellSingleTensor);
-    told.tensors.count = 11;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_lstm_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "WEIGHT", 1, 0, desc->WeightTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "RECURRENCE", 2, 0, desc->RecurrenceTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "BIAS", 3, 0, desc->BiasTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[4], "HIDDEN_INIT", 4, 0, desc->HiddenInitTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[5], "CELL_MEM_INIT", 5, 0, desc->CellMemInitTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[6], "SEQUENCE_LENGTHS", 6, 0, desc->SequenceLengthsTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[7], "PEEPHOLE", 7, 0, desc->PeepholeTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[8], "OUTPUT_SEQUENCE", 8, 0, desc->OutputSequenceTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[9], "OUTPUT_SINGLE", 9, 0, desc->OutputSingleTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[10], "OUTPUT_CELL_SINGLE", 10, 0, desc->OutputCellSingleTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor) || dmlops_is_double(desc->OutputCellSingleTensor);
+    op.tensors.count = 11;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_lstm_shader);
     const int64_t let_SequenceLength = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
     const int64_t let_DirectionCount = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 1);
     const int64_t let_BatchSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2);
@@ -14749,66 +14731,66 @@ static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* descr
     dmlops_push(&list1, let_DirectionCount);
     dmlops_push(&list1, let_BatchSize);
     dmlops_push(&list1, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, dmlops_add(let_SequenceLength, 1));
     dmlops_push(&list2, let_DirectionCount);
     dmlops_push(&list2, let_BatchSize);
     dmlops_push(&list2, let_HiddenSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
     dmlops_list list3;
     list3.count = 0;
     dmlops_push(&list3, dmlops_add(let_SequenceLength, 1));
     dmlops_push(&list3, let_DirectionCount);
     dmlops_push(&list3, let_BatchSize);
     dmlops_push(&list3, let_HiddenSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
     dmlops_list list4;
     list4.count = 0;
     dmlops_push(&list4, 2);
     dmlops_push(&list4, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_push(&list5, 0);
-    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
+    dmlops_append_sizes(planning, &op.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_push(&list6, let_GateCount);
     dmlops_push(&list6, let_HiddenSize);
-    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
+    dmlops_append_sizes(planning, &op.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_push(&list7, 3);
     dmlops_push(&list7, let_HiddenSize);
-    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
+    dmlops_append_sizes(planning, &op.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_push(&list8, let_SequenceLength);
-    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
+    dmlops_append_sizes(planning, &op.lists, &list8, 1);
     dmlops_list list9;
     list9.count = 0;
     dmlops_push(&list9, 4);
     dmlops_push(&list9, dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3));
-    dmlops_tell_sizes(planning, &told.lists, &list9, 1);
-    dmlops_plan_int_8_append(planning, &told.bounds, (desc->CoupleInputForget != 0));
-    dmlops_plan_int_8_append(planning, &told.bounds, (desc->UseClipThreshold != 0));
+    dmlops_append_sizes(planning, &op.lists, &list9, 1);
+    dmlops_plan_int_8_append(planning, &op.bounds, (desc->CoupleInputForget != 0));
+    dmlops_plan_int_8_append(planning, &op.bounds, (desc->UseClipThreshold != 0));
     const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
-    dmlops_tell_word(planning, &told.numbers, let_InputSize);
-    dmlops_tell_word(planning, &told.numbers, let_SequenceLength);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
-    dmlops_tell_word(planning, &told.numbers, let_HiddenSize);
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->ClipThreshold));
+    dmlops_append_word(planning, &op.numbers, let_InputSize);
+    dmlops_append_word(planning, &op.numbers, let_SequenceLength);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
+    dmlops_append_word(planning, &op.numbers, let_HiddenSize);
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->ClipThreshold));
     const int64_t let_FunctionCount = 3;
-    dmlops_tell_word(planning, &told.numbers, let_FunctionCount);
+    dmlops_append_word(planning, &op.numbers, let_FunctionCount);
     dmlops_list list10;
     list10.count = 0;
     dmlops_push(&list10, 1);
     dmlops_push(&list10, 1);
-    dmlops_tell_list(planning, &told.sums, &list10);
-    dmlops_tell_activations(planning, &told, desc->ActivationDescs, desc->ActivationDescCount);
-    dmlops_plan_definition(planning, &told, &dmlops_lstm_shader);
+    dmlops_set_list(planning, &op.sums, &list10);
+    dmlops_append_activations(planning, &op, desc->ActivationDescs, desc->ActivationDescCount);
+    dmlops_plan_definition(planning, &op, &dmlops_lstm_shader);
 }
 
 static const dmlops_plan_Kept dmlops_gru_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_RESET", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
@@ -14839,22 +14821,22 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
 
 static inline void dmlops_gru_plan(dmlops_planning* planning, const void* description) {
     const DML_GRU_OPERATOR_DESC* desc = (const DML_GRU_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* RecurrenceTensor = dmlops_buffer(desc->RecurrenceTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "WEIGHT", 1, 0, desc->WeightTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "RECURRENCE", 2, 0, desc->RecurrenceTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "BIAS", 3, 0, desc->BiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "HIDDEN_INIT", 4, 0, desc->HiddenInitTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "SEQUENCE_LENGTHS", 5, 0, desc->SequenceLengthsTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SEQUENCE", 6, 0, desc->OutputSequenceTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SINGLE", 7, 0, desc->OutputSingleTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor);
-    told.tensors.count = 8;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_gru_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "WEIGHT", 1, 0, desc->WeightTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "RECURRENCE", 2, 0, desc->RecurrenceTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "BIAS", 3, 0, desc->BiasTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[4], "HIDDEN_INIT", 4, 0, desc->HiddenInitTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[5], "SEQUENCE_LENGTHS", 5, 0, desc->SequenceLengthsTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[6], "OUTPUT_SEQUENCE", 6, 0, desc->OutputSequenceTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[7], "OUTPUT_SINGLE", 7, 0, desc->OutputSingleTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor);
+    op.tensors.count = 8;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_gru_shader);
     const int64_t let_SequenceLength = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
     const int64_t let_DirectionCount = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 1);
     const int64_t let_BatchSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2);
@@ -14866,282 +14848,282 @@ static inline void dmlops_gru_plan(dmlops_planning* planning, const void* descri
     dmlops_push(&list1, let_DirectionCount);
     dmlops_push(&list1, let_BatchSize);
     dmlops_push(&list1, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, dmlops_add(let_SequenceLength, 1));
     dmlops_push(&list2, let_DirectionCount);
     dmlops_push(&list2, let_BatchSize);
     dmlops_push(&list2, let_HiddenSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
     dmlops_list list3;
     list3.count = 0;
     dmlops_push(&list3, dmlops_add(let_SequenceLength, 1));
     dmlops_push(&list3, let_DirectionCount);
     dmlops_push(&list3, let_BatchSize);
     dmlops_push(&list3, let_HiddenSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
     dmlops_list list4;
     list4.count = 0;
     dmlops_push(&list4, 2);
     dmlops_push(&list4, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_push(&list5, let_GateCount);
     dmlops_push(&list5, let_HiddenSize);
-    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
+    dmlops_append_sizes(planning, &op.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_push(&list6, 0);
-    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
+    dmlops_append_sizes(planning, &op.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_push(&list7, let_SequenceLength);
-    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
+    dmlops_append_sizes(planning, &op.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_push(&list8, 3);
     dmlops_push(&list8, dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3));
-    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
+    dmlops_append_sizes(planning, &op.lists, &list8, 1);
     const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
-    dmlops_tell_word(planning, &told.numbers, let_InputSize);
-    dmlops_tell_word(planning, &told.numbers, let_SequenceLength);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
-    dmlops_tell_word(planning, &told.numbers, let_HiddenSize);
+    dmlops_append_word(planning, &op.numbers, let_InputSize);
+    dmlops_append_word(planning, &op.numbers, let_SequenceLength);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
+    dmlops_append_word(planning, &op.numbers, let_HiddenSize);
     const int64_t let_FunctionCount = 2;
-    dmlops_tell_word(planning, &told.numbers, let_FunctionCount);
-    dmlops_tell_word(planning, &told.numbers, (desc->LinearBeforeReset != 0));
+    dmlops_append_word(planning, &op.numbers, let_FunctionCount);
+    dmlops_append_word(planning, &op.numbers, (desc->LinearBeforeReset != 0));
     dmlops_list list9;
     list9.count = 0;
     dmlops_push(&list9, 1);
     dmlops_push(&list9, ((desc->LinearBeforeReset != 0) ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list9, (!(desc->LinearBeforeReset != 0) ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list9, (!(desc->LinearBeforeReset != 0) ? (int64_t)1 : (int64_t)0));
-    dmlops_tell_list(planning, &told.sums, &list9);
-    dmlops_tell_activations(planning, &told, desc->ActivationDescs, desc->ActivationDescCount);
-    dmlops_plan_definition(planning, &told, &dmlops_gru_shader);
+    dmlops_set_list(planning, &op.sums, &list9);
+    dmlops_append_activations(planning, &op, desc->ActivationDescs, desc->ActivationDescCount);
+    dmlops_plan_definition(planning, &op, &dmlops_gru_shader);
 }
 
 static inline void dmlops_element_wise_sign_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SIGN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SIGN_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_is_nan_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_erf_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ERF_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ERF_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_sinh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SINH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SINH_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_cosh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_COSH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_COSH_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_tanh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_TANH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_TANH_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_asinh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ASINH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ASINH_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_acosh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_atanh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ATANH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ATANH_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_if_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_IF_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IF_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "CONDITION", 0, 0, desc->ConditionTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "A", 1, 0, desc->ATensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[2], "B", 2, 0, desc->BTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 3;
-    told.tensors.count = 4;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "CONDITION", 0, 0, desc->ConditionTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "A", 1, 0, desc->ATensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[2], "B", 2, 0, desc->BTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 3;
+    op.tensors.count = 4;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_add1_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ADD1_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ADD1_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "ACTIVATION", dmlops_activation_type(desc->FusedActivation));
-    dmlops_tell_float(planning, &told.scalars, dmlops_activation_parameter(desc->FusedActivation, 0));
-    dmlops_tell_float(planning, &told.scalars, dmlops_activation_parameter(desc->FusedActivation, 1));
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "ACTIVATION", dmlops_activation_type(desc->FusedActivation));
+    dmlops_append_float(planning, &op.scalars, dmlops_activation_parameter(desc->FusedActivation, 0));
+    dmlops_append_float(planning, &op.scalars, dmlops_activation_parameter(desc->FusedActivation, 1));
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_shrink_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SHRINK_OPERATOR_DESC* desc = (const DML_ACTIVATION_SHRINK_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_float(planning, &told.scalars, (double)desc->Threshold);
-    dmlops_tell_float(planning, &told.scalars, (double)desc->Bias);
-    told.widened = 1;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_float(planning, &op.scalars, (double)desc->Threshold);
+    dmlops_append_float(planning, &op.scalars, (double)desc->Bias);
+    op.widened = 1;
+    dmlops_plan_map(planning, &op);
 }
 
 static const dmlops_plan_Pass dmlops_max_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1, -1}};
@@ -15170,71 +15152,71 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
 
 static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
     const DML_MAX_POOLING1_OPERATOR_DESC* desc = (const DML_MAX_POOLING1_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_INDICES", 2, 0, desc->OutputIndicesTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputIndicesTensor);
-    told.tensors.count = 3;
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_INDICES", 2, 0, desc->OutputIndicesTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputIndicesTensor);
+    op.tensors.count = 3;
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
+    dmlops_append_sizes(planning, &op.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
+    dmlops_append_sizes(planning, &op.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_append_sizes(planning, &op.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
         dmlops_push(&list5, at_d);
     }
-    dmlops_tell_list(planning, &told.sliding.places, &list5);
+    dmlops_set_list(planning, &op.sliding.places, &list5);
     dmlops_list list6;
     list6.count = 0;
     dmlops_append(&list6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_list(planning, &told.sliding.sizes, &list6);
+    dmlops_set_list(planning, &op.sliding.sizes, &list6);
     dmlops_list list7;
     list7.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list7, dmlops_add(at_v1, 2));
     }
-    dmlops_tell_list(planning, &told.sliding.axes, &list7);
+    dmlops_set_list(planning, &op.sliding.axes, &list7);
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list8, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.first, &list8);
+    dmlops_set_list(planning, &op.sliding.window.first, &list8);
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list9, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.steps, &list9);
+    dmlops_set_list(planning, &op.sliding.window.steps, &list9);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list10, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.taps, &list10);
+    dmlops_set_list(planning, &op.sliding.window.taps, &list10);
     dmlops_list list11;
     list11.count = 0;
     dmlops_append(&list11, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.sliding.window.limits, &list11);
-    dmlops_plan_sliding(planning, &told, &dmlops_max_pooling1_shader);
+    dmlops_set_list(planning, &op.sliding.window.limits, &list11);
+    dmlops_plan_sliding(planning, &op, &dmlops_max_pooling1_shader);
 }
 
 static const dmlops_plan_Kept dmlops_max_unpooling_kept[] = {{"KEPT_LAST", 0, 0}};
@@ -15263,39 +15245,39 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
 
 static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const void* description) {
     const DML_MAX_UNPOOLING_OPERATOR_DESC* desc = (const DML_MAX_UNPOOLING_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "INDICES", 1, 0, desc->IndicesTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 3;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_max_unpooling_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "INDICES", 1, 0, desc->IndicesTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 3;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_max_unpooling_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, OutputTensor->Sizes, OutputTensor->DimensionCount, 0, OutputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_plan_definition(planning, &told, &dmlops_max_unpooling_shader);
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_plan_definition(planning, &op, &dmlops_max_unpooling_shader);
 }
 
 static inline void dmlops_diagonal_matrix_plan(dmlops_planning* planning, const void* description) {
     const DML_DIAGONAL_MATRIX_OPERATOR_DESC* desc = (const DML_DIAGONAL_MATRIX_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 0;
-    told.tensors.count = 1;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_number(planning, &told.elements, 1, dmlops_enum(&OutputTensor->DataType), (double)desc->Value);
-    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->Offset);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_set_tensor(&op.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 0;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 0;
+    op.tensors.count = 1;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_number(planning, &op.elements, 1, dmlops_enum(&OutputTensor->DataType), (double)desc->Value);
+    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->Offset);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_scatter_elements_trace(const void* description, dmlops_trace* trace) {
@@ -15311,38 +15293,38 @@ static inline void dmlops_scatter_elements_trace(const void* description, dmlops
 
 static inline void dmlops_scatter_elements_plan(dmlops_planning* planning, const void* description) {
     const DML_SCATTER_ELEMENTS_OPERATOR_DESC* desc = (const DML_SCATTER_ELEMENTS_OPERATOR_DESC*)description;
-    dmlops_plan_Scatter told;
-    dmlops_plan_Scatter_empty(&told);
-    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
-    dmlops_tell_tensor(&told.updates, "UPDATES", 2, 0, desc->UpdatesTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_movement(
-        planning, &told.movement, dmlops_scatter_elements_trace, description, told.updates.sizes.count, &told.output, &told.indices);
-    dmlops_plan_scatter(planning, &told);
+    dmlops_plan_Scatter op;
+    dmlops_plan_Scatter_empty(&op);
+    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
+    dmlops_set_tensor(&op.updates, "UPDATES", 2, 0, desc->UpdatesTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_movement(
+        planning, &op.movement, dmlops_scatter_elements_trace, description, op.updates.sizes.count, &op.output, &op.indices);
+    dmlops_plan_scatter(planning, &op);
 }
 
 static inline void dmlops_one_hot_plan(dmlops_planning* planning, const void* description) {
     const DML_ONE_HOT_OPERATOR_DESC* desc = (const DML_ONE_HOT_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* IndicesTensor = dmlops_buffer(desc->IndicesTensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* ValuesTensor = dmlops_buffer(desc->ValuesTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INDICES", 0, 0, desc->IndicesTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "VALUES", 1, 0, desc->ValuesTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
+    dmlops_set_tensor(&op.tensors.items[0], "INDICES", 0, 0, desc->IndicesTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "VALUES", 1, 0, desc->ValuesTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 0;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
     const int64_t let_indicesSigned = dmlops_signed(dmlops_enum(&IndicesTensor->DataType));
-    dmlops_tell_switch(planning, &told.switches, "INDICES_SIGNED", let_indicesSigned);
-    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->Axis);
+    dmlops_append_switch(planning, &op.switches, "INDICES_SIGNED", let_indicesSigned);
+    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->Axis);
     const int64_t let_extent = dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, (int64_t)desc->Axis);
-    dmlops_tell_integer(planning, &told.scalars, let_extent);
+    dmlops_append_integer(planning, &op.scalars, let_extent);
     int64_t max1 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)ValuesTensor->DimensionCount; ++at_d) {
         if (dmlops_entry(ValuesTensor->Sizes, ValuesTensor->DimensionCount, at_d) <= 1) {
@@ -15351,13 +15333,13 @@ static inline void dmlops_one_hot_plan(dmlops_planning* planning, const void* de
         max1 = max1 == INT64_MIN ? at_d : dmlops_max(max1, at_d);
     }
     const int64_t let_onDimension = (max1 == INT64_MIN ? 0 : max1);
-    dmlops_tell_integer(planning, &told.scalars, let_onDimension);
+    dmlops_append_integer(planning, &op.scalars, let_onDimension);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, ValuesTensor->Sizes, ValuesTensor->DimensionCount, 0, ValuesTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static const dmlops_plan_Kept dmlops_resample_kept[] = {{"KEPT_PLACE", 1, 0}};
@@ -15388,15 +15370,15 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
 
 static inline void dmlops_resample_plan(dmlops_planning* planning, const void* description) {
     const DML_RESAMPLE_OPERATOR_DESC* desc = (const DML_RESAMPLE_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_resample_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 2;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_resample_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->ScaleCount);
@@ -15405,157 +15387,157 @@ static inline void dmlops_resample_plan(dmlops_planning* planning, const void* d
         max1 = max1 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
     dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->ScaleCount);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->ScaleCount);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_floats(planning, &op.lists, desc->Scales, desc->ScaleCount);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->ScaleCount);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->ScaleCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
-    told.separable.rank = (int64_t)desc->ScaleCount;
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    op.separable.rank = (int64_t)desc->ScaleCount;
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_tell_list(planning, &told.separable.applies, &list2);
-    dmlops_plan_separable(planning, &told, &dmlops_resample_shader);
+    dmlops_set_list(planning, &op.separable.applies, &list2);
+    dmlops_plan_separable(planning, &op, &dmlops_resample_shader);
 }
 
 static inline void dmlops_element_wise_bit_shift_left_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_bit_shift_right_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_round_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ROUND_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ROUND_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "ROUNDING_MODE", dmlops_enum(&desc->RoundingMode));
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "ROUNDING_MODE", dmlops_enum(&desc->RoundingMode));
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_is_infinity_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "INFINITY_MODE", dmlops_enum(&desc->InfinityMode));
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "INFINITY_MODE", dmlops_enum(&desc->InfinityMode));
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_modulus_truncate_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_modulus_floor_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_fill_value_constant_plan(dmlops_planning* planning, const void* description) {
     const DML_FILL_VALUE_CONSTANT_OPERATOR_DESC* desc = (const DML_FILL_VALUE_CONSTANT_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 0;
-    told.tensors.count = 1;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_element(planning, &told.elements, 1, dmlops_enum(&OutputTensor->DataType), &desc->Value);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_set_tensor(&op.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 0;
+    op.tensors.count = 1;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_element(planning, &op.elements, 1, dmlops_enum(&OutputTensor->DataType), &desc->Value);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_fill_value_sequence_plan(dmlops_planning* planning, const void* description) {
     const DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC* desc = (const DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 0;
-    told.tensors.count = 1;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_element(planning, &told.elements, 0, dmlops_enum(&OutputTensor->DataType), &desc->ValueStart);
-    dmlops_tell_element(planning, &told.elements, 0, dmlops_enum(&OutputTensor->DataType), &desc->ValueDelta);
+    dmlops_set_tensor(&op.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 0;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 0;
+    op.tensors.count = 1;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_element(planning, &op.elements, 0, dmlops_enum(&OutputTensor->DataType), &desc->ValueStart);
+    dmlops_append_element(planning, &op.elements, 0, dmlops_enum(&OutputTensor->DataType), &desc->ValueDelta);
     dmlops_list let_pitch;
     let_pitch.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)OutputTensor->DimensionCount; ++at_d) {
@@ -15564,46 +15546,46 @@ static inline void dmlops_fill_value_sequence_plan(dmlops_planning* planning, co
         dmlops_append(&list1, OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_d, 1), OutputTensor->DimensionCount);
         dmlops_push(&let_pitch, dmlops_list_product(list1.values, list1.count));
     }
-    dmlops_tell_sizes(planning, &told.arrays, &let_pitch, 1);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_append_sizes(planning, &op.arrays, &let_pitch, 1);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_cumulative_summation_plan(dmlops_planning* planning, const void* description) {
     const DML_CUMULATIVE_SUMMATION_OPERATOR_DESC* desc = (const DML_CUMULATIVE_SUMMATION_OPERATOR_DESC*)description;
-    dmlops_plan_Scan told;
-    dmlops_plan_Scan_empty(&told);
-    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.axis = (int64_t)desc->Axis;
-    told.decreasing = dmlops_enum(&desc->AxisDirection) == 1 /* DECREASING */;
-    told.exclusive = (desc->HasExclusiveSum != 0);
-    dmlops_plan_scan(planning, &told);
+    dmlops_plan_Scan op;
+    dmlops_plan_Scan_empty(&op);
+    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.axis = (int64_t)desc->Axis;
+    op.decreasing = dmlops_enum(&desc->AxisDirection) == 1 /* DECREASING */;
+    op.exclusive = (desc->HasExclusiveSum != 0);
+    dmlops_plan_scan(planning, &op);
 }
 
 static inline void dmlops_reverse_subsequences_plan(dmlops_planning* planning, const void* description) {
     const DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC* desc = (const DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "SEQUENCE_LENGTHS", 1, 0, desc->SequenceLengthsTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->Axis);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "SEQUENCE_LENGTHS", 1, 0, desc->SequenceLengthsTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 0;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->Axis);
     const int64_t let_limit = dmlops_add(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, (int64_t)desc->Axis), 1);
-    dmlops_tell_integer(planning, &told.scalars, let_limit);
+    dmlops_append_integer(planning, &op.scalars, let_limit);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_gather_elements_trace(const void* description, dmlops_trace* trace) {
@@ -15619,17 +15601,17 @@ static inline void dmlops_gather_elements_trace(const void* description, dmlops_
 
 static inline void dmlops_gather_elements_plan(dmlops_planning* planning, const void* description) {
     const DML_GATHER_ELEMENTS_OPERATOR_DESC* desc = (const DML_GATHER_ELEMENTS_OPERATOR_DESC*)description;
-    dmlops_plan_Gather told;
-    dmlops_plan_Gather_empty(&told);
-    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
-    told.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
-    told.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
-    dmlops_tell_movement(
-        planning, &told.movement, dmlops_gather_elements_trace, description, told.output.sizes.count, &told.input, &told.indices);
-    dmlops_plan_gather(planning, &told);
+    dmlops_plan_Gather op;
+    dmlops_plan_Gather_empty(&op);
+    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
+    op.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
+    op.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
+    dmlops_set_movement(
+        planning, &op.movement, dmlops_gather_elements_trace, description, op.output.sizes.count, &op.input, &op.indices);
+    dmlops_plan_gather(planning, &op);
 }
 
 static inline void dmlops_gather_nd_trace(const void* description, dmlops_trace* trace) {
@@ -15662,17 +15644,17 @@ static inline void dmlops_gather_nd_trace(const void* description, dmlops_trace*
 
 static inline void dmlops_gather_nd_plan(dmlops_planning* planning, const void* description) {
     const DML_GATHER_ND_OPERATOR_DESC* desc = (const DML_GATHER_ND_OPERATOR_DESC*)description;
-    dmlops_plan_Gather told;
-    dmlops_plan_Gather_empty(&told);
-    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
-    told.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
-    told.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
-    dmlops_tell_movement(
-        planning, &told.movement, dmlops_gather_nd_trace, description, told.output.sizes.count, &told.input, &told.indices);
-    dmlops_plan_gather(planning, &told);
+    dmlops_plan_Gather op;
+    dmlops_plan_Gather_empty(&op);
+    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
+    op.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
+    op.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
+    dmlops_set_movement(
+        planning, &op.movement, dmlops_gather_nd_trace, description, op.output.sizes.count, &op.input, &op.indices);
+    dmlops_plan_gather(planning, &op);
 }
 
 static inline void dmlops_scatter_nd_trace(const void* description, dmlops_trace* trace) {
@@ -15706,15 +15688,15 @@ static inline void dmlops_scatter_nd_trace(const void* description, dmlops_trace
 
 static inline void dmlops_scatter_nd_plan(dmlops_planning* planning, const void* description) {
     const DML_SCATTER_ND_OPERATOR_DESC* desc = (const DML_SCATTER_ND_OPERATOR_DESC*)description;
-    dmlops_plan_Scatter told;
-    dmlops_plan_Scatter_empty(&told);
-    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
-    dmlops_tell_tensor(&told.updates, "UPDATES", 2, 0, desc->UpdatesTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_movement(
-        planning, &told.movement, dmlops_scatter_nd_trace, description, told.updates.sizes.count, &told.output, &told.indices);
-    dmlops_plan_scatter(planning, &told);
+    dmlops_plan_Scatter op;
+    dmlops_plan_Scatter_empty(&op);
+    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
+    dmlops_set_tensor(&op.updates, "UPDATES", 2, 0, desc->UpdatesTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_movement(
+        planning, &op.movement, dmlops_scatter_nd_trace, description, op.updates.sizes.count, &op.output, &op.indices);
+    dmlops_plan_scatter(planning, &op);
 }
 
 static const dmlops_plan_Pass dmlops_max_pooling2_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1, -1}};
@@ -15743,180 +15725,180 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
 
 static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
     const DML_MAX_POOLING2_OPERATOR_DESC* desc = (const DML_MAX_POOLING2_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_INDICES", 2, 0, desc->OutputIndicesTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputIndicesTensor);
-    told.tensors.count = 3;
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_INDICES", 2, 0, desc->OutputIndicesTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputIndicesTensor);
+    op.tensors.count = 3;
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
+    dmlops_append_sizes(planning, &op.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
+    dmlops_append_sizes(planning, &op.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_append_sizes(planning, &op.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
+    dmlops_append_sizes(planning, &op.lists, &list5, 1);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
         dmlops_push(&list6, at_d);
     }
-    dmlops_tell_list(planning, &told.sliding.places, &list6);
+    dmlops_set_list(planning, &op.sliding.places, &list6);
     dmlops_list list7;
     list7.count = 0;
     dmlops_append(&list7, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_list(planning, &told.sliding.sizes, &list7);
+    dmlops_set_list(planning, &op.sliding.sizes, &list7);
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list8, dmlops_add(at_v1, 2));
     }
-    dmlops_tell_list(planning, &told.sliding.axes, &list8);
+    dmlops_set_list(planning, &op.sliding.axes, &list8);
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list9, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.first, &list9);
+    dmlops_set_list(planning, &op.sliding.window.first, &list9);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list10, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.steps, &list10);
+    dmlops_set_list(planning, &op.sliding.window.steps, &list10);
     dmlops_list list11;
     list11.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list11, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.taps, &list11);
+    dmlops_set_list(planning, &op.sliding.window.taps, &list11);
     dmlops_list list12;
     list12.count = 0;
     dmlops_append(&list12, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.sliding.window.limits, &list12);
-    dmlops_plan_sliding(planning, &told, &dmlops_max_pooling2_shader);
+    dmlops_set_list(planning, &op.sliding.window.limits, &list12);
+    dmlops_plan_sliding(planning, &op, &dmlops_max_pooling2_shader);
 }
 
 static inline void dmlops_slice1_plan(dmlops_planning* planning, const void* description) {
     const DML_SLICE1_OPERATOR_DESC* desc = (const DML_SLICE1_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 0;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->InputWindowOffsets, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
+    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_signed_append(&list2, desc->InputWindowStrides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list2, 1);
+    dmlops_append_sizes(planning, &op.arrays, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->InputWindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list3, 1);
+    dmlops_append_sizes(planning, &op.arrays, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list4, 1);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_append_sizes(planning, &op.arrays, &list4, 1);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_top_k1_plan(dmlops_planning* planning, const void* description) {
     const DML_TOP_K1_OPERATOR_DESC* desc = (const DML_TOP_K1_OPERATOR_DESC*)description;
-    dmlops_plan_TopK told;
-    dmlops_plan_TopK_empty(&told);
-    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT_VALUE", 1, 0, desc->OutputValueTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.indices, "OUTPUT_INDEX", 2, 0, desc->OutputIndexTensor, DMLOPS_IS_OUTPUT);
-    told.axis = (int64_t)desc->Axis;
-    told.count = (int64_t)desc->K;
-    told.largest = dmlops_enum(&desc->AxisDirection) == 1 /* DECREASING */;
-    dmlops_plan_top_k(planning, &told);
+    dmlops_plan_TopK op;
+    dmlops_plan_TopK_empty(&op);
+    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT_VALUE", 1, 0, desc->OutputValueTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.indices, "OUTPUT_INDEX", 2, 0, desc->OutputIndexTensor, DMLOPS_IS_OUTPUT);
+    op.axis = (int64_t)desc->Axis;
+    op.count = (int64_t)desc->K;
+    op.largest = dmlops_enum(&desc->AxisDirection) == 1 /* DECREASING */;
+    dmlops_plan_top_k(planning, &op);
 }
 
 static inline void dmlops_depth_to_space1_plan(dmlops_planning* planning, const void* description) {
     const DML_DEPTH_TO_SPACE1_OPERATOR_DESC* desc = (const DML_DEPTH_TO_SPACE1_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "ORDER", dmlops_enum(&desc->Order));
-    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 0;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "ORDER", dmlops_enum(&desc->Order));
+    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->BlockSize);
     const int64_t let_channels = dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1);
-    dmlops_tell_integer(planning, &told.scalars, let_channels);
+    dmlops_append_integer(planning, &op.scalars, let_channels);
     const int64_t let_area = dmlops_multiply((int64_t)desc->BlockSize, (int64_t)desc->BlockSize);
-    dmlops_tell_integer(planning, &told.scalars, let_area);
-    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
+    dmlops_append_integer(planning, &op.scalars, let_area);
+    dmlops_append_integer(planning, &op.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_space_to_depth1_plan(dmlops_planning* planning, const void* description) {
     const DML_SPACE_TO_DEPTH1_OPERATOR_DESC* desc = (const DML_SPACE_TO_DEPTH1_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "ORDER", dmlops_enum(&desc->Order));
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 0;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "ORDER", dmlops_enum(&desc->Order));
     const int64_t let_channels = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
-    dmlops_tell_integer(planning, &told.scalars, let_channels);
+    dmlops_append_integer(planning, &op.scalars, let_channels);
     const int64_t let_area = dmlops_multiply((int64_t)desc->BlockSize, (int64_t)desc->BlockSize);
-    dmlops_tell_integer(planning, &told.scalars, let_area);
-    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
-    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, let_channels));
-    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, let_area));
-    dmlops_tell_integer(planning, &told.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
+    dmlops_append_integer(planning, &op.scalars, let_area);
+    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->BlockSize);
+    dmlops_append_integer(planning, &op.scalars, dmlops_divide(2147483647, let_channels));
+    dmlops_append_integer(planning, &op.scalars, dmlops_divide(2147483647, let_area));
+    dmlops_append_integer(planning, &op.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static const dmlops_plan_Kept dmlops_mean_variance_normalization1_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
@@ -15946,17 +15928,17 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
 
 static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* planning, const void* description) {
     const DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC* desc = (const DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_mean_variance_normalization1_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 4;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_mean_variance_normalization1_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -15966,7 +15948,7 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
         }
         dmlops_push(&list1, (any1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -15976,7 +15958,7 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
         }
         dmlops_push(&list2, (any2 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -15986,11 +15968,11 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
         }
         dmlops_push(&list3, (any3 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -16000,8 +15982,8 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
         }
         dmlops_push(&list5, (any4 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
-    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->AxisCount);
+    dmlops_append_sizes(planning, &op.lists, &list5, 1);
+    dmlops_append_word(planning, &op.numbers, (int64_t)desc->AxisCount);
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -16011,9 +15993,9 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
         }
         dmlops_push(&list6, (any5 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
-    dmlops_tell_word(planning, &told.numbers, (desc->NormalizeVariance != 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
+    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list6.values, list6.count));
+    dmlops_append_word(planning, &op.numbers, (desc->NormalizeVariance != 0));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list7;
     list7.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -16023,7 +16005,7 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
         }
         dmlops_push(&list7, (any6 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
     }
-    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list7.values, list7.count));
+    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list7.values, list7.count));
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -16033,9 +16015,9 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
         }
         dmlops_push(&list8, (any7 ? (int64_t)1 : (int64_t)0));
     }
-    dmlops_tell_list(planning, &told.reduced, &list8);
-    dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_rows(planning, &told, &dmlops_mean_variance_normalization1_shader);
+    dmlops_set_list(planning, &op.reduced, &list8);
+    dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
+    dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization1_shader);
 }
 
 static const dmlops_plan_Kept dmlops_resample1_kept[] = {{"KEPT_PLACE", 1, 0}};
@@ -16066,15 +16048,15 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
 
 static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
     const DML_RESAMPLE1_OPERATOR_DESC* desc = (const DML_RESAMPLE1_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_resample1_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 2;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_resample1_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->DimensionCount);
@@ -16083,24 +16065,24 @@ static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* 
         max1 = max1 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
     dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
-    dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
-    dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_floats(planning, &op.lists, desc->Scales, desc->DimensionCount);
+    dmlops_append_floats(planning, &op.lists, desc->OutputPixelOffsets, desc->DimensionCount);
+    dmlops_append_floats(planning, &op.lists, desc->InputPixelOffsets, desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
-    told.separable.rank = (int64_t)desc->DimensionCount;
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    op.separable.rank = (int64_t)desc->DimensionCount;
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_tell_list(planning, &told.separable.applies, &list2);
-    dmlops_plan_separable(planning, &told, &dmlops_resample1_shader);
+    dmlops_set_list(planning, &op.separable.applies, &list2);
+    dmlops_plan_separable(planning, &op, &dmlops_resample1_shader);
 }
 
 static const dmlops_plan_Pass dmlops_matrix_multiply_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1, -1}};
@@ -16127,36 +16109,36 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
 
 static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning, const void* description) {
     const DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC* desc = (const DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* ATensor = dmlops_buffer(desc->ATensor);
     const DML_BUFFER_TENSOR_DESC* BTensor = dmlops_buffer(desc->BTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "AZERO_POINT", 1, 0, desc->AZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "B", 2, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "BZERO_POINT", 3, 0, desc->BZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 5;
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "AZERO_POINT", 1, 0, desc->AZeroPointTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "B", 2, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "BZERO_POINT", 3, 0, desc->BZeroPointTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 5;
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_append_word(planning, &op.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    dmlops_tell_word(planning, &told.numbers, let_K);
+    dmlops_append_word(planning, &op.numbers, let_K);
     const int64_t item1 = dmlops_enum(&ATensor->DataType);
     const int64_t item2 = dmlops_enum(&BTensor->DataType);
-    told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
+    op.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1); ++at_d) {
         dmlops_push(&list1, at_d);
     }
     dmlops_push(&list1, (int64_t)OutputTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.factors.left, &list1);
+    dmlops_set_list(planning, &op.factors.left, &list1);
     dmlops_list list2;
     list2.count = 0;
     for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2); ++at_d) {
@@ -16164,19 +16146,19 @@ static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning
     }
     dmlops_push(&list2, (int64_t)OutputTensor->DimensionCount);
     dmlops_push(&list2, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_list(planning, &told.factors.right, &list2);
+    dmlops_set_list(planning, &op.factors.right, &list2);
     dmlops_list list3;
     list3.count = 0;
     dmlops_push(&list3, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_list(planning, &told.factors.left_less, &list3);
+    dmlops_set_list(planning, &op.factors.left_less, &list3);
     dmlops_list list4;
     list4.count = 0;
     dmlops_push(&list4, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_list(planning, &told.factors.right_less, &list4);
-    told.factors.lessens_left = desc->AZeroPointTensor != NULL;
-    told.factors.lessens_right = desc->BZeroPointTensor != NULL;
-    told.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    dmlops_plan_products(planning, &told, &dmlops_matrix_multiply_integer_shader);
+    dmlops_set_list(planning, &op.factors.right_less, &list4);
+    op.factors.lessens_left = desc->AZeroPointTensor != NULL;
+    op.factors.lessens_right = desc->BZeroPointTensor != NULL;
+    op.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
+    dmlops_plan_products(planning, &op, &dmlops_matrix_multiply_integer_shader);
 }
 
 static const dmlops_plan_Pass dmlops_quantized_linear_matrix_multiply_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1, -1}};
@@ -16203,8 +16185,8 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
 
 static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning* planning, const void* description) {
     const DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC* desc = (const DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
@@ -16214,37 +16196,37 @@ static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning*
     const DML_BUFFER_TENSOR_DESC* OutputScaleTensor = dmlops_buffer(desc->OutputScaleTensor);
     const DML_BUFFER_TENSOR_DESC* OutputZeroPointTensor = dmlops_buffer(desc->OutputZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* BTensor = dmlops_buffer(desc->BTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "AZERO_POINT", 2, 0, desc->AZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "B", 3, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "BSCALE", 4, 0, desc->BScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "BZERO_POINT", 5, 0, desc->BZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SCALE", 6, 0, desc->OutputScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_ZERO_POINT", 7, 0, desc->OutputZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 9;
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "AZERO_POINT", 2, 0, desc->AZeroPointTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "B", 3, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[4], "BSCALE", 4, 0, desc->BScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[5], "BZERO_POINT", 5, 0, desc->BZeroPointTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[6], "OUTPUT_SCALE", 6, 0, desc->OutputScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[7], "OUTPUT_ZERO_POINT", 7, 0, desc->OutputZeroPointTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 9;
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_append_word(planning, &op.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    dmlops_tell_word(planning, &told.numbers, let_K);
-    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_append_word(planning, &op.numbers, let_K);
+    dmlops_append_word(planning, &op.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
+    dmlops_append_word(planning, &op.numbers, dmlops_max(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 2), 0));
+    dmlops_append_word(planning, &op.numbers, dmlops_max(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 2), 0));
     const int64_t item1 = dmlops_enum(&ATensor->DataType);
     const int64_t item2 = dmlops_enum(&BTensor->DataType);
-    told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
+    op.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1); ++at_d) {
         dmlops_push(&list1, at_d);
     }
     dmlops_push(&list1, (int64_t)OutputTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.factors.left, &list1);
+    dmlops_set_list(planning, &op.factors.left, &list1);
     dmlops_list list2;
     list2.count = 0;
     for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2); ++at_d) {
@@ -16252,19 +16234,19 @@ static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning*
     }
     dmlops_push(&list2, (int64_t)OutputTensor->DimensionCount);
     dmlops_push(&list2, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_list(planning, &told.factors.right, &list2);
+    dmlops_set_list(planning, &op.factors.right, &list2);
     dmlops_list list3;
     list3.count = 0;
     dmlops_push(&list3, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_list(planning, &told.factors.left_less, &list3);
+    dmlops_set_list(planning, &op.factors.left_less, &list3);
     dmlops_list list4;
     list4.count = 0;
     dmlops_push(&list4, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_list(planning, &told.factors.right_less, &list4);
-    told.factors.lessens_left = desc->AZeroPointTensor != NULL;
-    told.factors.lessens_right = desc->BZeroPointTensor != NULL;
-    told.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    dmlops_plan_products(planning, &told, &dmlops_quantized_linear_matrix_multiply_shader);
+    dmlops_set_list(planning, &op.factors.right_less, &list4);
+    op.factors.lessens_left = desc->AZeroPointTensor != NULL;
+    op.factors.lessens_right = desc->BZeroPointTensor != NULL;
+    op.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
+    dmlops_plan_products(planning, &op, &dmlops_quantized_linear_matrix_multiply_shader);
 }
 
 static const dmlops_plan_Pass dmlops_convolution_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1, -1}};
@@ -16294,130 +16276,130 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
 
 static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, const void* description) {
     const DML_CONVOLUTION_INTEGER_OPERATOR_DESC* desc = (const DML_CONVOLUTION_INTEGER_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
     const DML_BUFFER_TENSOR_DESC* InputZeroPointTensor = dmlops_buffer(desc->InputZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* FilterZeroPointTensor = dmlops_buffer(desc->FilterZeroPointTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_ZERO_POINT", 1, 0, desc->InputZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "FILTER", 2, 0, desc->FilterTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "FILTER_ZERO_POINT", 3, 0, desc->FilterZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 5;
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "INPUT_ZERO_POINT", 1, 0, desc->InputZeroPointTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "FILTER", 2, 0, desc->FilterTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "FILTER_ZERO_POINT", 3, 0, desc->FilterZeroPointTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 5;
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->GroupCount);
     dmlops_push(&list1, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
+    dmlops_append_sizes(planning, &op.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (int64_t)desc->GroupCount);
     dmlops_push(&list2, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
+    dmlops_append_sizes(planning, &op.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_append_sizes(planning, &op.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
+    dmlops_append_sizes(planning, &op.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_append(&list6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
+    dmlops_append_sizes(planning, &op.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_append(&list7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
+    dmlops_append_sizes(planning, &op.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v2 = 0; at_v2 < (int64_t)InputZeroPointTensor->DimensionCount; ++at_v2) {
         dmlops_push(&list8, 0);
     }
-    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
-    dmlops_plan_int_8_append(planning, &told.bounds, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_append_sizes(planning, &op.lists, &list8, 1);
+    dmlops_plan_int_8_append(planning, &op.bounds, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_append_word(planning, &op.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_append_word(planning, &op.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
     const int64_t item1 = dmlops_enum(&FilterTensor->DataType);
     const int64_t item2 = dmlops_enum(&InputTensor->DataType);
-    told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->FilterZeroPointTensor != NULL)) || dmlops_enum(&FilterZeroPointTensor->DataType) == dmlops_enum(&FilterTensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->InputZeroPointTensor != NULL)) || dmlops_enum(&InputZeroPointTensor->DataType) == dmlops_enum(&InputTensor->DataType)));
+    op.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->FilterZeroPointTensor != NULL)) || dmlops_enum(&FilterZeroPointTensor->DataType) == dmlops_enum(&FilterTensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->InputZeroPointTensor != NULL)) || dmlops_enum(&InputZeroPointTensor->DataType) == dmlops_enum(&InputTensor->DataType)));
     dmlops_list list9;
     list9.count = 0;
     dmlops_push(&list9, 1);
     dmlops_push(&list9, (int64_t)OutputTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.factors.left, &list9);
+    dmlops_set_list(planning, &op.factors.left, &list9);
     dmlops_list list10;
     list10.count = 0;
     dmlops_push(&list10, 0);
     dmlops_push(&list10, (int64_t)OutputTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.factors.right, &list10);
+    dmlops_set_list(planning, &op.factors.right, &list10);
     dmlops_list list11;
     list11.count = 0;
     dmlops_push(&list11, 1);
-    dmlops_tell_list(planning, &told.factors.left_less, &list11);
+    dmlops_set_list(planning, &op.factors.left_less, &list11);
     dmlops_list list12;
     list12.count = 0;
-    dmlops_tell_list(planning, &told.factors.right_less, &list12);
-    told.factors.lessens_left = desc->FilterZeroPointTensor != NULL;
-    told.factors.lessens_right = desc->InputZeroPointTensor != NULL;
-    told.factors.depth = dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount);
+    dmlops_set_list(planning, &op.factors.right_less, &list12);
+    op.factors.lessens_left = desc->FilterZeroPointTensor != NULL;
+    op.factors.lessens_right = desc->InputZeroPointTensor != NULL;
+    op.factors.depth = dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount);
     dmlops_list list13;
     list13.count = 0;
     dmlops_append(&list13, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.factors.window.sizes, &list13);
-    told.factors.window.groups = (int64_t)desc->GroupCount;
+    dmlops_set_list(planning, &op.factors.window.sizes, &list13);
+    op.factors.window.groups = (int64_t)desc->GroupCount;
     dmlops_list list14;
     list14.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
         dmlops_push(&list14, dmlops_add(at_v2, 2));
     }
-    dmlops_tell_list(planning, &told.factors.window.axes, &list14);
+    dmlops_set_list(planning, &op.factors.window.axes, &list14);
     dmlops_list list15;
     list15.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
         dmlops_push(&list15, 0);
     }
-    dmlops_tell_list(planning, &told.factors.window.left_first, &list15);
+    dmlops_set_list(planning, &op.factors.window.left_first, &list15);
     dmlops_list list16;
     list16.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
         dmlops_push(&list16, 1);
     }
-    dmlops_tell_list(planning, &told.factors.window.left_taps, &list16);
+    dmlops_set_list(planning, &op.factors.window.left_taps, &list16);
     dmlops_list list17;
     list17.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
         dmlops_push(&list17, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
     }
-    dmlops_tell_list(planning, &told.factors.window.right_first, &list17);
+    dmlops_set_list(planning, &op.factors.window.right_first, &list17);
     dmlops_list list18;
     list18.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
         dmlops_push(&list18, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
     }
-    dmlops_tell_list(planning, &told.factors.window.right_steps, &list18);
+    dmlops_set_list(planning, &op.factors.window.right_steps, &list18);
     dmlops_list list19;
     list19.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
         dmlops_push(&list19, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
     }
-    dmlops_tell_list(planning, &told.factors.window.right_taps, &list19);
+    dmlops_set_list(planning, &op.factors.window.right_taps, &list19);
     dmlops_list list20;
     list20.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
         dmlops_push(&list20, 1);
     }
-    dmlops_tell_list(planning, &told.factors.window.right_divisors, &list20);
-    dmlops_plan_products(planning, &told, &dmlops_convolution_integer_shader);
+    dmlops_set_list(planning, &op.factors.window.right_divisors, &list20);
+    dmlops_plan_products(planning, &op, &dmlops_convolution_integer_shader);
 }
 
 static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 512, 0, 0, -1, -1, -1}};
@@ -16447,8 +16429,8 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
 
 static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* planning, const void* description) {
     const DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC* desc = (const DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
@@ -16458,299 +16440,299 @@ static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* pla
     const DML_BUFFER_TENSOR_DESC* InputZeroPointTensor = dmlops_buffer(desc->InputZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* FilterZeroPointTensor = dmlops_buffer(desc->FilterZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* FilterScaleTensor = dmlops_buffer(desc->FilterScaleTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_SCALE", 1, 0, desc->InputScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "INPUT_ZERO_POINT", 2, 0, desc->InputZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "FILTER", 3, 0, desc->FilterTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "FILTER_SCALE", 4, 0, desc->FilterScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "FILTER_ZERO_POINT", 5, 0, desc->FilterZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[6], "BIAS", 6, 0, desc->BiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SCALE", 7, 0, desc->OutputScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[8], "OUTPUT_ZERO_POINT", 8, 0, desc->OutputZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[9], "OUTPUT", 9, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 10;
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "INPUT_SCALE", 1, 0, desc->InputScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "INPUT_ZERO_POINT", 2, 0, desc->InputZeroPointTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "FILTER", 3, 0, desc->FilterTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[4], "FILTER_SCALE", 4, 0, desc->FilterScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[5], "FILTER_ZERO_POINT", 5, 0, desc->FilterZeroPointTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[6], "BIAS", 6, 0, desc->BiasTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[7], "OUTPUT_SCALE", 7, 0, desc->OutputScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[8], "OUTPUT_ZERO_POINT", 8, 0, desc->OutputZeroPointTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[9], "OUTPUT", 9, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 10;
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->GroupCount);
     dmlops_push(&list1, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
+    dmlops_append_sizes(planning, &op.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (int64_t)desc->GroupCount);
     dmlops_push(&list2, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
+    dmlops_append_sizes(planning, &op.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_append_sizes(planning, &op.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
+    dmlops_append_sizes(planning, &op.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_append(&list6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
+    dmlops_append_sizes(planning, &op.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_append(&list7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
+    dmlops_append_sizes(planning, &op.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputScaleTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list8, 0);
     }
-    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
+    dmlops_append_sizes(planning, &op.lists, &list8, 1);
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)OutputScaleTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list9, 0);
     }
-    dmlops_tell_sizes(planning, &told.lists, &list9, 1);
+    dmlops_append_sizes(planning, &op.lists, &list9, 1);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)OutputZeroPointTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list10, 0);
     }
-    dmlops_tell_sizes(planning, &told.lists, &list10, 1);
+    dmlops_append_sizes(planning, &op.lists, &list10, 1);
     dmlops_list list11;
     list11.count = 0;
     for (int64_t at_v2 = 0; at_v2 < (int64_t)InputZeroPointTensor->DimensionCount; ++at_v2) {
         dmlops_push(&list11, 0);
     }
-    dmlops_tell_sizes(planning, &told.lists, &list11, 1);
-    dmlops_plan_int_8_append(planning, &told.bounds, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterScaleTensor->DimensionCount, 1), 1));
+    dmlops_append_sizes(planning, &op.lists, &list11, 1);
+    dmlops_plan_int_8_append(planning, &op.bounds, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_append_word(planning, &op.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_append_word(planning, &op.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_append_word(planning, &op.numbers, dmlops_min(dmlops_subtract((int64_t)FilterScaleTensor->DimensionCount, 1), 1));
     const int64_t item1 = dmlops_enum(&FilterTensor->DataType);
     const int64_t item2 = dmlops_enum(&InputTensor->DataType);
-    told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->FilterZeroPointTensor != NULL)) || dmlops_enum(&FilterZeroPointTensor->DataType) == dmlops_enum(&FilterTensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->InputZeroPointTensor != NULL)) || dmlops_enum(&InputZeroPointTensor->DataType) == dmlops_enum(&InputTensor->DataType)));
+    op.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->FilterZeroPointTensor != NULL)) || dmlops_enum(&FilterZeroPointTensor->DataType) == dmlops_enum(&FilterTensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->InputZeroPointTensor != NULL)) || dmlops_enum(&InputZeroPointTensor->DataType) == dmlops_enum(&InputTensor->DataType)));
     dmlops_list list12;
     list12.count = 0;
     dmlops_push(&list12, 1);
     dmlops_push(&list12, (int64_t)OutputTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.factors.left, &list12);
+    dmlops_set_list(planning, &op.factors.left, &list12);
     dmlops_list list13;
     list13.count = 0;
     dmlops_push(&list13, 0);
     dmlops_push(&list13, (int64_t)OutputTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.factors.right, &list13);
+    dmlops_set_list(planning, &op.factors.right, &list13);
     dmlops_list list14;
     list14.count = 0;
     dmlops_push(&list14, 1);
-    dmlops_tell_list(planning, &told.factors.left_less, &list14);
+    dmlops_set_list(planning, &op.factors.left_less, &list14);
     dmlops_list list15;
     list15.count = 0;
-    dmlops_tell_list(planning, &told.factors.right_less, &list15);
-    told.factors.lessens_left = desc->FilterZeroPointTensor != NULL;
-    told.factors.lessens_right = desc->InputZeroPointTensor != NULL;
-    told.factors.depth = dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount);
+    dmlops_set_list(planning, &op.factors.right_less, &list15);
+    op.factors.lessens_left = desc->FilterZeroPointTensor != NULL;
+    op.factors.lessens_right = desc->InputZeroPointTensor != NULL;
+    op.factors.depth = dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount);
     dmlops_list list16;
     list16.count = 0;
     dmlops_append(&list16, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.factors.window.sizes, &list16);
-    told.factors.window.groups = (int64_t)desc->GroupCount;
+    dmlops_set_list(planning, &op.factors.window.sizes, &list16);
+    op.factors.window.groups = (int64_t)desc->GroupCount;
     dmlops_list list17;
     list17.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
         dmlops_push(&list17, dmlops_add(at_v2, 2));
     }
-    dmlops_tell_list(planning, &told.factors.window.axes, &list17);
+    dmlops_set_list(planning, &op.factors.window.axes, &list17);
     dmlops_list list18;
     list18.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
         dmlops_push(&list18, 0);
     }
-    dmlops_tell_list(planning, &told.factors.window.left_first, &list18);
+    dmlops_set_list(planning, &op.factors.window.left_first, &list18);
     dmlops_list list19;
     list19.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
         dmlops_push(&list19, 1);
     }
-    dmlops_tell_list(planning, &told.factors.window.left_taps, &list19);
+    dmlops_set_list(planning, &op.factors.window.left_taps, &list19);
     dmlops_list list20;
     list20.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
         dmlops_push(&list20, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
     }
-    dmlops_tell_list(planning, &told.factors.window.right_first, &list20);
+    dmlops_set_list(planning, &op.factors.window.right_first, &list20);
     dmlops_list list21;
     list21.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
         dmlops_push(&list21, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
     }
-    dmlops_tell_list(planning, &told.factors.window.right_steps, &list21);
+    dmlops_set_list(planning, &op.factors.window.right_steps, &list21);
     dmlops_list list22;
     list22.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
         dmlops_push(&list22, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
     }
-    dmlops_tell_list(planning, &told.factors.window.right_taps, &list22);
+    dmlops_set_list(planning, &op.factors.window.right_taps, &list22);
     dmlops_list list23;
     list23.count = 0;
     for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
         dmlops_push(&list23, 1);
     }
-    dmlops_tell_list(planning, &told.factors.window.right_divisors, &list23);
-    dmlops_plan_products(planning, &told, &dmlops_quantized_linear_convolution_shader);
+    dmlops_set_list(planning, &op.factors.window.right_divisors, &list23);
+    dmlops_plan_products(planning, &op, &dmlops_quantized_linear_convolution_shader);
 }
 
 static inline void dmlops_element_wise_bit_and_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_bit_or_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_bit_xor_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_bit_not_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_bit_count_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_logical_greater_than_or_equal_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_logical_less_than_or_equal_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_celu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_CELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_CELU_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_relu_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC* desc = (const DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static const dmlops_plan_Kept dmlops_average_pooling_grad_kept[] = {{"KEPT_SHARE", 1, 0}};
@@ -16781,28 +16763,28 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
 
 static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC* desc = (const DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputGradientTensor);
-    told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_average_pooling_grad_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputGradientTensor);
+    op.tensors.count = 2;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_average_pooling_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
+    dmlops_append_sizes(planning, &op.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_append_sizes(planning, &op.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
@@ -16811,22 +16793,22 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
         dmlops_append(&list5, OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2, OutputGradientTensor->DimensionCount);
         dmlops_push(&list4, dmlops_add(dmlops_add(dmlops_list_entry(list5.values, list5.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_append(&list6, OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2, OutputGradientTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
+    dmlops_append_sizes(planning, &op.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_append(&list7, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
+    dmlops_append_sizes(planning, &op.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
-    dmlops_plan_definition(planning, &told, &dmlops_average_pooling_grad_shader);
+    dmlops_append_sizes(planning, &op.lists, &list8, 1);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_append_word(planning, &op.numbers, (desc->IncludePadding != 0));
+    dmlops_plan_definition(planning, &op, &dmlops_average_pooling_grad_shader);
 }
 
 static const dmlops_plan_Kept dmlops_max_pooling_grad_kept[] = {{"KEPT_WINNER", 0, 0}};
@@ -16857,67 +16839,67 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
 
 static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_MAX_POOLING_GRAD_OPERATOR_DESC* desc = (const DML_MAX_POOLING_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputGradientTensor);
-    told.tensors.count = 3;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_max_pooling_grad_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputGradientTensor);
+    op.tensors.count = 3;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_max_pooling_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
+    dmlops_append_sizes(planning, &op.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_append_sizes(planning, &op.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
+    dmlops_append_sizes(planning, &op.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     dmlops_append(&list6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
+    dmlops_append_sizes(planning, &op.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_append(&list7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_definition(planning, &told, &dmlops_max_pooling_grad_shader);
+    dmlops_append_sizes(planning, &op.lists, &list7, 1);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_definition(planning, &op, &dmlops_max_pooling_grad_shader);
 }
 
 static inline void dmlops_random_generator_plan(dmlops_planning* planning, const void* description) {
     const DML_RANDOM_GENERATOR_OPERATOR_DESC* desc = (const DML_RANDOM_GENERATOR_OPERATOR_DESC*)description;
-    dmlops_plan_Philox told;
-    dmlops_plan_Philox_empty(&told);
-    dmlops_tell_tensor(&told.state, "INPUT_STATE", 0, 0, desc->InputStateTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.next_state, "OUTPUT_STATE", 2, 0, desc->OutputStateTensor, DMLOPS_IS_OUTPUT);
-    dmlops_plan_philox(planning, &told);
+    dmlops_plan_Philox op;
+    dmlops_plan_Philox_empty(&op);
+    dmlops_set_tensor(&op.state, "INPUT_STATE", 0, 0, desc->InputStateTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.next_state, "OUTPUT_STATE", 2, 0, desc->OutputStateTensor, DMLOPS_IS_OUTPUT);
+    dmlops_plan_philox(planning, &op);
 }
 
 static inline void dmlops_nonzero_coordinates_plan(dmlops_planning* planning, const void* description) {
     const DML_NONZERO_COORDINATES_OPERATOR_DESC* desc = (const DML_NONZERO_COORDINATES_OPERATOR_DESC*)description;
-    dmlops_plan_Nonzero told;
-    dmlops_plan_Nonzero_empty(&told);
-    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT_COUNT", 1, 0, desc->OutputCountTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.coordinates, "OUTPUT_COORDINATES", 2, 0, desc->OutputCoordinatesTensor, DMLOPS_IS_OUTPUT);
-    dmlops_plan_nonzero(planning, &told);
+    dmlops_plan_Nonzero op;
+    dmlops_plan_Nonzero_empty(&op);
+    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT_COUNT", 1, 0, desc->OutputCountTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.coordinates, "OUTPUT_COORDINATES", 2, 0, desc->OutputCoordinatesTensor, DMLOPS_IS_OUTPUT);
+    dmlops_plan_nonzero(planning, &op);
 }
 
 static const dmlops_plan_Kept dmlops_resample_grad_kept[] = {{"KEPT_PLACE", 1, 0}};
@@ -16948,15 +16930,15 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
 
 static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_RESAMPLE_GRAD_OPERATOR_DESC* desc = (const DML_RESAMPLE_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputGradientTensor);
-    told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_resample_grad_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputGradientTensor);
+    op.tensors.count = 2;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_resample_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->DimensionCount);
@@ -16965,68 +16947,68 @@ static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const vo
         max1 = max1 == INT64_MIN ? dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d));
     }
     dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
-    dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
-    dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_floats(planning, &op.lists, desc->Scales, desc->DimensionCount);
+    dmlops_append_floats(planning, &op.lists, desc->OutputPixelOffsets, desc->DimensionCount);
+    dmlops_append_floats(planning, &op.lists, desc->InputPixelOffsets, desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d));
     }
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
-    told.separable.rank = (int64_t)desc->DimensionCount;
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    op.separable.rank = (int64_t)desc->DimensionCount;
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_tell_list(planning, &told.separable.applies, &list2);
-    dmlops_plan_separable(planning, &told, &dmlops_resample_grad_shader);
+    dmlops_set_list(planning, &op.separable.applies, &list2);
+    dmlops_plan_separable(planning, &op, &dmlops_resample_grad_shader);
 }
 
 static inline void dmlops_slice_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_SLICE_GRAD_OPERATOR_DESC* desc = (const DML_SLICE_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 0;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
     dmlops_list list1;
     list1.count = 0;
     dmlops_signed_append(&list1, desc->InputWindowStrides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
+    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
     dmlops_list let_first;
     let_first.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)OutputGradientTensor->DimensionCount; ++at_d) {
         dmlops_push(&let_first, dmlops_add(dmlops_entry(desc->InputWindowOffsets, desc->DimensionCount, at_d), (dmlops_signed_entry(desc->InputWindowStrides, desc->DimensionCount, at_d) > 0 ? (int64_t)0 : (int64_t)dmlops_subtract(dmlops_entry(desc->InputWindowSizes, desc->DimensionCount, at_d), 1))));
     }
-    dmlops_tell_sizes(planning, &told.arrays, &let_first, 1);
+    dmlops_append_sizes(planning, &op.arrays, &let_first, 1);
     dmlops_list let_step;
     let_step.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)OutputGradientTensor->DimensionCount; ++at_d) {
         dmlops_push(&let_step, dmlops_min(dmlops_abs(dmlops_signed_entry(desc->InputWindowStrides, desc->DimensionCount, at_d)), dmlops_entry(desc->InputWindowSizes, desc->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.arrays, &let_step, 1);
+    dmlops_append_sizes(planning, &op.arrays, &let_step, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list2, 1);
+    dmlops_append_sizes(planning, &op.arrays, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)OutputGradientTensor->DimensionCount; ++at_d) {
         dmlops_push(&list3, dmlops_divide(2147483647, dmlops_min(dmlops_abs(dmlops_signed_entry(desc->InputWindowStrides, desc->DimensionCount, at_d)), dmlops_entry(desc->InputWindowSizes, desc->DimensionCount, at_d))));
     }
-    dmlops_tell_sizes(planning, &told.arrays, &list3, 1);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_append_sizes(planning, &op.arrays, &list3, 1);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static const dmlops_plan_Pass dmlops_adam_optimizer_passes[] = {{0, 0, 5, 0, 224, 0, 0, -1, -1, -1}};
@@ -17054,71 +17036,71 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
 
 static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const void* description) {
     const DML_ADAM_OPTIMIZER_OPERATOR_DESC* desc = (const DML_ADAM_OPTIMIZER_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* TrainingStepTensor = dmlops_buffer(desc->TrainingStepTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT_PARAMETERS", 0, 0, desc->InputParametersTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_FIRST_MOMENT", 1, 0, desc->InputFirstMomentTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "INPUT_SECOND_MOMENT", 2, 0, desc->InputSecondMomentTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "GRADIENT", 3, 0, desc->GradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "TRAINING_STEP", 4, 0, desc->TrainingStepTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_PARAMETERS", 5, 0, desc->OutputParametersTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_FIRST_MOMENT", 6, 0, desc->OutputFirstMomentTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SECOND_MOMENT", 7, 0, desc->OutputSecondMomentTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputParametersTensor) || dmlops_is_double(desc->OutputFirstMomentTensor) || dmlops_is_double(desc->OutputSecondMomentTensor);
-    told.tensors.count = 8;
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT_PARAMETERS", 0, 0, desc->InputParametersTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "INPUT_FIRST_MOMENT", 1, 0, desc->InputFirstMomentTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "INPUT_SECOND_MOMENT", 2, 0, desc->InputSecondMomentTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "GRADIENT", 3, 0, desc->GradientTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[4], "TRAINING_STEP", 4, 0, desc->TrainingStepTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[5], "OUTPUT_PARAMETERS", 5, 0, desc->OutputParametersTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[6], "OUTPUT_FIRST_MOMENT", 6, 0, desc->OutputFirstMomentTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[7], "OUTPUT_SECOND_MOMENT", 7, 0, desc->OutputSecondMomentTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputParametersTensor) || dmlops_is_double(desc->OutputFirstMomentTensor) || dmlops_is_double(desc->OutputSecondMomentTensor);
+    op.tensors.count = 8;
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)TrainingStepTensor->DimensionCount; ++at_d) {
         dmlops_push(&list1, 0);
     }
-    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->LearningRate));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Beta2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Beta1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
+    dmlops_append_sizes(planning, &op.lists, &list1, 1);
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->LearningRate));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Beta2));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Beta1));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list2;
     list2.count = 0;
-    dmlops_tell_list(planning, &told.reduced, &list2);
-    dmlops_plan_rows(planning, &told, &dmlops_adam_optimizer_shader);
+    dmlops_set_list(planning, &op.reduced, &list2);
+    dmlops_plan_rows(planning, &op, &dmlops_adam_optimizer_shader);
 }
 
 static inline void dmlops_argmin_plan(dmlops_planning* planning, const void* description) {
     const DML_ARGMIN_OPERATOR_DESC* desc = (const DML_ARGMIN_OPERATOR_DESC*)description;
-    dmlops_plan_Reduce told;
-    dmlops_plan_Reduce_empty(&told);
-    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_each = 0;
-    told.chooses = 1;
-    told.shifts = 0;
-    if (told.chooses) {
-        dmlops_tell_switch(planning, &told.switches, "DECREASING", dmlops_enum(&desc->AxisDirection));
+    dmlops_plan_Reduce op;
+    dmlops_plan_Reduce_empty(&op);
+    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_each = 0;
+    op.chooses = 1;
+    op.shifts = 0;
+    if (op.chooses) {
+        dmlops_append_switch(planning, &op.switches, "DECREASING", dmlops_enum(&desc->AxisDirection));
     }
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_list(planning, &told.axes, &list1);
-    dmlops_plan_reduce(planning, &told);
+    dmlops_set_list(planning, &op.axes, &list1);
+    dmlops_plan_reduce(planning, &op);
 }
 
 static inline void dmlops_argmax_plan(dmlops_planning* planning, const void* description) {
     const DML_ARGMAX_OPERATOR_DESC* desc = (const DML_ARGMAX_OPERATOR_DESC*)description;
-    dmlops_plan_Reduce told;
-    dmlops_plan_Reduce_empty(&told);
-    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_each = 0;
-    told.chooses = 1;
-    told.shifts = 0;
-    if (told.chooses) {
-        dmlops_tell_switch(planning, &told.switches, "DECREASING", dmlops_enum(&desc->AxisDirection));
+    dmlops_plan_Reduce op;
+    dmlops_plan_Reduce_empty(&op);
+    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_each = 0;
+    op.chooses = 1;
+    op.shifts = 0;
+    if (op.chooses) {
+        dmlops_append_switch(planning, &op.switches, "DECREASING", dmlops_enum(&desc->AxisDirection));
     }
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_list(planning, &told.axes, &list1);
-    dmlops_plan_reduce(planning, &told);
+    dmlops_set_list(planning, &op.axes, &list1);
+    dmlops_plan_reduce(planning, &op);
 }
 
 static const dmlops_plan_Kept dmlops_roi_align_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
@@ -17146,51 +17128,51 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
 
 static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* description) {
     const DML_ROI_ALIGN_OPERATOR_DESC* desc = (const DML_ROI_ALIGN_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "BATCH_INDICES", 2, 0, desc->BatchIndicesTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_roi_align_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "BATCH_INDICES", 2, 0, desc->BatchIndicesTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 4;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_roi_align_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list1, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list2, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
     dmlops_list list3;
     list3.count = 0;
     dmlops_push(&list3, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list3, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
     dmlops_list list4;
     list4.count = 0;
     dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list4, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
-    dmlops_tell_word(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(1, 2)));
-    dmlops_tell_word(planning, &told.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
-    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->MaximumSamplesPerOutput);
-    dmlops_tell_word(planning, &told.numbers, !0);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutOfBoundsInputValue));
-    dmlops_plan_definition(planning, &told, &dmlops_roi_align_shader);
+    dmlops_append_sizes(planning, &op.kept_sizes, &list4, (int)(wanted >> 3 & 1));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
+    dmlops_append_word(planning, &op.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2));
+    dmlops_append_word(planning, &op.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(1, 2)));
+    dmlops_append_word(planning, &op.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
+    dmlops_append_word(planning, &op.numbers, (int64_t)desc->MaximumSamplesPerOutput);
+    dmlops_append_word(planning, &op.numbers, !0);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->OutOfBoundsInputValue));
+    dmlops_plan_definition(planning, &op, &dmlops_roi_align_shader);
 }
 
 static inline void dmlops_gather_nd1_trace(const void* description, dmlops_trace* trace) {
@@ -17224,71 +17206,71 @@ static inline void dmlops_gather_nd1_trace(const void* description, dmlops_trace
 
 static inline void dmlops_gather_nd1_plan(dmlops_planning* planning, const void* description) {
     const DML_GATHER_ND1_OPERATOR_DESC* desc = (const DML_GATHER_ND1_OPERATOR_DESC*)description;
-    dmlops_plan_Gather told;
-    dmlops_plan_Gather_empty(&told);
-    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
-    told.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
-    told.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
-    dmlops_tell_movement(
-        planning, &told.movement, dmlops_gather_nd1_trace, description, told.output.sizes.count, &told.input, &told.indices);
-    dmlops_plan_gather(planning, &told);
+    dmlops_plan_Gather op;
+    dmlops_plan_Gather_empty(&op);
+    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
+    op.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
+    op.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
+    dmlops_set_movement(
+        planning, &op.movement, dmlops_gather_nd1_trace, description, op.output.sizes.count, &op.input, &op.indices);
+    dmlops_plan_gather(planning, &op);
 }
 
 static inline void dmlops_element_wise_atan_yx_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_clip_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Min);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Max);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Min);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Max);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_difference_square_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static const dmlops_plan_Kept dmlops_local_response_normalization_grad_kept[] = {{"KEPT_BASE", 1, 0}, {"KEPT_SHARES", 1, 0}};
@@ -17317,30 +17299,30 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
 
 static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC* desc = (const DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputGradientTensor);
-    told.tensors.count = 3;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_local_response_normalization_grad_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputGradientTensor);
+    op.tensors.count = 3;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_local_response_normalization_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
         dmlops_push(&list3, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
     }
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_append_sizes(planning, &op.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
@@ -17356,30 +17338,30 @@ static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning
         }
         dmlops_push(&list4, dmlops_add(dmlops_add(dmlops_list_entry(list5.values, list5.count, at_d), dmlops_list_entry(list6.values, list6.count, at_d)), 1));
     }
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
     dmlops_list list7;
     list7.count = 0;
     for (int64_t at_d = 0; at_d < 4; ++at_d) {
         dmlops_push(&list7, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide((int64_t)desc->LocalSize, 2) : (int64_t)0));
     }
-    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Bias));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Alpha));
-    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->LocalSize);
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Beta));
-    dmlops_plan_definition(planning, &told, &dmlops_local_response_normalization_grad_shader);
+    dmlops_append_sizes(planning, &op.lists, &list7, 1);
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Bias));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Alpha));
+    dmlops_append_word(planning, &op.numbers, (int64_t)desc->LocalSize);
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Beta));
+    dmlops_plan_definition(planning, &op, &dmlops_local_response_normalization_grad_shader);
 }
 
 static inline void dmlops_cumulative_product_plan(dmlops_planning* planning, const void* description) {
     const DML_CUMULATIVE_PRODUCT_OPERATOR_DESC* desc = (const DML_CUMULATIVE_PRODUCT_OPERATOR_DESC*)description;
-    dmlops_plan_Scan told;
-    dmlops_plan_Scan_empty(&told);
-    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.axis = (int64_t)desc->Axis;
-    told.decreasing = dmlops_enum(&desc->AxisDirection) == 1 /* DECREASING */;
-    told.exclusive = (desc->HasExclusiveProduct != 0);
-    dmlops_plan_scan(planning, &told);
+    dmlops_plan_Scan op;
+    dmlops_plan_Scan_empty(&op);
+    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.axis = (int64_t)desc->Axis;
+    op.decreasing = dmlops_enum(&desc->AxisDirection) == 1 /* DECREASING */;
+    op.exclusive = (desc->HasExclusiveProduct != 0);
+    dmlops_plan_scan(planning, &op);
 }
 
 static const dmlops_plan_Kept dmlops_batch_normalization_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
@@ -17408,74 +17390,74 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
 
 static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* MeanTensor = dmlops_buffer(desc->MeanTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "MEAN", 2, 0, desc->MeanTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "VARIANCE", 3, 0, desc->VarianceTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "SCALE", 4, 0, desc->ScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_GRADIENT", 5, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SCALE_GRADIENT", 6, 0, desc->OutputScaleGradientTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_BIAS_GRADIENT", 7, 0, desc->OutputBiasGradientTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputScaleGradientTensor) || dmlops_is_double(desc->OutputBiasGradientTensor);
-    told.tensors.count = 8;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_batch_normalization_grad_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "MEAN", 2, 0, desc->MeanTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "VARIANCE", 3, 0, desc->VarianceTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[4], "SCALE", 4, 0, desc->ScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[5], "OUTPUT_GRADIENT", 5, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[6], "OUTPUT_SCALE_GRADIENT", 6, 0, desc->OutputScaleGradientTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[7], "OUTPUT_BIAS_GRADIENT", 7, 0, desc->OutputBiasGradientTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputScaleGradientTensor) || dmlops_is_double(desc->OutputBiasGradientTensor);
+    op.tensors.count = 8;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_batch_normalization_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list1, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list2, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list3, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
+    dmlops_append_sizes(planning, &op.lists, &list3, 1);
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list4;
     list4.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list4, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)1 : (int64_t)0));
     }
-    dmlops_tell_list(planning, &told.reduced, &list4);
-    dmlops_plan_rows(planning, &told, &dmlops_batch_normalization_grad_shader);
+    dmlops_set_list(planning, &op.reduced, &list4);
+    dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_grad_shader);
 }
 
 static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "AZERO_POINT", 2, 0, desc->AZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "B", 3, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "BSCALE", 4, 0, desc->BScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "BZERO_POINT", 5, 0, desc->BZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SCALE", 6, 0, desc->OutputScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_ZERO_POINT", 7, 0, desc->OutputZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 246;
-    told.blocked = 0;
-    told.over = 8;
-    told.tensors.count = 9;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_AZERO_POINT", desc->AZeroPointTensor != NULL);
-    dmlops_tell_switch(planning, &told.switches, "HAS_BZERO_POINT", desc->BZeroPointTensor != NULL);
-    dmlops_tell_switch(planning, &told.switches, "HAS_OUTPUT_ZERO_POINT", desc->OutputZeroPointTensor != NULL);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "AZERO_POINT", 2, 0, desc->AZeroPointTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "B", 3, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[4], "BSCALE", 4, 0, desc->BScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[5], "BZERO_POINT", 5, 0, desc->BZeroPointTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[6], "OUTPUT_SCALE", 6, 0, desc->OutputScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[7], "OUTPUT_ZERO_POINT", 7, 0, desc->OutputZeroPointTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 246;
+    op.blocked = 0;
+    op.over = 8;
+    op.tensors.count = 9;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_AZERO_POINT", desc->AZeroPointTensor != NULL);
+    dmlops_append_switch(planning, &op.switches, "HAS_BZERO_POINT", desc->BZeroPointTensor != NULL);
+    dmlops_append_switch(planning, &op.switches, "HAS_OUTPUT_ZERO_POINT", desc->OutputZeroPointTensor != NULL);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static const dmlops_plan_Kept dmlops_dynamic_quantize_linear_kept[] = {{"KEPT_LOW", 1, 0}, {"KEPT_HIGH", 1, 0}, {"KEPT_SCALE", 1, 0}, {"KEPT_FACTOR", 1, 0}, {"KEPT_POINT", 0, 0}};
@@ -17504,41 +17486,41 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
 
 static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning, const void* description) {
     const DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC* desc = (const DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_SCALE", 2, 0, desc->OutputScaleTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT_ZERO_POINT", 3, 0, desc->OutputZeroPointTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputScaleTensor) || dmlops_is_double(desc->OutputZeroPointTensor);
-    told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_dynamic_quantize_linear_shader);
+    dmlops_plan_Definition_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_SCALE", 2, 0, desc->OutputScaleTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT_ZERO_POINT", 3, 0, desc->OutputZeroPointTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputScaleTensor) || dmlops_is_double(desc->OutputZeroPointTensor);
+    op.tensors.count = 4;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_dynamic_quantize_linear_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, 1);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, 1);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
     dmlops_list list3;
     list3.count = 0;
     dmlops_push(&list3, 1);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
     dmlops_list list4;
     list4.count = 0;
     dmlops_push(&list4, 1);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list4, (int)(wanted >> 3 & 1));
     dmlops_list list5;
     list5.count = 0;
     dmlops_push(&list5, 1);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 4 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list5, (int)(wanted >> 4 & 1));
     dmlops_list list6;
     list6.count = 0;
     dmlops_push(&list6, 0);
-    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
-    dmlops_plan_definition(planning, &told, &dmlops_dynamic_quantize_linear_shader);
+    dmlops_append_sizes(planning, &op.lists, &list6, 1);
+    dmlops_plan_definition(planning, &op, &dmlops_dynamic_quantize_linear_shader);
 }
 
 static const dmlops_plan_Kept dmlops_roi_align1_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
@@ -17566,53 +17548,53 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
 
 static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void* description) {
     const DML_ROI_ALIGN1_OPERATOR_DESC* desc = (const DML_ROI_ALIGN1_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "BATCH_INDICES", 2, 0, desc->BatchIndicesTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_roi_align1_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "BATCH_INDICES", 2, 0, desc->BatchIndicesTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 4;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_roi_align1_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list1, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list2, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
     dmlops_list list3;
     list3.count = 0;
     dmlops_push(&list3, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list3, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
     dmlops_list list4;
     list4.count = 0;
     dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list4, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
-    dmlops_tell_word(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(1, 2)));
-    dmlops_tell_word(planning, &told.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
-    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->MaximumSamplesPerOutput);
-    dmlops_tell_word(planning, &told.numbers, !(desc->AlignRegionsToCorners != 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutputPixelOffset));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->InputPixelOffset));
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutOfBoundsInputValue));
-    dmlops_plan_definition(planning, &told, &dmlops_roi_align1_shader);
+    dmlops_append_sizes(planning, &op.kept_sizes, &list4, (int)(wanted >> 3 & 1));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
+    dmlops_append_word(planning, &op.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2));
+    dmlops_append_word(planning, &op.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(1, 2)));
+    dmlops_append_word(planning, &op.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
+    dmlops_append_word(planning, &op.numbers, (int64_t)desc->MaximumSamplesPerOutput);
+    dmlops_append_word(planning, &op.numbers, !(desc->AlignRegionsToCorners != 0));
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->OutputPixelOffset));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->InputPixelOffset));
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->OutOfBoundsInputValue));
+    dmlops_plan_definition(planning, &op, &dmlops_roi_align1_shader);
 }
 
 static const dmlops_plan_Kept dmlops_roi_align_grad_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}, {"KEPT_ROWS", 1, 0}, {"KEPT_COLUMNS", 1, 0}, {"KEPT_BEST", 0, 0}};
@@ -17642,55 +17624,55 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
 
 static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_ROI_ALIGN_GRAD_OPERATOR_DESC* desc = (const DML_ROI_ALIGN_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "ROI", 2, 0, desc->ROITensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "BATCH_INDICES", 3, 0, desc->BatchIndicesTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT_GRADIENT", 4, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_ROIGRADIENT", 5, 0, desc->OutputROIGradientTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputROIGradientTensor);
-    told.tensors.count = 6;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_roi_align_grad_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "ROI", 2, 0, desc->ROITensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "BATCH_INDICES", 3, 0, desc->BatchIndicesTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[4], "OUTPUT_GRADIENT", 4, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[5], "OUTPUT_ROIGRADIENT", 5, 0, desc->OutputROIGradientTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputROIGradientTensor);
+    op.tensors.count = 6;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_roi_align_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list1, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list2, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
     dmlops_list list3;
     list3.count = 0;
     dmlops_push(&list3, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list3, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
     dmlops_list list4;
     list4.count = 0;
     dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list4, 2);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 3 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list4, (int)(wanted >> 3 & 1));
     const int64_t let_RoiCount = dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));
     dmlops_list list5;
     list5.count = 0;
     dmlops_push(&list5, let_RoiCount);
     dmlops_push(&list5, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
     dmlops_push(&list5, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2)));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 4 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list5, (int)(wanted >> 4 & 1));
     dmlops_list list6;
     list6.count = 0;
     dmlops_push(&list6, let_RoiCount);
     dmlops_push(&list6, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(1, 2)));
     dmlops_push(&list6, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(1, 2)) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(1, 2))));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list6, (int)(wanted >> 5 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list6, (int)(wanted >> 5 & 1));
     dmlops_list list7;
     list7.count = 0;
     if (dmlops_enum(&desc->ReductionFunction) == 7 /* MAX */) {
@@ -17701,35 +17683,35 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
         dmlops_push(&list7, 1);
         dmlops_push(&list7, 1);
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list7, (int)(wanted >> 6 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list7, (int)(wanted >> 6 & 1));
     dmlops_list list8;
     list8.count = 0;
     dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
+    dmlops_append_sizes(planning, &op.lists, &list8, 1);
     dmlops_list list9;
     list9.count = 0;
     dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 1, InputGradientTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list9, 1);
-    dmlops_plan_int_8_append(planning, &told.bounds, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
-    dmlops_plan_int_8_append(planning, &told.bounds, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
-    dmlops_tell_word(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(1, 2)));
-    dmlops_tell_word(planning, &told.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
-    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->MaximumSamplesPerOutput);
-    dmlops_tell_word(planning, &told.numbers, !(desc->AlignRegionsToCorners != 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->OutputPixelOffset));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->InputPixelOffset));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 0) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0)), 1));
-    dmlops_tell_word(planning, &told.numbers, let_RoiCount);
-    dmlops_tell_word(planning, &told.numbers, ((desc->AlignRegionsToCorners != 0) ? (int64_t)1 : (int64_t)0));
+    dmlops_append_sizes(planning, &op.lists, &list9, 1);
+    dmlops_plan_int_8_append(planning, &op.bounds, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
+    dmlops_plan_int_8_append(planning, &op.bounds, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
+    dmlops_append_word(planning, &op.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
+    dmlops_append_word(planning, &op.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(1, 2)));
+    dmlops_append_word(planning, &op.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
+    dmlops_append_word(planning, &op.numbers, (int64_t)desc->MaximumSamplesPerOutput);
+    dmlops_append_word(planning, &op.numbers, !(desc->AlignRegionsToCorners != 0));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->OutputPixelOffset));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->InputPixelOffset));
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 0) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0)), 1));
+    dmlops_append_word(planning, &op.numbers, let_RoiCount);
+    dmlops_append_word(planning, &op.numbers, ((desc->AlignRegionsToCorners != 0) ? (int64_t)1 : (int64_t)0));
     dmlops_list list10;
     list10.count = 0;
     dmlops_push(&list10, let_RoiCount);
     dmlops_append(&list10, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.terms, &list10);
-    dmlops_plan_definition(planning, &told, &dmlops_roi_align_grad_shader);
+    dmlops_set_list(planning, &op.terms, &list10);
+    dmlops_plan_definition(planning, &op, &dmlops_roi_align_grad_shader);
 }
 
 static const dmlops_plan_Kept dmlops_batch_normalization_training_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
@@ -17759,66 +17741,66 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
 
 static inline void dmlops_batch_normalization_training_plan(dmlops_planning* planning, const void* description) {
     const DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* ScaleTensor = dmlops_buffer(desc->ScaleTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "FUSED_ADD", 3, 0, desc->FusedAddTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_MEAN", 5, 0, desc->OutputMeanTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_VARIANCE", 6, 0, desc->OutputVarianceTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputMeanTensor) || dmlops_is_double(desc->OutputVarianceTensor);
-    told.tensors.count = 7;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_batch_normalization_training_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "FUSED_ADD", 3, 0, desc->FusedAddTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[5], "OUTPUT_MEAN", 5, 0, desc->OutputMeanTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[6], "OUTPUT_VARIANCE", 6, 0, desc->OutputVarianceTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputMeanTensor) || dmlops_is_double(desc->OutputVarianceTensor);
+    op.tensors.count = 7;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_batch_normalization_training_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list1, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list2, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list3, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
     dmlops_list list4;
     list4.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list4, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list5, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
+    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list5.values, list5.count));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list6, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_v0) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
     }
-    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
+    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list6.values, list6.count));
     dmlops_list list7;
     list7.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list7, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_v0) == 1 ? (int64_t)1 : (int64_t)0));
     }
-    dmlops_tell_list(planning, &told.reduced, &list7);
-    dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_rows(planning, &told, &dmlops_batch_normalization_training_shader);
+    dmlops_set_list(planning, &op.reduced, &list7);
+    dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
+    dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_training_shader);
 }
 
 static const dmlops_plan_Kept dmlops_batch_normalization_training_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
@@ -17847,242 +17829,242 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
 
 static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* MeanTensor = dmlops_buffer(desc->MeanTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "MEAN", 2, 0, desc->MeanTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "VARIANCE", 3, 0, desc->VarianceTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "SCALE", 4, 0, desc->ScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_GRADIENT", 5, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SCALE_GRADIENT", 6, 0, desc->OutputScaleGradientTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_BIAS_GRADIENT", 7, 0, desc->OutputBiasGradientTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputScaleGradientTensor) || dmlops_is_double(desc->OutputBiasGradientTensor);
-    told.tensors.count = 8;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_batch_normalization_training_grad_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "MEAN", 2, 0, desc->MeanTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "VARIANCE", 3, 0, desc->VarianceTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[4], "SCALE", 4, 0, desc->ScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[5], "OUTPUT_GRADIENT", 5, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[6], "OUTPUT_SCALE_GRADIENT", 6, 0, desc->OutputScaleGradientTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[7], "OUTPUT_BIAS_GRADIENT", 7, 0, desc->OutputBiasGradientTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputScaleGradientTensor) || dmlops_is_double(desc->OutputBiasGradientTensor);
+    op.tensors.count = 8;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_batch_normalization_training_grad_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list1, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list2, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list3, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
+    dmlops_append_sizes(planning, &op.lists, &list3, 1);
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list4;
     list4.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list4, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list4.values, list4.count));
+    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list4.values, list4.count));
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list5, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
     }
-    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list5.values, list5.count));
+    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list5.values, list5.count));
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
         dmlops_push(&list6, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)1 : (int64_t)0));
     }
-    dmlops_tell_list(planning, &told.reduced, &list6);
-    dmlops_plan_rows(planning, &told, &dmlops_batch_normalization_training_grad_shader);
+    dmlops_set_list(planning, &op.reduced, &list6);
+    dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_training_grad_shader);
 }
 
 static inline void dmlops_element_wise_clip1_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_element(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), &desc->Max);
-    dmlops_tell_element(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), &desc->Min);
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    told.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &told);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_append_element(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), &desc->Max);
+    dmlops_append_element(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), &desc->Min);
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_clip_grad1_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 2;
-    told.tensors.count = 3;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_element(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), &desc->Min);
-    dmlops_tell_element(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), &desc->Max);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 2;
+    op.tensors.count = 3;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_element(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), &desc->Min);
+    dmlops_append_element(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), &desc->Max);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_padding1_plan(dmlops_planning* planning, const void* description) {
     const DML_PADDING1_OPERATOR_DESC* desc = (const DML_PADDING1_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "PADDING_MODE", dmlops_enum(&desc->PaddingMode));
-    dmlops_tell_element(planning, &told.elements, 1, dmlops_enum(&InputTensor->DataType), &desc->PaddingValue);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 0;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "PADDING_MODE", dmlops_enum(&desc->PaddingMode));
+    dmlops_append_element(planning, &op.elements, 1, dmlops_enum(&InputTensor->DataType), &desc->PaddingValue);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list1, 1);
+    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.arrays, &list2, 1);
+    dmlops_append_sizes(planning, &op.arrays, &list2, 1);
     dmlops_list let_period;
     let_period.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&let_period, (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)dmlops_max(dmlops_subtract(dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)), 2), 1) : (int64_t)dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d))));
     }
-    dmlops_tell_sizes(planning, &told.arrays, &let_period, 1);
+    dmlops_append_sizes(planning, &op.arrays, &let_period, 1);
     dmlops_list let_turn;
     let_turn.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&let_turn, dmlops_subtract(dmlops_list_entry(let_period.values, let_period.count, at_d), (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)0 : (int64_t)1)));
     }
-    dmlops_tell_sizes(planning, &told.arrays, &let_turn, 1);
+    dmlops_append_sizes(planning, &op.arrays, &let_turn, 1);
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list3, dmlops_divide(2147483647, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.arrays, &list3, 1);
+    dmlops_append_sizes(planning, &op.arrays, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list4, dmlops_divide(2147483647, (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)dmlops_max(dmlops_subtract(dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)), 2), 1) : (int64_t)dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)))));
     }
-    dmlops_tell_sizes(planning, &told.arrays, &list4, 1);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_append_sizes(planning, &op.arrays, &list4, 1);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_element_wise_negate_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_gelu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_GELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_GELU_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_softmax1_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC*)description;
-    dmlops_plan_Reduce told;
-    dmlops_plan_Reduce_empty(&told);
-    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_each = 1;
-    told.chooses = 0;
-    told.shifts = 1;
-    if (told.chooses) {
-        dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
+    dmlops_plan_Reduce op;
+    dmlops_plan_Reduce_empty(&op);
+    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_each = 1;
+    op.chooses = 0;
+    op.shifts = 1;
+    if (op.chooses) {
+        dmlops_append_switch(planning, &op.switches, "DECREASING", 0);
     }
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_list(planning, &told.axes, &list1);
-    dmlops_plan_reduce(planning, &told);
+    dmlops_set_list(planning, &op.axes, &list1);
+    dmlops_plan_reduce(planning, &op);
 }
 
 static inline void dmlops_activation_log_softmax1_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC*)description;
-    dmlops_plan_Reduce told;
-    dmlops_plan_Reduce_empty(&told);
-    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_each = 1;
-    told.chooses = 0;
-    told.shifts = 1;
-    if (told.chooses) {
-        dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
+    dmlops_plan_Reduce op;
+    dmlops_plan_Reduce_empty(&op);
+    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_each = 1;
+    op.chooses = 0;
+    op.shifts = 1;
+    if (op.chooses) {
+        dmlops_append_switch(planning, &op.switches, "DECREASING", 0);
     }
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_list(planning, &told.axes, &list1);
-    dmlops_plan_reduce(planning, &told);
+    dmlops_set_list(planning, &op.axes, &list1);
+    dmlops_plan_reduce(planning, &op);
 }
 
 static inline void dmlops_activation_hardmax1_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_HARDMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARDMAX1_OPERATOR_DESC*)description;
-    dmlops_plan_Reduce told;
-    dmlops_plan_Reduce_empty(&told);
-    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_each = 1;
-    told.chooses = 1;
-    told.shifts = 0;
-    if (told.chooses) {
-        dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
+    dmlops_plan_Reduce op;
+    dmlops_plan_Reduce_empty(&op);
+    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_each = 1;
+    op.chooses = 1;
+    op.shifts = 0;
+    if (op.chooses) {
+        dmlops_append_switch(planning, &op.switches, "DECREASING", 0);
     }
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_list(planning, &told.axes, &list1);
-    dmlops_plan_reduce(planning, &told);
+    dmlops_set_list(planning, &op.axes, &list1);
+    dmlops_plan_reduce(planning, &op);
 }
 
 static const dmlops_plan_Kept dmlops_resample2_kept[] = {{"KEPT_PLACE", 1, 0}};
@@ -18113,15 +18095,15 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
 
 static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* description) {
     const DML_RESAMPLE2_OPERATOR_DESC* desc = (const DML_RESAMPLE2_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_resample2_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 2;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_resample2_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->DimensionCount);
@@ -18130,25 +18112,25 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
         max1 = max1 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
     dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
-    dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
-    dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_floats(planning, &op.lists, desc->Scales, desc->DimensionCount);
+    dmlops_append_floats(planning, &op.lists, desc->OutputPixelOffsets, desc->DimensionCount);
+    dmlops_append_floats(planning, &op.lists, desc->InputPixelOffsets, desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
-    told.separable.rank = (int64_t)desc->DimensionCount;
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    op.separable.rank = (int64_t)desc->DimensionCount;
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_tell_list(planning, &told.separable.applies, &list2);
-    dmlops_plan_separable(planning, &told, &dmlops_resample2_shader);
+    dmlops_set_list(planning, &op.separable.applies, &list2);
+    dmlops_plan_separable(planning, &op, &dmlops_resample2_shader);
 }
 
 static const dmlops_plan_Kept dmlops_resample_grad1_kept[] = {{"KEPT_PLACE", 1, 0}};
@@ -18179,15 +18161,15 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
 
 static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const void* description) {
     const DML_RESAMPLE_GRAD1_OPERATOR_DESC* desc = (const DML_RESAMPLE_GRAD1_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputGradientTensor);
-    told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_resample_grad1_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputGradientTensor);
+    op.tensors.count = 2;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_resample_grad1_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->DimensionCount);
@@ -18196,48 +18178,48 @@ static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const v
         max1 = max1 == INT64_MIN ? dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d));
     }
     dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
-    dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
-    dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_floats(planning, &op.lists, desc->Scales, desc->DimensionCount);
+    dmlops_append_floats(planning, &op.lists, desc->OutputPixelOffsets, desc->DimensionCount);
+    dmlops_append_floats(planning, &op.lists, desc->InputPixelOffsets, desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d));
     }
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
-    told.separable.rank = (int64_t)desc->DimensionCount;
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    op.separable.rank = (int64_t)desc->DimensionCount;
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_tell_list(planning, &told.separable.applies, &list2);
-    dmlops_plan_separable(planning, &told, &dmlops_resample_grad1_shader);
+    dmlops_set_list(planning, &op.separable.applies, &list2);
+    dmlops_plan_separable(planning, &op, &dmlops_resample_grad1_shader);
 }
 
 static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const void* description) {
     const DML_DIAGONAL_MATRIX1_OPERATOR_DESC* desc = (const DML_DIAGONAL_MATRIX1_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 0;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 0;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
     const int64_t let_inverted = (int64_t)desc->DiagonalFillEnd < (int64_t)desc->DiagonalFillBegin;
-    dmlops_tell_switch(planning, &told.switches, "INVERTED", let_inverted);
-    dmlops_tell_switch(planning, &told.switches, "HAS_INPUT", desc->InputTensor != NULL);
-    dmlops_tell_element(planning, &told.elements, 1, dmlops_enum(&OutputTensor->DataType), &desc->Value);
-    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->DiagonalFillBegin);
-    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->DiagonalFillEnd);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_append_switch(planning, &op.switches, "INVERTED", let_inverted);
+    dmlops_append_switch(planning, &op.switches, "HAS_INPUT", desc->InputTensor != NULL);
+    dmlops_append_element(planning, &op.elements, 1, dmlops_enum(&OutputTensor->DataType), &desc->Value);
+    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->DiagonalFillBegin);
+    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->DiagonalFillEnd);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static const dmlops_plan_Kept dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
@@ -18267,9 +18249,9 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
 
 static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, const void* description) {
     const DML_MULTIHEAD_ATTENTION_OPERATOR_DESC* desc = (const DML_MULTIHEAD_ATTENTION_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* QueryTensor = dmlops_buffer(desc->QueryTensor);
     const DML_BUFFER_TENSOR_DESC* StackedQueryKeyTensor = dmlops_buffer(desc->StackedQueryKeyTensor);
     const DML_BUFFER_TENSOR_DESC* StackedQueryKeyValueTensor = dmlops_buffer(desc->StackedQueryKeyValueTensor);
@@ -18282,23 +18264,23 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     const DML_BUFFER_TENSOR_DESC* OutputPresentKeyTensor = dmlops_buffer(desc->OutputPresentKeyTensor);
     const DML_BUFFER_TENSOR_DESC* OutputPresentValueTensor = dmlops_buffer(desc->OutputPresentValueTensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "QUERY", 0, 0, desc->QueryTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "KEY", 1, 0, desc->KeyTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "VALUE", 2, 0, desc->ValueTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "STACKED_QUERY_KEY", 3, 0, desc->StackedQueryKeyTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "STACKED_KEY_VALUE", 4, 0, desc->StackedKeyValueTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "STACKED_QUERY_KEY_VALUE", 5, 0, desc->StackedQueryKeyValueTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[6], "BIAS", 6, 0, desc->BiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[7], "MASK", 7, 0, desc->MaskTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[8], "RELATIVE_POSITION_BIAS", 8, 0, desc->RelativePositionBiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[9], "PAST_KEY", 9, 0, desc->PastKeyTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[10], "PAST_VALUE", 10, 0, desc->PastValueTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[11], "OUTPUT", 11, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[12], "OUTPUT_PRESENT_KEY", 12, 0, desc->OutputPresentKeyTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[13], "OUTPUT_PRESENT_VALUE", 13, 0, desc->OutputPresentValueTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputPresentKeyTensor) || dmlops_is_double(desc->OutputPresentValueTensor);
-    told.tensors.count = 14;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_multihead_attention_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "QUERY", 0, 0, desc->QueryTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "KEY", 1, 0, desc->KeyTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "VALUE", 2, 0, desc->ValueTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "STACKED_QUERY_KEY", 3, 0, desc->StackedQueryKeyTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[4], "STACKED_KEY_VALUE", 4, 0, desc->StackedKeyValueTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[5], "STACKED_QUERY_KEY_VALUE", 5, 0, desc->StackedQueryKeyValueTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[6], "BIAS", 6, 0, desc->BiasTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[7], "MASK", 7, 0, desc->MaskTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[8], "RELATIVE_POSITION_BIAS", 8, 0, desc->RelativePositionBiasTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[9], "PAST_KEY", 9, 0, desc->PastKeyTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[10], "PAST_VALUE", 10, 0, desc->PastValueTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[11], "OUTPUT", 11, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[12], "OUTPUT_PRESENT_KEY", 12, 0, desc->OutputPresentKeyTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[13], "OUTPUT_PRESENT_VALUE", 13, 0, desc->OutputPresentValueTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputPresentKeyTensor) || dmlops_is_double(desc->OutputPresentValueTensor);
+    op.tensors.count = 14;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_multihead_attention_shader);
     dmlops_list let_QuerySizes;
     let_QuerySizes.count = 0;
     if (desc->QueryTensor != NULL) {
@@ -18331,7 +18313,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_push(&list2, (int64_t)desc->HeadCount);
     dmlops_push(&list2, let_SequenceLength);
     dmlops_push(&list2, let_HeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 0 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 0 & 1));
     const int64_t let_PastSequenceLength = (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0);
     const int64_t let_KeySequenceLength = (desc->KeyTensor != NULL ? (int64_t)dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2)) : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1) : (int64_t)((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL) ? (int64_t)let_SequenceLength : (int64_t)0)));
     const int64_t let_TotalSequenceLength = dmlops_add(let_PastSequenceLength, let_KeySequenceLength);
@@ -18341,7 +18323,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_push(&list3, (int64_t)desc->HeadCount);
     dmlops_push(&list3, let_TotalSequenceLength);
     dmlops_push(&list3, let_HeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 1 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 1 & 1));
     const int64_t let_ValueHeadSize = (desc->ValueTensor != NULL ? (int64_t)dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount) : (int64_t)((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL) ? (int64_t)let_HeadSize : (int64_t)(desc->PastValueTensor != NULL ? (int64_t)dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1)) : (int64_t)let_HeadSize)));
     dmlops_list list4;
     list4.count = 0;
@@ -18349,38 +18331,38 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_push(&list4, (int64_t)desc->HeadCount);
     dmlops_push(&list4, let_TotalSequenceLength);
     dmlops_push(&list4, let_ValueHeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 2 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list4, (int)(wanted >> 2 & 1));
     dmlops_list list5;
     list5.count = 0;
     dmlops_push(&list5, let_BatchSize);
     dmlops_push(&list5, (int64_t)desc->HeadCount);
     dmlops_push(&list5, let_SequenceLength);
     dmlops_push(&list5, let_ValueHeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 3 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list5, (int)(wanted >> 3 & 1));
     dmlops_list list6;
     list6.count = 0;
     dmlops_push(&list6, (int64_t)desc->HeadCount);
     dmlops_push(&list6, let_HeadSize);
-    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
+    dmlops_append_sizes(planning, &op.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_push(&list7, let_KeySequenceLength);
-    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
+    dmlops_append_sizes(planning, &op.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_push(&list8, (int64_t)desc->HeadCount);
     dmlops_push(&list8, let_HeadSize);
-    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
+    dmlops_append_sizes(planning, &op.lists, &list8, 1);
     dmlops_list list9;
     list9.count = 0;
     dmlops_push(&list9, (int64_t)desc->HeadCount);
     dmlops_push(&list9, let_ValueHeadSize);
-    dmlops_tell_sizes(planning, &told.lists, &list9, 1);
+    dmlops_append_sizes(planning, &op.lists, &list9, 1);
     dmlops_list list10;
     list10.count = 0;
     dmlops_push(&list10, (int64_t)desc->HeadCount);
     dmlops_push(&list10, dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount));
-    dmlops_tell_sizes(planning, &told.lists, &list10, 1);
+    dmlops_append_sizes(planning, &op.lists, &list10, 1);
     dmlops_list list11;
     list11.count = 0;
     dmlops_push(&list11, (int64_t)desc->HeadCount);
@@ -18449,17 +18431,17 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         chosen3 = chosen2;
     }
     dmlops_push(&list11, chosen3);
-    dmlops_tell_sizes(planning, &told.lists, &list11, 1);
-    dmlops_tell_word(planning, &told.numbers, let_PastSequenceLength);
-    dmlops_tell_word(planning, &told.numbers, dmlops_multiply((int64_t)desc->HeadCount, let_HeadSize));
-    dmlops_tell_word(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->HeadCount, (int64_t)desc->HeadCount), let_HeadSize));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Scale));
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->MaskFilterValue));
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
+    dmlops_append_sizes(planning, &op.lists, &list11, 1);
+    dmlops_append_word(planning, &op.numbers, let_PastSequenceLength);
+    dmlops_append_word(planning, &op.numbers, dmlops_multiply((int64_t)desc->HeadCount, let_HeadSize));
+    dmlops_append_word(planning, &op.numbers, dmlops_multiply(dmlops_add((int64_t)desc->HeadCount, (int64_t)desc->HeadCount), let_HeadSize));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Scale));
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->MaskFilterValue));
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
+    dmlops_append_word(planning, &op.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
     int64_t chosen6;
     if (desc->KeyTensor != NULL) {
         chosen6 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
@@ -18501,25 +18483,25 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         }
         chosen6 = chosen5;
     }
-    dmlops_tell_word(planning, &told.numbers, dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6));
-    told.attention.shared = dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount);
+    dmlops_append_word(planning, &op.numbers, dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6));
+    op.attention.shared = dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount);
     if (!(desc->BiasTensor != NULL)) {
         if (desc->QueryTensor != NULL) {
-            told.attention.query.tensor = 0;
+            op.attention.query.tensor = 0;
             dmlops_list list18;
             list18.count = 0;
             dmlops_push(&list18, 0);
             dmlops_push(&list18, 0);
             dmlops_push(&list18, 0);
             dmlops_align(&list18, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_tell_list(planning, &told.attention.query.first, &list18);
+            dmlops_set_list(planning, &op.attention.query.first, &list18);
             dmlops_list list19;
             list19.count = 0;
             dmlops_push(&list19, 1);
             dmlops_push(&list19, 0);
             dmlops_push(&list19, 0);
             dmlops_align(&list19, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_tell_list(planning, &told.attention.query.batch, &list19);
+            dmlops_set_list(planning, &op.attention.query.batch, &list19);
             dmlops_list list20;
             list20.count = 0;
             dmlops_push(&list20, 0);
@@ -18530,26 +18512,26 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_align(&list21, 3, 1);
             dmlops_push(&list20, dmlops_divide(dmlops_list_entry(list21.values, list21.count, 2), (int64_t)desc->HeadCount));
             dmlops_align(&list20, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_tell_list(planning, &told.attention.query.head, &list20);
+            dmlops_set_list(planning, &op.attention.query.head, &list20);
             dmlops_list list22;
             list22.count = 0;
             dmlops_push(&list22, 0);
             dmlops_push(&list22, 1);
             dmlops_push(&list22, 0);
             dmlops_align(&list22, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_tell_list(planning, &told.attention.query.row, &list22);
+            dmlops_set_list(planning, &op.attention.query.row, &list22);
             dmlops_list list23;
             list23.count = 0;
             dmlops_push(&list23, 0);
             dmlops_push(&list23, 0);
             dmlops_push(&list23, 1);
             dmlops_align(&list23, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_tell_list(planning, &told.attention.query.element, &list23);
+            dmlops_set_list(planning, &op.attention.query.element, &list23);
             dmlops_list list24;
             list24.count = 0;
-            dmlops_tell_list(planning, &told.attention.query.limits, &list24);
+            dmlops_set_list(planning, &op.attention.query.limits, &list24);
         } else {
-            told.attention.query.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5);
+            op.attention.query.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5);
             dmlops_list list25;
             list25.count = 0;
             dmlops_push(&list25, 0);
@@ -18557,7 +18539,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_push(&list25, 0);
             dmlops_push(&list25, 0);
             dmlops_push(&list25, 0);
-            dmlops_tell_list(planning, &told.attention.query.first, &list25);
+            dmlops_set_list(planning, &op.attention.query.first, &list25);
             dmlops_list list26;
             list26.count = 0;
             dmlops_push(&list26, 1);
@@ -18565,7 +18547,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_push(&list26, 0);
             dmlops_push(&list26, 0);
             dmlops_push(&list26, 0);
-            dmlops_tell_list(planning, &told.attention.query.batch, &list26);
+            dmlops_set_list(planning, &op.attention.query.batch, &list26);
             dmlops_list list27;
             list27.count = 0;
             dmlops_push(&list27, 0);
@@ -18573,7 +18555,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_push(&list27, 1);
             dmlops_push(&list27, 0);
             dmlops_push(&list27, 0);
-            dmlops_tell_list(planning, &told.attention.query.head, &list27);
+            dmlops_set_list(planning, &op.attention.query.head, &list27);
             dmlops_list list28;
             list28.count = 0;
             dmlops_push(&list28, 0);
@@ -18581,7 +18563,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_push(&list28, 0);
             dmlops_push(&list28, 0);
             dmlops_push(&list28, 0);
-            dmlops_tell_list(planning, &told.attention.query.row, &list28);
+            dmlops_set_list(planning, &op.attention.query.row, &list28);
             dmlops_list list29;
             list29.count = 0;
             dmlops_push(&list29, 0);
@@ -18589,35 +18571,35 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_push(&list29, 0);
             dmlops_push(&list29, 0);
             dmlops_push(&list29, 1);
-            dmlops_tell_list(planning, &told.attention.query.element, &list29);
+            dmlops_set_list(planning, &op.attention.query.element, &list29);
             dmlops_list list30;
             list30.count = 0;
-            dmlops_tell_list(planning, &told.attention.query.limits, &list30);
+            dmlops_set_list(planning, &op.attention.query.limits, &list30);
         }
     } else {
-        told.attention.query.tensor = (int64_t)-1;
+        op.attention.query.tensor = (int64_t)-1;
         dmlops_list list31;
         list31.count = 0;
-        dmlops_tell_list(planning, &told.attention.query.first, &list31);
+        dmlops_set_list(planning, &op.attention.query.first, &list31);
         dmlops_list list32;
         list32.count = 0;
-        dmlops_tell_list(planning, &told.attention.query.batch, &list32);
+        dmlops_set_list(planning, &op.attention.query.batch, &list32);
         dmlops_list list33;
         list33.count = 0;
-        dmlops_tell_list(planning, &told.attention.query.head, &list33);
+        dmlops_set_list(planning, &op.attention.query.head, &list33);
         dmlops_list list34;
         list34.count = 0;
-        dmlops_tell_list(planning, &told.attention.query.row, &list34);
+        dmlops_set_list(planning, &op.attention.query.row, &list34);
         dmlops_list list35;
         list35.count = 0;
-        dmlops_tell_list(planning, &told.attention.query.element, &list35);
+        dmlops_set_list(planning, &op.attention.query.element, &list35);
         dmlops_list list36;
         list36.count = 0;
-        dmlops_tell_list(planning, &told.attention.query.limits, &list36);
+        dmlops_set_list(planning, &op.attention.query.limits, &list36);
     }
     if (!(desc->BiasTensor != NULL)) {
         if (desc->KeyTensor != NULL) {
-            told.attention.key.tensor = 1;
+            op.attention.key.tensor = 1;
             dmlops_list list37;
             list37.count = 0;
             dmlops_list list38;
@@ -18628,7 +18610,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_align(&list38, (int64_t)KeyTensor->DimensionCount, 0);
             dmlops_list_append(&list37, list38.values, list38.count, 0, list38.count);
             dmlops_push(&list37, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_tell_list(planning, &told.attention.key.first, &list37);
+            dmlops_set_list(planning, &op.attention.key.first, &list37);
             dmlops_list list39;
             list39.count = 0;
             dmlops_list list40;
@@ -18639,7 +18621,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_align(&list40, (int64_t)KeyTensor->DimensionCount, 0);
             dmlops_list_append(&list39, list40.values, list40.count, 0, list40.count);
             dmlops_push(&list39, 0);
-            dmlops_tell_list(planning, &told.attention.key.batch, &list39);
+            dmlops_set_list(planning, &op.attention.key.batch, &list39);
             dmlops_list list41;
             list41.count = 0;
             dmlops_list list42;
@@ -18673,7 +18655,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_align(&list42, (int64_t)KeyTensor->DimensionCount, 0);
             dmlops_list_append(&list41, list42.values, list42.count, 0, list42.count);
             dmlops_push(&list41, 0);
-            dmlops_tell_list(planning, &told.attention.key.head, &list41);
+            dmlops_set_list(planning, &op.attention.key.head, &list41);
             dmlops_list list45;
             list45.count = 0;
             dmlops_list list46;
@@ -18684,7 +18666,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_align(&list46, (int64_t)KeyTensor->DimensionCount, 0);
             dmlops_list_append(&list45, list46.values, list46.count, 0, list46.count);
             dmlops_push(&list45, 1);
-            dmlops_tell_list(planning, &told.attention.key.row, &list45);
+            dmlops_set_list(planning, &op.attention.key.row, &list45);
             dmlops_list list47;
             list47.count = 0;
             dmlops_list list48;
@@ -18695,13 +18677,13 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_align(&list48, (int64_t)KeyTensor->DimensionCount, 0);
             dmlops_list_append(&list47, list48.values, list48.count, 0, list48.count);
             dmlops_push(&list47, 0);
-            dmlops_tell_list(planning, &told.attention.key.element, &list47);
+            dmlops_set_list(planning, &op.attention.key.element, &list47);
             dmlops_list list49;
             list49.count = 0;
             dmlops_push(&list49, dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2)));
-            dmlops_tell_list(planning, &told.attention.key.limits, &list49);
+            dmlops_set_list(planning, &op.attention.key.limits, &list49);
         } else {
-            told.attention.key.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5));
+            op.attention.key.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5));
             dmlops_list list50;
             list50.count = 0;
             if (desc->StackedQueryKeyTensor != NULL) {
@@ -18726,7 +18708,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
                 }
             }
             dmlops_push(&list50, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_tell_list(planning, &told.attention.key.first, &list50);
+            dmlops_set_list(planning, &op.attention.key.first, &list50);
             dmlops_list list51;
             list51.count = 0;
             dmlops_push(&list51, 1);
@@ -18735,7 +18717,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_push(&list51, 0);
             dmlops_push(&list51, 0);
             dmlops_push(&list51, 0);
-            dmlops_tell_list(planning, &told.attention.key.batch, &list51);
+            dmlops_set_list(planning, &op.attention.key.batch, &list51);
             dmlops_list list52;
             list52.count = 0;
             dmlops_push(&list52, 0);
@@ -18744,7 +18726,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_push(&list52, 0);
             dmlops_push(&list52, 0);
             dmlops_push(&list52, 0);
-            dmlops_tell_list(planning, &told.attention.key.head, &list52);
+            dmlops_set_list(planning, &op.attention.key.head, &list52);
             dmlops_list list53;
             list53.count = 0;
             dmlops_push(&list53, 0);
@@ -18753,7 +18735,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_push(&list53, 0);
             dmlops_push(&list53, 0);
             dmlops_push(&list53, 1);
-            dmlops_tell_list(planning, &told.attention.key.row, &list53);
+            dmlops_set_list(planning, &op.attention.key.row, &list53);
             dmlops_list list54;
             list54.count = 0;
             dmlops_push(&list54, 0);
@@ -18762,7 +18744,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_push(&list54, 0);
             dmlops_push(&list54, 1);
             dmlops_push(&list54, 0);
-            dmlops_tell_list(planning, &told.attention.key.element, &list54);
+            dmlops_set_list(planning, &op.attention.key.element, &list54);
             dmlops_list list55;
             list55.count = 0;
             int64_t chosen8;
@@ -18801,32 +18783,32 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
                 chosen8 = chosen7;
             }
             dmlops_push(&list55, chosen8);
-            dmlops_tell_list(planning, &told.attention.key.limits, &list55);
+            dmlops_set_list(planning, &op.attention.key.limits, &list55);
         }
     } else {
-        told.attention.key.tensor = (int64_t)-1;
+        op.attention.key.tensor = (int64_t)-1;
         dmlops_list list58;
         list58.count = 0;
-        dmlops_tell_list(planning, &told.attention.key.first, &list58);
+        dmlops_set_list(planning, &op.attention.key.first, &list58);
         dmlops_list list59;
         list59.count = 0;
-        dmlops_tell_list(planning, &told.attention.key.batch, &list59);
+        dmlops_set_list(planning, &op.attention.key.batch, &list59);
         dmlops_list list60;
         list60.count = 0;
-        dmlops_tell_list(planning, &told.attention.key.head, &list60);
+        dmlops_set_list(planning, &op.attention.key.head, &list60);
         dmlops_list list61;
         list61.count = 0;
-        dmlops_tell_list(planning, &told.attention.key.row, &list61);
+        dmlops_set_list(planning, &op.attention.key.row, &list61);
         dmlops_list list62;
         list62.count = 0;
-        dmlops_tell_list(planning, &told.attention.key.element, &list62);
+        dmlops_set_list(planning, &op.attention.key.element, &list62);
         dmlops_list list63;
         list63.count = 0;
-        dmlops_tell_list(planning, &told.attention.key.limits, &list63);
+        dmlops_set_list(planning, &op.attention.key.limits, &list63);
     }
     if (!(desc->BiasTensor != NULL)) {
         if (desc->ValueTensor != NULL) {
-            told.attention.value.tensor = 2;
+            op.attention.value.tensor = 2;
             dmlops_list list64;
             list64.count = 0;
             dmlops_list list65;
@@ -18837,7 +18819,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_align(&list65, (int64_t)ValueTensor->DimensionCount, 0);
             dmlops_list_append(&list64, list65.values, list65.count, 0, list65.count);
             dmlops_push(&list64, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_tell_list(planning, &told.attention.value.first, &list64);
+            dmlops_set_list(planning, &op.attention.value.first, &list64);
             dmlops_list list66;
             list66.count = 0;
             dmlops_list list67;
@@ -18848,7 +18830,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_align(&list67, (int64_t)ValueTensor->DimensionCount, 0);
             dmlops_list_append(&list66, list67.values, list67.count, 0, list67.count);
             dmlops_push(&list66, 0);
-            dmlops_tell_list(planning, &told.attention.value.batch, &list66);
+            dmlops_set_list(planning, &op.attention.value.batch, &list66);
             dmlops_list list68;
             list68.count = 0;
             dmlops_list list69;
@@ -18859,7 +18841,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_align(&list69, (int64_t)ValueTensor->DimensionCount, 0);
             dmlops_list_append(&list68, list69.values, list69.count, 0, list69.count);
             dmlops_push(&list68, 0);
-            dmlops_tell_list(planning, &told.attention.value.head, &list68);
+            dmlops_set_list(planning, &op.attention.value.head, &list68);
             dmlops_list list70;
             list70.count = 0;
             dmlops_list list71;
@@ -18870,7 +18852,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_align(&list71, (int64_t)ValueTensor->DimensionCount, 0);
             dmlops_list_append(&list70, list71.values, list71.count, 0, list71.count);
             dmlops_push(&list70, 1);
-            dmlops_tell_list(planning, &told.attention.value.row, &list70);
+            dmlops_set_list(planning, &op.attention.value.row, &list70);
             dmlops_list list72;
             list72.count = 0;
             dmlops_list list73;
@@ -18881,7 +18863,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_align(&list73, (int64_t)ValueTensor->DimensionCount, 0);
             dmlops_list_append(&list72, list73.values, list73.count, 0, list73.count);
             dmlops_push(&list72, 0);
-            dmlops_tell_list(planning, &told.attention.value.element, &list72);
+            dmlops_set_list(planning, &op.attention.value.element, &list72);
             dmlops_list list74;
             list74.count = 0;
             int64_t chosen11;
@@ -18926,9 +18908,9 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
                 chosen11 = chosen10;
             }
             dmlops_push(&list74, chosen11);
-            dmlops_tell_list(planning, &told.attention.value.limits, &list74);
+            dmlops_set_list(planning, &op.attention.value.limits, &list74);
         } else {
-            told.attention.value.tensor = (desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5);
+            op.attention.value.tensor = (desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5);
             dmlops_list list77;
             list77.count = 0;
             if (desc->StackedKeyValueTensor != NULL) {
@@ -18945,7 +18927,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
                 dmlops_push(&list77, 0);
             }
             dmlops_push(&list77, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_tell_list(planning, &told.attention.value.first, &list77);
+            dmlops_set_list(planning, &op.attention.value.first, &list77);
             dmlops_list list78;
             list78.count = 0;
             dmlops_push(&list78, 1);
@@ -18954,7 +18936,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_push(&list78, 0);
             dmlops_push(&list78, 0);
             dmlops_push(&list78, 0);
-            dmlops_tell_list(planning, &told.attention.value.batch, &list78);
+            dmlops_set_list(planning, &op.attention.value.batch, &list78);
             dmlops_list list79;
             list79.count = 0;
             dmlops_push(&list79, 0);
@@ -18963,7 +18945,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_push(&list79, 0);
             dmlops_push(&list79, 0);
             dmlops_push(&list79, 0);
-            dmlops_tell_list(planning, &told.attention.value.head, &list79);
+            dmlops_set_list(planning, &op.attention.value.head, &list79);
             dmlops_list list80;
             list80.count = 0;
             dmlops_push(&list80, 0);
@@ -18972,7 +18954,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_push(&list80, 0);
             dmlops_push(&list80, 0);
             dmlops_push(&list80, 1);
-            dmlops_tell_list(planning, &told.attention.value.row, &list80);
+            dmlops_set_list(planning, &op.attention.value.row, &list80);
             dmlops_list list81;
             list81.count = 0;
             dmlops_push(&list81, 0);
@@ -18981,7 +18963,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
             dmlops_push(&list81, 0);
             dmlops_push(&list81, 1);
             dmlops_push(&list81, 0);
-            dmlops_tell_list(planning, &told.attention.value.element, &list81);
+            dmlops_set_list(planning, &op.attention.value.element, &list81);
             dmlops_list list82;
             list82.count = 0;
             int64_t chosen14;
@@ -19026,31 +19008,31 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
                 chosen14 = chosen13;
             }
             dmlops_push(&list82, chosen14);
-            dmlops_tell_list(planning, &told.attention.value.limits, &list82);
+            dmlops_set_list(planning, &op.attention.value.limits, &list82);
         }
     } else {
-        told.attention.value.tensor = (int64_t)-1;
+        op.attention.value.tensor = (int64_t)-1;
         dmlops_list list85;
         list85.count = 0;
-        dmlops_tell_list(planning, &told.attention.value.first, &list85);
+        dmlops_set_list(planning, &op.attention.value.first, &list85);
         dmlops_list list86;
         list86.count = 0;
-        dmlops_tell_list(planning, &told.attention.value.batch, &list86);
+        dmlops_set_list(planning, &op.attention.value.batch, &list86);
         dmlops_list list87;
         list87.count = 0;
-        dmlops_tell_list(planning, &told.attention.value.head, &list87);
+        dmlops_set_list(planning, &op.attention.value.head, &list87);
         dmlops_list list88;
         list88.count = 0;
-        dmlops_tell_list(planning, &told.attention.value.row, &list88);
+        dmlops_set_list(planning, &op.attention.value.row, &list88);
         dmlops_list list89;
         list89.count = 0;
-        dmlops_tell_list(planning, &told.attention.value.element, &list89);
+        dmlops_set_list(planning, &op.attention.value.element, &list89);
         dmlops_list list90;
         list90.count = 0;
-        dmlops_tell_list(planning, &told.attention.value.limits, &list90);
+        dmlops_set_list(planning, &op.attention.value.limits, &list90);
     }
     if (desc->PastKeyTensor != NULL) {
-        told.attention.key_before.tensor = 9;
+        op.attention.key_before.tensor = 9;
         dmlops_list list91;
         list91.count = 0;
         dmlops_list list92;
@@ -19062,7 +19044,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_align(&list92, (int64_t)PastKeyTensor->DimensionCount, 0);
         dmlops_list_append(&list91, list92.values, list92.count, 0, list92.count);
         dmlops_push(&list91, 0);
-        dmlops_tell_list(planning, &told.attention.key_before.first, &list91);
+        dmlops_set_list(planning, &op.attention.key_before.first, &list91);
         dmlops_list list93;
         list93.count = 0;
         dmlops_list list94;
@@ -19074,7 +19056,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_align(&list94, (int64_t)PastKeyTensor->DimensionCount, 0);
         dmlops_list_append(&list93, list94.values, list94.count, 0, list94.count);
         dmlops_push(&list93, 0);
-        dmlops_tell_list(planning, &told.attention.key_before.batch, &list93);
+        dmlops_set_list(planning, &op.attention.key_before.batch, &list93);
         dmlops_list list95;
         list95.count = 0;
         dmlops_list list96;
@@ -19086,7 +19068,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_align(&list96, (int64_t)PastKeyTensor->DimensionCount, 0);
         dmlops_list_append(&list95, list96.values, list96.count, 0, list96.count);
         dmlops_push(&list95, 0);
-        dmlops_tell_list(planning, &told.attention.key_before.head, &list95);
+        dmlops_set_list(planning, &op.attention.key_before.head, &list95);
         dmlops_list list97;
         list97.count = 0;
         dmlops_list list98;
@@ -19098,7 +19080,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_align(&list98, (int64_t)PastKeyTensor->DimensionCount, 0);
         dmlops_list_append(&list97, list98.values, list98.count, 0, list98.count);
         dmlops_push(&list97, 1);
-        dmlops_tell_list(planning, &told.attention.key_before.row, &list97);
+        dmlops_set_list(planning, &op.attention.key_before.row, &list97);
         dmlops_list list99;
         list99.count = 0;
         dmlops_list list100;
@@ -19110,34 +19092,34 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_align(&list100, (int64_t)PastKeyTensor->DimensionCount, 0);
         dmlops_list_append(&list99, list100.values, list100.count, 0, list100.count);
         dmlops_push(&list99, 0);
-        dmlops_tell_list(planning, &told.attention.key_before.element, &list99);
+        dmlops_set_list(planning, &op.attention.key_before.element, &list99);
         dmlops_list list101;
         list101.count = 0;
         dmlops_push(&list101, dmlops_min(dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)), dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2))));
-        dmlops_tell_list(planning, &told.attention.key_before.limits, &list101);
+        dmlops_set_list(planning, &op.attention.key_before.limits, &list101);
     } else {
-        told.attention.key_before.tensor = (int64_t)-1;
+        op.attention.key_before.tensor = (int64_t)-1;
         dmlops_list list102;
         list102.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_before.first, &list102);
+        dmlops_set_list(planning, &op.attention.key_before.first, &list102);
         dmlops_list list103;
         list103.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_before.batch, &list103);
+        dmlops_set_list(planning, &op.attention.key_before.batch, &list103);
         dmlops_list list104;
         list104.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_before.head, &list104);
+        dmlops_set_list(planning, &op.attention.key_before.head, &list104);
         dmlops_list list105;
         list105.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_before.row, &list105);
+        dmlops_set_list(planning, &op.attention.key_before.row, &list105);
         dmlops_list list106;
         list106.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_before.element, &list106);
+        dmlops_set_list(planning, &op.attention.key_before.element, &list106);
         dmlops_list list107;
         list107.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_before.limits, &list107);
+        dmlops_set_list(planning, &op.attention.key_before.limits, &list107);
     }
     if (desc->OutputPresentKeyTensor != NULL) {
-        told.attention.key_stored.tensor = 12;
+        op.attention.key_stored.tensor = 12;
         dmlops_list list108;
         list108.count = 0;
         dmlops_push(&list108, 0);
@@ -19145,7 +19127,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_push(&list108, 0);
         dmlops_push(&list108, 0);
         dmlops_align(&list108, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.key_stored.first, &list108);
+        dmlops_set_list(planning, &op.attention.key_stored.first, &list108);
         dmlops_list list109;
         list109.count = 0;
         dmlops_push(&list109, 1);
@@ -19153,7 +19135,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_push(&list109, 0);
         dmlops_push(&list109, 0);
         dmlops_align(&list109, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.key_stored.batch, &list109);
+        dmlops_set_list(planning, &op.attention.key_stored.batch, &list109);
         dmlops_list list110;
         list110.count = 0;
         dmlops_push(&list110, 0);
@@ -19161,7 +19143,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_push(&list110, 0);
         dmlops_push(&list110, 0);
         dmlops_align(&list110, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.key_stored.head, &list110);
+        dmlops_set_list(planning, &op.attention.key_stored.head, &list110);
         dmlops_list list111;
         list111.count = 0;
         dmlops_push(&list111, 0);
@@ -19169,7 +19151,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_push(&list111, 1);
         dmlops_push(&list111, 0);
         dmlops_align(&list111, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.key_stored.row, &list111);
+        dmlops_set_list(planning, &op.attention.key_stored.row, &list111);
         dmlops_list list112;
         list112.count = 0;
         dmlops_push(&list112, 0);
@@ -19177,33 +19159,33 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_push(&list112, 0);
         dmlops_push(&list112, 1);
         dmlops_align(&list112, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.key_stored.element, &list112);
+        dmlops_set_list(planning, &op.attention.key_stored.element, &list112);
         dmlops_list list113;
         list113.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_stored.limits, &list113);
+        dmlops_set_list(planning, &op.attention.key_stored.limits, &list113);
     } else {
-        told.attention.key_stored.tensor = (int64_t)-1;
+        op.attention.key_stored.tensor = (int64_t)-1;
         dmlops_list list114;
         list114.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_stored.first, &list114);
+        dmlops_set_list(planning, &op.attention.key_stored.first, &list114);
         dmlops_list list115;
         list115.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_stored.batch, &list115);
+        dmlops_set_list(planning, &op.attention.key_stored.batch, &list115);
         dmlops_list list116;
         list116.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_stored.head, &list116);
+        dmlops_set_list(planning, &op.attention.key_stored.head, &list116);
         dmlops_list list117;
         list117.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_stored.row, &list117);
+        dmlops_set_list(planning, &op.attention.key_stored.row, &list117);
         dmlops_list list118;
         list118.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_stored.element, &list118);
+        dmlops_set_list(planning, &op.attention.key_stored.element, &list118);
         dmlops_list list119;
         list119.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_stored.limits, &list119);
+        dmlops_set_list(planning, &op.attention.key_stored.limits, &list119);
     }
     if (desc->PastValueTensor != NULL) {
-        told.attention.value_before.tensor = 10;
+        op.attention.value_before.tensor = 10;
         dmlops_list list120;
         list120.count = 0;
         dmlops_list list121;
@@ -19215,7 +19197,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_align(&list121, (int64_t)PastValueTensor->DimensionCount, 0);
         dmlops_list_append(&list120, list121.values, list121.count, 0, list121.count);
         dmlops_push(&list120, 0);
-        dmlops_tell_list(planning, &told.attention.value_before.first, &list120);
+        dmlops_set_list(planning, &op.attention.value_before.first, &list120);
         dmlops_list list122;
         list122.count = 0;
         dmlops_list list123;
@@ -19227,7 +19209,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_align(&list123, (int64_t)PastValueTensor->DimensionCount, 0);
         dmlops_list_append(&list122, list123.values, list123.count, 0, list123.count);
         dmlops_push(&list122, 0);
-        dmlops_tell_list(planning, &told.attention.value_before.batch, &list122);
+        dmlops_set_list(planning, &op.attention.value_before.batch, &list122);
         dmlops_list list124;
         list124.count = 0;
         dmlops_list list125;
@@ -19239,7 +19221,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_align(&list125, (int64_t)PastValueTensor->DimensionCount, 0);
         dmlops_list_append(&list124, list125.values, list125.count, 0, list125.count);
         dmlops_push(&list124, 0);
-        dmlops_tell_list(planning, &told.attention.value_before.head, &list124);
+        dmlops_set_list(planning, &op.attention.value_before.head, &list124);
         dmlops_list list126;
         list126.count = 0;
         dmlops_list list127;
@@ -19251,7 +19233,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_align(&list127, (int64_t)PastValueTensor->DimensionCount, 0);
         dmlops_list_append(&list126, list127.values, list127.count, 0, list127.count);
         dmlops_push(&list126, 1);
-        dmlops_tell_list(planning, &told.attention.value_before.row, &list126);
+        dmlops_set_list(planning, &op.attention.value_before.row, &list126);
         dmlops_list list128;
         list128.count = 0;
         dmlops_list list129;
@@ -19263,34 +19245,34 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_align(&list129, (int64_t)PastValueTensor->DimensionCount, 0);
         dmlops_list_append(&list128, list129.values, list129.count, 0, list129.count);
         dmlops_push(&list128, 0);
-        dmlops_tell_list(planning, &told.attention.value_before.element, &list128);
+        dmlops_set_list(planning, &op.attention.value_before.element, &list128);
         dmlops_list list130;
         list130.count = 0;
         dmlops_push(&list130, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-        dmlops_tell_list(planning, &told.attention.value_before.limits, &list130);
+        dmlops_set_list(planning, &op.attention.value_before.limits, &list130);
     } else {
-        told.attention.value_before.tensor = (int64_t)-1;
+        op.attention.value_before.tensor = (int64_t)-1;
         dmlops_list list131;
         list131.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_before.first, &list131);
+        dmlops_set_list(planning, &op.attention.value_before.first, &list131);
         dmlops_list list132;
         list132.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_before.batch, &list132);
+        dmlops_set_list(planning, &op.attention.value_before.batch, &list132);
         dmlops_list list133;
         list133.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_before.head, &list133);
+        dmlops_set_list(planning, &op.attention.value_before.head, &list133);
         dmlops_list list134;
         list134.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_before.row, &list134);
+        dmlops_set_list(planning, &op.attention.value_before.row, &list134);
         dmlops_list list135;
         list135.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_before.element, &list135);
+        dmlops_set_list(planning, &op.attention.value_before.element, &list135);
         dmlops_list list136;
         list136.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_before.limits, &list136);
+        dmlops_set_list(planning, &op.attention.value_before.limits, &list136);
     }
     if (desc->OutputPresentValueTensor != NULL) {
-        told.attention.value_stored.tensor = 13;
+        op.attention.value_stored.tensor = 13;
         dmlops_list list137;
         list137.count = 0;
         dmlops_push(&list137, 0);
@@ -19298,7 +19280,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_push(&list137, 0);
         dmlops_push(&list137, 0);
         dmlops_align(&list137, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.value_stored.first, &list137);
+        dmlops_set_list(planning, &op.attention.value_stored.first, &list137);
         dmlops_list list138;
         list138.count = 0;
         dmlops_push(&list138, 1);
@@ -19306,7 +19288,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_push(&list138, 0);
         dmlops_push(&list138, 0);
         dmlops_align(&list138, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.value_stored.batch, &list138);
+        dmlops_set_list(planning, &op.attention.value_stored.batch, &list138);
         dmlops_list list139;
         list139.count = 0;
         dmlops_push(&list139, 0);
@@ -19314,7 +19296,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_push(&list139, 0);
         dmlops_push(&list139, 0);
         dmlops_align(&list139, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.value_stored.head, &list139);
+        dmlops_set_list(planning, &op.attention.value_stored.head, &list139);
         dmlops_list list140;
         list140.count = 0;
         dmlops_push(&list140, 0);
@@ -19322,7 +19304,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_push(&list140, 1);
         dmlops_push(&list140, 0);
         dmlops_align(&list140, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.value_stored.row, &list140);
+        dmlops_set_list(planning, &op.attention.value_stored.row, &list140);
         dmlops_list list141;
         list141.count = 0;
         dmlops_push(&list141, 0);
@@ -19330,32 +19312,32 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         dmlops_push(&list141, 0);
         dmlops_push(&list141, 1);
         dmlops_align(&list141, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.value_stored.element, &list141);
+        dmlops_set_list(planning, &op.attention.value_stored.element, &list141);
         dmlops_list list142;
         list142.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_stored.limits, &list142);
+        dmlops_set_list(planning, &op.attention.value_stored.limits, &list142);
     } else {
-        told.attention.value_stored.tensor = (int64_t)-1;
+        op.attention.value_stored.tensor = (int64_t)-1;
         dmlops_list list143;
         list143.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_stored.first, &list143);
+        dmlops_set_list(planning, &op.attention.value_stored.first, &list143);
         dmlops_list list144;
         list144.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_stored.batch, &list144);
+        dmlops_set_list(planning, &op.attention.value_stored.batch, &list144);
         dmlops_list list145;
         list145.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_stored.head, &list145);
+        dmlops_set_list(planning, &op.attention.value_stored.head, &list145);
         dmlops_list list146;
         list146.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_stored.row, &list146);
+        dmlops_set_list(planning, &op.attention.value_stored.row, &list146);
         dmlops_list list147;
         list147.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_stored.element, &list147);
+        dmlops_set_list(planning, &op.attention.value_stored.element, &list147);
         dmlops_list list148;
         list148.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_stored.limits, &list148);
+        dmlops_set_list(planning, &op.attention.value_stored.limits, &list148);
     }
-    told.attention.output.tensor = 11;
+    op.attention.output.tensor = 11;
     dmlops_list list149;
     list149.count = 0;
     dmlops_list list150;
@@ -19367,7 +19349,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_list_append(&list149, list150.values, list150.count, 0, list150.count);
     dmlops_push(&list149, 0);
     dmlops_push(&list149, 0);
-    dmlops_tell_list(planning, &told.attention.output.first, &list149);
+    dmlops_set_list(planning, &op.attention.output.first, &list149);
     dmlops_list list151;
     list151.count = 0;
     dmlops_list list152;
@@ -19379,7 +19361,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_list_append(&list151, list152.values, list152.count, 0, list152.count);
     dmlops_push(&list151, 0);
     dmlops_push(&list151, 0);
-    dmlops_tell_list(planning, &told.attention.output.batch, &list151);
+    dmlops_set_list(planning, &op.attention.output.batch, &list151);
     dmlops_list list153;
     list153.count = 0;
     dmlops_list list154;
@@ -19455,7 +19437,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_list_append(&list153, list154.values, list154.count, 0, list154.count);
     dmlops_push(&list153, 1);
     dmlops_push(&list153, 0);
-    dmlops_tell_list(planning, &told.attention.output.head, &list153);
+    dmlops_set_list(planning, &op.attention.output.head, &list153);
     dmlops_list list159;
     list159.count = 0;
     dmlops_list list160;
@@ -19467,7 +19449,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_list_append(&list159, list160.values, list160.count, 0, list160.count);
     dmlops_push(&list159, 0);
     dmlops_push(&list159, 0);
-    dmlops_tell_list(planning, &told.attention.output.row, &list159);
+    dmlops_set_list(planning, &op.attention.output.row, &list159);
     dmlops_list list161;
     list161.count = 0;
     dmlops_list list162;
@@ -19479,7 +19461,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_list_append(&list161, list162.values, list162.count, 0, list162.count);
     dmlops_push(&list161, 0);
     dmlops_push(&list161, 1);
-    dmlops_tell_list(planning, &told.attention.output.element, &list161);
+    dmlops_set_list(planning, &op.attention.output.element, &list161);
     dmlops_list list163;
     list163.count = 0;
     dmlops_push(&list163, (int64_t)desc->HeadCount);
@@ -19548,8 +19530,8 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         chosen20 = chosen19;
     }
     dmlops_push(&list163, chosen20);
-    dmlops_tell_list(planning, &told.attention.output.limits, &list163);
-    dmlops_plan_definition(planning, &told, &dmlops_multihead_attention_shader);
+    dmlops_set_list(planning, &op.attention.output.limits, &list163);
+    dmlops_plan_definition(planning, &op, &dmlops_multihead_attention_shader);
 }
 
 static const dmlops_plan_Pass dmlops_lp_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
@@ -19578,74 +19560,74 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
 
 static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
     const DML_LP_POOLING1_OPERATOR_DESC* desc = (const DML_LP_POOLING1_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 2;
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 2;
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
+    dmlops_append_sizes(planning, &op.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
+    dmlops_append_sizes(planning, &op.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_append_sizes(planning, &op.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->P);
+    dmlops_append_sizes(planning, &op.lists, &list5, 1);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_append_word(planning, &op.numbers, (int64_t)desc->P);
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
         dmlops_push(&list6, at_d);
     }
-    dmlops_tell_list(planning, &told.sliding.places, &list6);
+    dmlops_set_list(planning, &op.sliding.places, &list6);
     dmlops_list list7;
     list7.count = 0;
     dmlops_append(&list7, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_list(planning, &told.sliding.sizes, &list7);
+    dmlops_set_list(planning, &op.sliding.sizes, &list7);
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list8, dmlops_add(at_v1, 2));
     }
-    dmlops_tell_list(planning, &told.sliding.axes, &list8);
+    dmlops_set_list(planning, &op.sliding.axes, &list8);
     dmlops_list list9;
     list9.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list9, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.first, &list9);
+    dmlops_set_list(planning, &op.sliding.window.first, &list9);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list10, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.steps, &list10);
+    dmlops_set_list(planning, &op.sliding.window.steps, &list10);
     dmlops_list list11;
     list11.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list11, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.taps, &list11);
+    dmlops_set_list(planning, &op.sliding.window.taps, &list11);
     dmlops_list list12;
     list12.count = 0;
     dmlops_append(&list12, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.sliding.window.limits, &list12);
-    dmlops_plan_sliding(planning, &told, &dmlops_lp_pooling1_shader);
+    dmlops_set_list(planning, &op.sliding.window.limits, &list12);
+    dmlops_plan_sliding(planning, &op, &dmlops_lp_pooling1_shader);
 }
 
 static const dmlops_plan_Pass dmlops_average_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
@@ -19674,33 +19656,33 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
 
 static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const void* description) {
     const DML_AVERAGE_POOLING1_OPERATOR_DESC* desc = (const DML_AVERAGE_POOLING1_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 2;
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 2;
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
+    dmlops_append_sizes(planning, &op.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
+    dmlops_append_sizes(planning, &op.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_append_sizes(planning, &op.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
+    dmlops_append_sizes(planning, &op.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
@@ -19709,66 +19691,66 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
         dmlops_append(&list7, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
         dmlops_push(&list6, dmlops_add(dmlops_add(dmlops_list_entry(list7.values, list7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
+    dmlops_append_sizes(planning, &op.lists, &list6, 1);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_append_word(planning, &op.numbers, (desc->IncludePadding != 0));
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
         dmlops_push(&list8, at_d);
     }
-    dmlops_tell_list(planning, &told.sliding.places, &list8);
+    dmlops_set_list(planning, &op.sliding.places, &list8);
     dmlops_list list9;
     list9.count = 0;
     dmlops_append(&list9, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_list(planning, &told.sliding.sizes, &list9);
+    dmlops_set_list(planning, &op.sliding.sizes, &list9);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list10, dmlops_add(at_v1, 2));
     }
-    dmlops_tell_list(planning, &told.sliding.axes, &list10);
+    dmlops_set_list(planning, &op.sliding.axes, &list10);
     dmlops_list list11;
     list11.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list11, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.first, &list11);
+    dmlops_set_list(planning, &op.sliding.window.first, &list11);
     dmlops_list list12;
     list12.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list12, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.steps, &list12);
+    dmlops_set_list(planning, &op.sliding.window.steps, &list12);
     dmlops_list list13;
     list13.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list13, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.taps, &list13);
+    dmlops_set_list(planning, &op.sliding.window.taps, &list13);
     dmlops_list list14;
     list14.count = 0;
     dmlops_append(&list14, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.sliding.window.limits, &list14);
+    dmlops_set_list(planning, &op.sliding.window.limits, &list14);
     if ((desc->IncludePadding != 0)) {
         dmlops_list list15;
         list15.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list15, dmlops_add(dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.first, &list15);
+        dmlops_set_list(planning, &op.sliding.counted.first, &list15);
         dmlops_list list16;
         list16.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list16, dmlops_add(dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.steps, &list16);
+        dmlops_set_list(planning, &op.sliding.counted.steps, &list16);
         dmlops_list list17;
         list17.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list17, dmlops_add(dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.taps, &list17);
+        dmlops_set_list(planning, &op.sliding.counted.taps, &list17);
         dmlops_list list18;
         list18.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
@@ -19777,68 +19759,68 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
             dmlops_append(&list19, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
             dmlops_push(&list18, dmlops_add(dmlops_add(dmlops_list_entry(list19.values, list19.count, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.limits, &list18);
+        dmlops_set_list(planning, &op.sliding.counted.limits, &list18);
     } else {
         dmlops_list list20;
         list20.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list20, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.first, &list20);
+        dmlops_set_list(planning, &op.sliding.counted.first, &list20);
         dmlops_list list21;
         list21.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list21, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.steps, &list21);
+        dmlops_set_list(planning, &op.sliding.counted.steps, &list21);
         dmlops_list list22;
         list22.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list22, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.taps, &list22);
+        dmlops_set_list(planning, &op.sliding.counted.taps, &list22);
         dmlops_list list23;
         list23.count = 0;
         dmlops_append(&list23, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-        dmlops_tell_list(planning, &told.sliding.counted.limits, &list23);
+        dmlops_set_list(planning, &op.sliding.counted.limits, &list23);
     }
-    dmlops_plan_sliding(planning, &told, &dmlops_average_pooling1_shader);
+    dmlops_plan_sliding(planning, &op, &dmlops_average_pooling1_shader);
 }
 
 static inline void dmlops_activation_swish_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SWISH_OPERATOR_DESC* desc = (const DML_ACTIVATION_SWISH_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_float(planning, &told.scalars, (double)desc->SigmoidInputScale);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_float(planning, &op.scalars, (double)desc->SigmoidInputScale);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_activation_hard_swish_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 0;
-    told.over = 1;
-    told.tensors.count = 2;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 0;
+    op.over = 1;
+    op.tensors.count = 2;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static const dmlops_plan_Pass dmlops_quantized_linear_average_pooling_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1, -1}};
@@ -19867,41 +19849,41 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
 
 static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
     const DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC* desc = (const DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* InputZeroPointTensor = dmlops_buffer(desc->InputZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* InputScaleTensor = dmlops_buffer(desc->InputScaleTensor);
     const DML_BUFFER_TENSOR_DESC* OutputScaleTensor = dmlops_buffer(desc->OutputScaleTensor);
     const DML_BUFFER_TENSOR_DESC* OutputZeroPointTensor = dmlops_buffer(desc->OutputZeroPointTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_SCALE", 1, 0, desc->InputScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "INPUT_ZERO_POINT", 2, 0, desc->InputZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT_SCALE", 3, 0, desc->OutputScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT_ZERO_POINT", 4, 0, desc->OutputZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT", 5, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 6;
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "INPUT_SCALE", 1, 0, desc->InputScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "INPUT_ZERO_POINT", 2, 0, desc->InputZeroPointTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT_SCALE", 3, 0, desc->OutputScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[4], "OUTPUT_ZERO_POINT", 4, 0, desc->OutputZeroPointTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[5], "OUTPUT", 5, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 6;
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
+    dmlops_append_sizes(planning, &op.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
+    dmlops_append_sizes(planning, &op.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_append_sizes(planning, &op.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
+    dmlops_append_sizes(planning, &op.lists, &list5, 1);
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
@@ -19910,70 +19892,70 @@ static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning*
         dmlops_append(&list7, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
         dmlops_push(&list6, dmlops_add(dmlops_add(dmlops_list_entry(list7.values, list7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputZeroPointTensor->DimensionCount, 1), 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputScaleTensor->DimensionCount, 1), 1));
-    dmlops_tell_word(planning, &told.numbers, (desc->IncludePadding != 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 1), 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_append_sizes(planning, &op.lists, &list6, 1);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_append_word(planning, &op.numbers, dmlops_min(dmlops_subtract((int64_t)InputZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_append_word(planning, &op.numbers, dmlops_min(dmlops_subtract((int64_t)InputScaleTensor->DimensionCount, 1), 1));
+    dmlops_append_word(planning, &op.numbers, (desc->IncludePadding != 0));
+    dmlops_append_word(planning, &op.numbers, dmlops_min(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 1), 1));
+    dmlops_append_word(planning, &op.numbers, dmlops_min(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 1), 1));
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_d = 0; at_d < 2; ++at_d) {
         dmlops_push(&list8, at_d);
     }
-    dmlops_tell_list(planning, &told.sliding.places, &list8);
+    dmlops_set_list(planning, &op.sliding.places, &list8);
     dmlops_list list9;
     list9.count = 0;
     dmlops_append(&list9, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_list(planning, &told.sliding.sizes, &list9);
+    dmlops_set_list(planning, &op.sliding.sizes, &list9);
     dmlops_list list10;
     list10.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list10, dmlops_add(at_v1, 2));
     }
-    dmlops_tell_list(planning, &told.sliding.axes, &list10);
+    dmlops_set_list(planning, &op.sliding.axes, &list10);
     dmlops_list list11;
     list11.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list11, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.first, &list11);
+    dmlops_set_list(planning, &op.sliding.window.first, &list11);
     dmlops_list list12;
     list12.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list12, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.steps, &list12);
+    dmlops_set_list(planning, &op.sliding.window.steps, &list12);
     dmlops_list list13;
     list13.count = 0;
     for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
         dmlops_push(&list13, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
     }
-    dmlops_tell_list(planning, &told.sliding.window.taps, &list13);
+    dmlops_set_list(planning, &op.sliding.window.taps, &list13);
     dmlops_list list14;
     list14.count = 0;
     dmlops_append(&list14, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.sliding.window.limits, &list14);
+    dmlops_set_list(planning, &op.sliding.window.limits, &list14);
     if ((desc->IncludePadding != 0)) {
         dmlops_list list15;
         list15.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list15, dmlops_add(dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.first, &list15);
+        dmlops_set_list(planning, &op.sliding.counted.first, &list15);
         dmlops_list list16;
         list16.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list16, dmlops_add(dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.steps, &list16);
+        dmlops_set_list(planning, &op.sliding.counted.steps, &list16);
         dmlops_list list17;
         list17.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list17, dmlops_add(dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.taps, &list17);
+        dmlops_set_list(planning, &op.sliding.counted.taps, &list17);
         dmlops_list list18;
         list18.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
@@ -19982,32 +19964,32 @@ static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning*
             dmlops_append(&list19, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
             dmlops_push(&list18, dmlops_add(dmlops_add(dmlops_list_entry(list19.values, list19.count, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.limits, &list18);
+        dmlops_set_list(planning, &op.sliding.counted.limits, &list18);
     } else {
         dmlops_list list20;
         list20.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list20, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.first, &list20);
+        dmlops_set_list(planning, &op.sliding.counted.first, &list20);
         dmlops_list list21;
         list21.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list21, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.steps, &list21);
+        dmlops_set_list(planning, &op.sliding.counted.steps, &list21);
         dmlops_list list22;
         list22.count = 0;
         for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
             dmlops_push(&list22, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
         }
-        dmlops_tell_list(planning, &told.sliding.counted.taps, &list22);
+        dmlops_set_list(planning, &op.sliding.counted.taps, &list22);
         dmlops_list list23;
         list23.count = 0;
         dmlops_append(&list23, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-        dmlops_tell_list(planning, &told.sliding.counted.limits, &list23);
+        dmlops_set_list(planning, &op.sliding.counted.limits, &list23);
     }
-    dmlops_plan_sliding(planning, &told, &dmlops_quantized_linear_average_pooling_shader);
+    dmlops_plan_sliding(planning, &op, &dmlops_quantized_linear_average_pooling_shader);
 }
 
 static const dmlops_plan_Pass dmlops_matrix_multiply_integer_to_float_passes[] = {{0, 0, 7, 0, 128, 0, 0, -1, -1, -1}};
@@ -20034,8 +20016,8 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
 
 static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning* planning, const void* description) {
     const DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC* desc = (const DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
@@ -20043,34 +20025,34 @@ static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning*
     const DML_BUFFER_TENSOR_DESC* AScaleTensor = dmlops_buffer(desc->AScaleTensor);
     const DML_BUFFER_TENSOR_DESC* BScaleTensor = dmlops_buffer(desc->BScaleTensor);
     const DML_BUFFER_TENSOR_DESC* BTensor = dmlops_buffer(desc->BTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "AZERO_POINT", 2, 0, desc->AZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "B", 3, 0, desc->BTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "BSCALE", 4, 0, desc->BScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "BZERO_POINT", 5, 0, desc->BZeroPointTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[6], "BIAS", 6, 0, desc->BiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT", 7, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 8;
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "AZERO_POINT", 2, 0, desc->AZeroPointTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "B", 3, 0, desc->BTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[4], "BSCALE", 4, 0, desc->BScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[5], "BZERO_POINT", 5, 0, desc->BZeroPointTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[6], "BIAS", 6, 0, desc->BiasTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[7], "OUTPUT", 7, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 8;
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_append_word(planning, &op.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    dmlops_tell_word(planning, &told.numbers, let_K);
-    dmlops_tell_word(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
+    dmlops_append_word(planning, &op.numbers, let_K);
+    dmlops_append_word(planning, &op.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
     const int64_t item1 = dmlops_enum(&ATensor->DataType);
     const int64_t item2 = dmlops_enum(&BTensor->DataType);
-    told.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
+    op.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1); ++at_d) {
         dmlops_push(&list1, at_d);
     }
     dmlops_push(&list1, (int64_t)OutputTensor->DimensionCount);
-    dmlops_tell_list(planning, &told.factors.left, &list1);
+    dmlops_set_list(planning, &op.factors.left, &list1);
     dmlops_list list2;
     list2.count = 0;
     for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2); ++at_d) {
@@ -20078,19 +20060,19 @@ static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning*
     }
     dmlops_push(&list2, (int64_t)OutputTensor->DimensionCount);
     dmlops_push(&list2, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_list(planning, &told.factors.right, &list2);
+    dmlops_set_list(planning, &op.factors.right, &list2);
     dmlops_list list3;
     list3.count = 0;
     dmlops_push(&list3, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_list(planning, &told.factors.left_less, &list3);
+    dmlops_set_list(planning, &op.factors.left_less, &list3);
     dmlops_list list4;
     list4.count = 0;
     dmlops_push(&list4, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_tell_list(planning, &told.factors.right_less, &list4);
-    told.factors.lessens_left = desc->AZeroPointTensor != NULL;
-    told.factors.lessens_right = desc->BZeroPointTensor != NULL;
-    told.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    dmlops_plan_products(planning, &told, &dmlops_matrix_multiply_integer_to_float_shader);
+    dmlops_set_list(planning, &op.factors.right_less, &list4);
+    op.factors.lessens_left = desc->AZeroPointTensor != NULL;
+    op.factors.lessens_right = desc->BZeroPointTensor != NULL;
+    op.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
+    dmlops_plan_products(planning, &op, &dmlops_matrix_multiply_integer_to_float_shader);
 }
 
 static const dmlops_plan_Kept dmlops_mean_variance_normalization2_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
@@ -20120,17 +20102,17 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
 
 static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* planning, const void* description) {
     const DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC* desc = (const DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_mean_variance_normalization2_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 4;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_mean_variance_normalization2_shader);
     dmlops_list list1;
     list1.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -20140,7 +20122,7 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
         }
         dmlops_push(&list1, (any1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_list list2;
     list2.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -20150,7 +20132,7 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
         }
         dmlops_push(&list2, (any2 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 1 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
     dmlops_list list3;
     list3.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -20160,11 +20142,11 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
         }
         dmlops_push(&list3, (any3 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
     }
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 2 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -20174,8 +20156,8 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
         }
         dmlops_push(&list5, (any4 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
-    dmlops_tell_word(planning, &told.numbers, (int64_t)desc->AxisCount);
+    dmlops_append_sizes(planning, &op.lists, &list5, 1);
+    dmlops_append_word(planning, &op.numbers, (int64_t)desc->AxisCount);
     dmlops_list list6;
     list6.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
@@ -20185,10 +20167,10 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
         }
         dmlops_push(&list6, (any5 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
-    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list6.values, list6.count));
-    dmlops_tell_word(planning, &told.numbers, (desc->UseMean != 0));
-    dmlops_tell_word(planning, &told.numbers, (desc->UseVariance != 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Epsilon));
+    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list6.values, list6.count));
+    dmlops_append_word(planning, &op.numbers, (desc->UseMean != 0));
+    dmlops_append_word(planning, &op.numbers, (desc->UseVariance != 0));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Epsilon));
     dmlops_list list7;
     list7.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -20198,7 +20180,7 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
         }
         dmlops_push(&list7, (any6 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
     }
-    dmlops_tell_word(planning, &told.numbers, dmlops_list_product(list7.values, list7.count));
+    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list7.values, list7.count));
     dmlops_list list8;
     list8.count = 0;
     for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
@@ -20208,9 +20190,9 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
         }
         dmlops_push(&list8, (any7 ? (int64_t)1 : (int64_t)0));
     }
-    dmlops_tell_list(planning, &told.reduced, &list8);
-    dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_rows(planning, &told, &dmlops_mean_variance_normalization2_shader);
+    dmlops_set_list(planning, &op.reduced, &list8);
+    dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
+    dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization2_shader);
 }
 
 static const dmlops_plan_Kept dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
@@ -20240,9 +20222,9 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
 
 static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, const void* description) {
     const DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC* desc = (const DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* QueryTensor = dmlops_buffer(desc->QueryTensor);
     const DML_BUFFER_TENSOR_DESC* StackedQueryKeyTensor = dmlops_buffer(desc->StackedQueryKeyTensor);
     const DML_BUFFER_TENSOR_DESC* StackedQueryKeyValueTensor = dmlops_buffer(desc->StackedQueryKeyValueTensor);
@@ -20255,24 +20237,24 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     const DML_BUFFER_TENSOR_DESC* MaskTensor = dmlops_buffer(desc->MaskTensor);
     const DML_BUFFER_TENSOR_DESC* OutputPresentValueTensor = dmlops_buffer(desc->OutputPresentValueTensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "QUERY", 0, 0, desc->QueryTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "KEY", 1, 0, desc->KeyTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "VALUE", 2, 0, desc->ValueTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "STACKED_QUERY_KEY", 3, 0, desc->StackedQueryKeyTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[4], "STACKED_KEY_VALUE", 4, 0, desc->StackedKeyValueTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[5], "STACKED_QUERY_KEY_VALUE", 5, 0, desc->StackedQueryKeyValueTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[6], "BIAS", 6, 0, desc->BiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[7], "MASK", 7, 0, desc->MaskTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[8], "RELATIVE_POSITION_BIAS", 8, 0, desc->RelativePositionBiasTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[9], "PAST_KEY", 9, 0, desc->PastKeyTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[10], "PAST_VALUE", 10, 0, desc->PastValueTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[11], "PAST_SEQUENCE_LENGTHS", 11, 0, desc->PastSequenceLengthsTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[12], "OUTPUT", 12, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    dmlops_tell_tensor(&told.tensors.items[13], "OUTPUT_PRESENT_KEY", 13, 0, desc->OutputPresentKeyTensor, DMLOPS_IS_OUTPUT | DMLOPS_IS_HELD);
-    dmlops_tell_tensor(&told.tensors.items[14], "OUTPUT_PRESENT_VALUE", 14, 0, desc->OutputPresentValueTensor, DMLOPS_IS_OUTPUT | DMLOPS_IS_HELD);
-    told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputPresentKeyTensor) || dmlops_is_double(desc->OutputPresentValueTensor);
-    told.tensors.count = 15;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_multihead_attention1_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "QUERY", 0, 0, desc->QueryTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "KEY", 1, 0, desc->KeyTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[2], "VALUE", 2, 0, desc->ValueTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[3], "STACKED_QUERY_KEY", 3, 0, desc->StackedQueryKeyTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[4], "STACKED_KEY_VALUE", 4, 0, desc->StackedKeyValueTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[5], "STACKED_QUERY_KEY_VALUE", 5, 0, desc->StackedQueryKeyValueTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[6], "BIAS", 6, 0, desc->BiasTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[7], "MASK", 7, 0, desc->MaskTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[8], "RELATIVE_POSITION_BIAS", 8, 0, desc->RelativePositionBiasTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[9], "PAST_KEY", 9, 0, desc->PastKeyTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[10], "PAST_VALUE", 10, 0, desc->PastValueTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[11], "PAST_SEQUENCE_LENGTHS", 11, 0, desc->PastSequenceLengthsTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[12], "OUTPUT", 12, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[13], "OUTPUT_PRESENT_KEY", 13, 0, desc->OutputPresentKeyTensor, DMLOPS_IS_OUTPUT | DMLOPS_IS_HELD);
+    dmlops_set_tensor(&op.tensors.items[14], "OUTPUT_PRESENT_VALUE", 14, 0, desc->OutputPresentValueTensor, DMLOPS_IS_OUTPUT | DMLOPS_IS_HELD);
+    op.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputPresentKeyTensor) || dmlops_is_double(desc->OutputPresentValueTensor);
+    op.tensors.count = 15;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_multihead_attention1_shader);
     dmlops_list let_QuerySizes;
     let_QuerySizes.count = 0;
     if (desc->QueryTensor != NULL) {
@@ -20305,7 +20287,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     dmlops_push(&list2, (int64_t)desc->QueryHeadCount);
     dmlops_push(&list2, let_SequenceLength);
     dmlops_push(&list2, let_HeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list2, (int)(wanted >> 0 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 0 & 1));
     const int64_t let_PastSequenceLength = (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0);
     const int64_t let_KeySequenceLength = (desc->KeyTensor != NULL ? (int64_t)dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2)) : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1) : (int64_t)((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL) ? (int64_t)let_SequenceLength : (int64_t)0)));
     const int64_t let_PresentSequenceLength = dmlops_add(let_PastSequenceLength, let_KeySequenceLength);
@@ -20316,7 +20298,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     dmlops_push(&list3, (int64_t)desc->KeyValueHeadCount);
     dmlops_push(&list3, let_TotalSequenceLength);
     dmlops_push(&list3, let_HeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list3, (int)(wanted >> 1 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 1 & 1));
     const int64_t let_ValueHeadSize = (desc->ValueTensor != NULL ? (int64_t)dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount) : (int64_t)((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL) ? (int64_t)let_HeadSize : (int64_t)(desc->PastValueTensor != NULL ? (int64_t)dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1)) : (int64_t)let_HeadSize)));
     dmlops_list list4;
     list4.count = 0;
@@ -20324,38 +20306,38 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     dmlops_push(&list4, (int64_t)desc->KeyValueHeadCount);
     dmlops_push(&list4, let_TotalSequenceLength);
     dmlops_push(&list4, let_ValueHeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list4, (int)(wanted >> 2 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list4, (int)(wanted >> 2 & 1));
     dmlops_list list5;
     list5.count = 0;
     dmlops_push(&list5, let_BatchSize);
     dmlops_push(&list5, (int64_t)desc->QueryHeadCount);
     dmlops_push(&list5, let_SequenceLength);
     dmlops_push(&list5, let_ValueHeadSize);
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list5, (int)(wanted >> 3 & 1));
+    dmlops_append_sizes(planning, &op.kept_sizes, &list5, (int)(wanted >> 3 & 1));
     dmlops_list list6;
     list6.count = 0;
     dmlops_push(&list6, (int64_t)desc->QueryHeadCount);
     dmlops_push(&list6, let_HeadSize);
-    dmlops_tell_sizes(planning, &told.lists, &list6, 1);
+    dmlops_append_sizes(planning, &op.lists, &list6, 1);
     dmlops_list list7;
     list7.count = 0;
     dmlops_push(&list7, let_KeySequenceLength);
-    dmlops_tell_sizes(planning, &told.lists, &list7, 1);
+    dmlops_append_sizes(planning, &op.lists, &list7, 1);
     dmlops_list list8;
     list8.count = 0;
     dmlops_push(&list8, (int64_t)desc->KeyValueHeadCount);
     dmlops_push(&list8, let_HeadSize);
-    dmlops_tell_sizes(planning, &told.lists, &list8, 1);
+    dmlops_append_sizes(planning, &op.lists, &list8, 1);
     dmlops_list list9;
     list9.count = 0;
     dmlops_push(&list9, (int64_t)desc->KeyValueHeadCount);
     dmlops_push(&list9, let_ValueHeadSize);
-    dmlops_tell_sizes(planning, &told.lists, &list9, 1);
+    dmlops_append_sizes(planning, &op.lists, &list9, 1);
     dmlops_list list10;
     list10.count = 0;
     dmlops_push(&list10, (int64_t)desc->KeyValueHeadCount);
     dmlops_push(&list10, dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount));
-    dmlops_tell_sizes(planning, &told.lists, &list10, 1);
+    dmlops_append_sizes(planning, &op.lists, &list10, 1);
     dmlops_list list11;
     list11.count = 0;
     dmlops_push(&list11, (int64_t)desc->QueryHeadCount);
@@ -20424,18 +20406,18 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         chosen3 = chosen2;
     }
     dmlops_push(&list11, chosen3);
-    dmlops_tell_sizes(planning, &told.lists, &list11, 1);
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(let_TotalSequenceLength, let_KeySequenceLength));
-    dmlops_tell_word(planning, &told.numbers, let_PastSequenceLength);
-    dmlops_tell_word(planning, &told.numbers, dmlops_multiply((int64_t)desc->QueryHeadCount, let_HeadSize));
-    dmlops_tell_word(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount), let_HeadSize));
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->Scale));
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_float_bits((double)desc->MaskFilterValue));
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
-    dmlops_tell_word(planning, &told.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
+    dmlops_append_sizes(planning, &op.lists, &list11, 1);
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract(let_TotalSequenceLength, let_KeySequenceLength));
+    dmlops_append_word(planning, &op.numbers, let_PastSequenceLength);
+    dmlops_append_word(planning, &op.numbers, dmlops_multiply((int64_t)desc->QueryHeadCount, let_HeadSize));
+    dmlops_append_word(planning, &op.numbers, dmlops_multiply(dmlops_add((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount), let_HeadSize));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Scale));
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->MaskFilterValue));
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
+    dmlops_append_word(planning, &op.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
     int64_t chosen7;
     if ((desc->PastSequenceLengthsTensor != NULL && desc->OutputPresentKeyTensor != NULL)) {
         chosen7 = dmlops_entry(OutputPresentKeyTensor->Sizes, OutputPresentKeyTensor->DimensionCount, dmlops_subtract((int64_t)OutputPresentKeyTensor->DimensionCount, 2));
@@ -20483,7 +20465,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         }
         chosen7 = dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6);
     }
-    dmlops_tell_word(planning, &told.numbers, chosen7);
+    dmlops_append_word(planning, &op.numbers, chosen7);
     int64_t chosen11;
     if (desc->OutputPresentKeyTensor != NULL) {
         chosen11 = dmlops_entry(OutputPresentKeyTensor->Sizes, OutputPresentKeyTensor->DimensionCount, dmlops_subtract((int64_t)OutputPresentKeyTensor->DimensionCount, 2));
@@ -20572,8 +20554,8 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         }
         chosen14 = chosen13;
     }
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract(chosen11, chosen14));
-    dmlops_tell_word(planning, &told.numbers, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0));
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract(chosen11, chosen14));
+    dmlops_append_word(planning, &op.numbers, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0));
     int64_t chosen17;
     if (desc->KeyTensor != NULL) {
         chosen17 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
@@ -20615,25 +20597,25 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         }
         chosen17 = chosen16;
     }
-    dmlops_tell_word(planning, &told.numbers, chosen17);
-    told.attention.shared = dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount);
+    dmlops_append_word(planning, &op.numbers, chosen17);
+    op.attention.shared = dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount);
     if (!(desc->BiasTensor != NULL)) {
         if (desc->QueryTensor != NULL) {
-            told.attention.query.tensor = 0;
+            op.attention.query.tensor = 0;
             dmlops_list list24;
             list24.count = 0;
             dmlops_push(&list24, 0);
             dmlops_push(&list24, 0);
             dmlops_push(&list24, 0);
             dmlops_align(&list24, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_tell_list(planning, &told.attention.query.first, &list24);
+            dmlops_set_list(planning, &op.attention.query.first, &list24);
             dmlops_list list25;
             list25.count = 0;
             dmlops_push(&list25, 1);
             dmlops_push(&list25, 0);
             dmlops_push(&list25, 0);
             dmlops_align(&list25, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_tell_list(planning, &told.attention.query.batch, &list25);
+            dmlops_set_list(planning, &op.attention.query.batch, &list25);
             dmlops_list list26;
             list26.count = 0;
             dmlops_push(&list26, 0);
@@ -20644,26 +20626,26 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
             dmlops_align(&list27, 3, 1);
             dmlops_push(&list26, dmlops_divide(dmlops_list_entry(list27.values, list27.count, 2), (int64_t)desc->QueryHeadCount));
             dmlops_align(&list26, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_tell_list(planning, &told.attention.query.head, &list26);
+            dmlops_set_list(planning, &op.attention.query.head, &list26);
             dmlops_list list28;
             list28.count = 0;
             dmlops_push(&list28, 0);
             dmlops_push(&list28, 1);
             dmlops_push(&list28, 0);
             dmlops_align(&list28, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_tell_list(planning, &told.attention.query.row, &list28);
+            dmlops_set_list(planning, &op.attention.query.row, &list28);
             dmlops_list list29;
             list29.count = 0;
             dmlops_push(&list29, 0);
             dmlops_push(&list29, 0);
             dmlops_push(&list29, 1);
             dmlops_align(&list29, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_tell_list(planning, &told.attention.query.element, &list29);
+            dmlops_set_list(planning, &op.attention.query.element, &list29);
             dmlops_list list30;
             list30.count = 0;
-            dmlops_tell_list(planning, &told.attention.query.limits, &list30);
+            dmlops_set_list(planning, &op.attention.query.limits, &list30);
         } else {
-            told.attention.query.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5);
+            op.attention.query.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5);
             dmlops_list list31;
             list31.count = 0;
             dmlops_push(&list31, 0);
@@ -20671,7 +20653,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
             dmlops_push(&list31, 0);
             dmlops_push(&list31, 0);
             dmlops_push(&list31, 0);
-            dmlops_tell_list(planning, &told.attention.query.first, &list31);
+            dmlops_set_list(planning, &op.attention.query.first, &list31);
             dmlops_list list32;
             list32.count = 0;
             dmlops_push(&list32, 1);
@@ -20679,7 +20661,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
             dmlops_push(&list32, 0);
             dmlops_push(&list32, 0);
             dmlops_push(&list32, 0);
-            dmlops_tell_list(planning, &told.attention.query.batch, &list32);
+            dmlops_set_list(planning, &op.attention.query.batch, &list32);
             dmlops_list list33;
             list33.count = 0;
             dmlops_push(&list33, 0);
@@ -20687,7 +20669,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
             dmlops_push(&list33, 1);
             dmlops_push(&list33, 0);
             dmlops_push(&list33, 0);
-            dmlops_tell_list(planning, &told.attention.query.head, &list33);
+            dmlops_set_list(planning, &op.attention.query.head, &list33);
             dmlops_list list34;
             list34.count = 0;
             dmlops_push(&list34, 0);
@@ -20695,7 +20677,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
             dmlops_push(&list34, 0);
             dmlops_push(&list34, 0);
             dmlops_push(&list34, 0);
-            dmlops_tell_list(planning, &told.attention.query.row, &list34);
+            dmlops_set_list(planning, &op.attention.query.row, &list34);
             dmlops_list list35;
             list35.count = 0;
             dmlops_push(&list35, 0);
@@ -20703,36 +20685,36 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
             dmlops_push(&list35, 0);
             dmlops_push(&list35, 0);
             dmlops_push(&list35, 1);
-            dmlops_tell_list(planning, &told.attention.query.element, &list35);
+            dmlops_set_list(planning, &op.attention.query.element, &list35);
             dmlops_list list36;
             list36.count = 0;
-            dmlops_tell_list(planning, &told.attention.query.limits, &list36);
+            dmlops_set_list(planning, &op.attention.query.limits, &list36);
         }
     } else {
-        told.attention.query.tensor = (int64_t)-1;
+        op.attention.query.tensor = (int64_t)-1;
         dmlops_list list37;
         list37.count = 0;
-        dmlops_tell_list(planning, &told.attention.query.first, &list37);
+        dmlops_set_list(planning, &op.attention.query.first, &list37);
         dmlops_list list38;
         list38.count = 0;
-        dmlops_tell_list(planning, &told.attention.query.batch, &list38);
+        dmlops_set_list(planning, &op.attention.query.batch, &list38);
         dmlops_list list39;
         list39.count = 0;
-        dmlops_tell_list(planning, &told.attention.query.head, &list39);
+        dmlops_set_list(planning, &op.attention.query.head, &list39);
         dmlops_list list40;
         list40.count = 0;
-        dmlops_tell_list(planning, &told.attention.query.row, &list40);
+        dmlops_set_list(planning, &op.attention.query.row, &list40);
         dmlops_list list41;
         list41.count = 0;
-        dmlops_tell_list(planning, &told.attention.query.element, &list41);
+        dmlops_set_list(planning, &op.attention.query.element, &list41);
         dmlops_list list42;
         list42.count = 0;
-        dmlops_tell_list(planning, &told.attention.query.limits, &list42);
+        dmlops_set_list(planning, &op.attention.query.limits, &list42);
     }
     if (!(desc->BiasTensor != NULL)) {
         if (!(desc->PastSequenceLengthsTensor != NULL)) {
             if (desc->KeyTensor != NULL) {
-                told.attention.key.tensor = 1;
+                op.attention.key.tensor = 1;
                 dmlops_list list43;
                 list43.count = 0;
                 dmlops_list list44;
@@ -20743,7 +20725,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                 dmlops_align(&list44, (int64_t)KeyTensor->DimensionCount, 0);
                 dmlops_list_append(&list43, list44.values, list44.count, 0, list44.count);
                 dmlops_push(&list43, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_tell_list(planning, &told.attention.key.first, &list43);
+                dmlops_set_list(planning, &op.attention.key.first, &list43);
                 dmlops_list list45;
                 list45.count = 0;
                 dmlops_list list46;
@@ -20754,7 +20736,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                 dmlops_align(&list46, (int64_t)KeyTensor->DimensionCount, 0);
                 dmlops_list_append(&list45, list46.values, list46.count, 0, list46.count);
                 dmlops_push(&list45, 0);
-                dmlops_tell_list(planning, &told.attention.key.batch, &list45);
+                dmlops_set_list(planning, &op.attention.key.batch, &list45);
                 dmlops_list list47;
                 list47.count = 0;
                 dmlops_list list48;
@@ -20788,7 +20770,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                 dmlops_align(&list48, (int64_t)KeyTensor->DimensionCount, 0);
                 dmlops_list_append(&list47, list48.values, list48.count, 0, list48.count);
                 dmlops_push(&list47, 0);
-                dmlops_tell_list(planning, &told.attention.key.head, &list47);
+                dmlops_set_list(planning, &op.attention.key.head, &list47);
                 dmlops_list list51;
                 list51.count = 0;
                 dmlops_list list52;
@@ -20799,7 +20781,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                 dmlops_align(&list52, (int64_t)KeyTensor->DimensionCount, 0);
                 dmlops_list_append(&list51, list52.values, list52.count, 0, list52.count);
                 dmlops_push(&list51, 1);
-                dmlops_tell_list(planning, &told.attention.key.row, &list51);
+                dmlops_set_list(planning, &op.attention.key.row, &list51);
                 dmlops_list list53;
                 list53.count = 0;
                 dmlops_list list54;
@@ -20810,13 +20792,13 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                 dmlops_align(&list54, (int64_t)KeyTensor->DimensionCount, 0);
                 dmlops_list_append(&list53, list54.values, list54.count, 0, list54.count);
                 dmlops_push(&list53, 0);
-                dmlops_tell_list(planning, &told.attention.key.element, &list53);
+                dmlops_set_list(planning, &op.attention.key.element, &list53);
                 dmlops_list list55;
                 list55.count = 0;
                 dmlops_push(&list55, dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2)));
-                dmlops_tell_list(planning, &told.attention.key.limits, &list55);
+                dmlops_set_list(planning, &op.attention.key.limits, &list55);
             } else {
-                told.attention.key.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5));
+                op.attention.key.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5));
                 dmlops_list list56;
                 list56.count = 0;
                 if (desc->StackedQueryKeyTensor != NULL) {
@@ -20841,7 +20823,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                     }
                 }
                 dmlops_push(&list56, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_tell_list(planning, &told.attention.key.first, &list56);
+                dmlops_set_list(planning, &op.attention.key.first, &list56);
                 dmlops_list list57;
                 list57.count = 0;
                 dmlops_push(&list57, 1);
@@ -20850,7 +20832,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                 dmlops_push(&list57, 0);
                 dmlops_push(&list57, 0);
                 dmlops_push(&list57, 0);
-                dmlops_tell_list(planning, &told.attention.key.batch, &list57);
+                dmlops_set_list(planning, &op.attention.key.batch, &list57);
                 dmlops_list list58;
                 list58.count = 0;
                 dmlops_push(&list58, 0);
@@ -20859,7 +20841,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                 dmlops_push(&list58, 0);
                 dmlops_push(&list58, 0);
                 dmlops_push(&list58, 0);
-                dmlops_tell_list(planning, &told.attention.key.head, &list58);
+                dmlops_set_list(planning, &op.attention.key.head, &list58);
                 dmlops_list list59;
                 list59.count = 0;
                 dmlops_push(&list59, 0);
@@ -20868,7 +20850,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                 dmlops_push(&list59, 0);
                 dmlops_push(&list59, 0);
                 dmlops_push(&list59, 1);
-                dmlops_tell_list(planning, &told.attention.key.row, &list59);
+                dmlops_set_list(planning, &op.attention.key.row, &list59);
                 dmlops_list list60;
                 list60.count = 0;
                 dmlops_push(&list60, 0);
@@ -20877,7 +20859,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                 dmlops_push(&list60, 0);
                 dmlops_push(&list60, 1);
                 dmlops_push(&list60, 0);
-                dmlops_tell_list(planning, &told.attention.key.element, &list60);
+                dmlops_set_list(planning, &op.attention.key.element, &list60);
                 dmlops_list list61;
                 list61.count = 0;
                 int64_t chosen19;
@@ -20916,54 +20898,54 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                     chosen19 = chosen18;
                 }
                 dmlops_push(&list61, chosen19);
-                dmlops_tell_list(planning, &told.attention.key.limits, &list61);
+                dmlops_set_list(planning, &op.attention.key.limits, &list61);
             }
         } else {
-            told.attention.key.tensor = (int64_t)-1;
+            op.attention.key.tensor = (int64_t)-1;
             dmlops_list list64;
             list64.count = 0;
-            dmlops_tell_list(planning, &told.attention.key.first, &list64);
+            dmlops_set_list(planning, &op.attention.key.first, &list64);
             dmlops_list list65;
             list65.count = 0;
-            dmlops_tell_list(planning, &told.attention.key.batch, &list65);
+            dmlops_set_list(planning, &op.attention.key.batch, &list65);
             dmlops_list list66;
             list66.count = 0;
-            dmlops_tell_list(planning, &told.attention.key.head, &list66);
+            dmlops_set_list(planning, &op.attention.key.head, &list66);
             dmlops_list list67;
             list67.count = 0;
-            dmlops_tell_list(planning, &told.attention.key.row, &list67);
+            dmlops_set_list(planning, &op.attention.key.row, &list67);
             dmlops_list list68;
             list68.count = 0;
-            dmlops_tell_list(planning, &told.attention.key.element, &list68);
+            dmlops_set_list(planning, &op.attention.key.element, &list68);
             dmlops_list list69;
             list69.count = 0;
-            dmlops_tell_list(planning, &told.attention.key.limits, &list69);
+            dmlops_set_list(planning, &op.attention.key.limits, &list69);
         }
     } else {
-        told.attention.key.tensor = (int64_t)-1;
+        op.attention.key.tensor = (int64_t)-1;
         dmlops_list list70;
         list70.count = 0;
-        dmlops_tell_list(planning, &told.attention.key.first, &list70);
+        dmlops_set_list(planning, &op.attention.key.first, &list70);
         dmlops_list list71;
         list71.count = 0;
-        dmlops_tell_list(planning, &told.attention.key.batch, &list71);
+        dmlops_set_list(planning, &op.attention.key.batch, &list71);
         dmlops_list list72;
         list72.count = 0;
-        dmlops_tell_list(planning, &told.attention.key.head, &list72);
+        dmlops_set_list(planning, &op.attention.key.head, &list72);
         dmlops_list list73;
         list73.count = 0;
-        dmlops_tell_list(planning, &told.attention.key.row, &list73);
+        dmlops_set_list(planning, &op.attention.key.row, &list73);
         dmlops_list list74;
         list74.count = 0;
-        dmlops_tell_list(planning, &told.attention.key.element, &list74);
+        dmlops_set_list(planning, &op.attention.key.element, &list74);
         dmlops_list list75;
         list75.count = 0;
-        dmlops_tell_list(planning, &told.attention.key.limits, &list75);
+        dmlops_set_list(planning, &op.attention.key.limits, &list75);
     }
     if (!(desc->BiasTensor != NULL)) {
         if (!(desc->PastSequenceLengthsTensor != NULL)) {
             if (desc->ValueTensor != NULL) {
-                told.attention.value.tensor = 2;
+                op.attention.value.tensor = 2;
                 dmlops_list list76;
                 list76.count = 0;
                 dmlops_list list77;
@@ -20974,7 +20956,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                 dmlops_align(&list77, (int64_t)ValueTensor->DimensionCount, 0);
                 dmlops_list_append(&list76, list77.values, list77.count, 0, list77.count);
                 dmlops_push(&list76, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_tell_list(planning, &told.attention.value.first, &list76);
+                dmlops_set_list(planning, &op.attention.value.first, &list76);
                 dmlops_list list78;
                 list78.count = 0;
                 dmlops_list list79;
@@ -20985,7 +20967,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                 dmlops_align(&list79, (int64_t)ValueTensor->DimensionCount, 0);
                 dmlops_list_append(&list78, list79.values, list79.count, 0, list79.count);
                 dmlops_push(&list78, 0);
-                dmlops_tell_list(planning, &told.attention.value.batch, &list78);
+                dmlops_set_list(planning, &op.attention.value.batch, &list78);
                 dmlops_list list80;
                 list80.count = 0;
                 dmlops_list list81;
@@ -20996,7 +20978,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                 dmlops_align(&list81, (int64_t)ValueTensor->DimensionCount, 0);
                 dmlops_list_append(&list80, list81.values, list81.count, 0, list81.count);
                 dmlops_push(&list80, 0);
-                dmlops_tell_list(planning, &told.attention.value.head, &list80);
+                dmlops_set_list(planning, &op.attention.value.head, &list80);
                 dmlops_list list82;
                 list82.count = 0;
                 dmlops_list list83;
@@ -21007,7 +20989,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                 dmlops_align(&list83, (int64_t)ValueTensor->DimensionCount, 0);
                 dmlops_list_append(&list82, list83.values, list83.count, 0, list83.count);
                 dmlops_push(&list82, 1);
-                dmlops_tell_list(planning, &told.attention.value.row, &list82);
+                dmlops_set_list(planning, &op.attention.value.row, &list82);
                 dmlops_list list84;
                 list84.count = 0;
                 dmlops_list list85;
@@ -21018,7 +21000,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                 dmlops_align(&list85, (int64_t)ValueTensor->DimensionCount, 0);
                 dmlops_list_append(&list84, list85.values, list85.count, 0, list85.count);
                 dmlops_push(&list84, 0);
-                dmlops_tell_list(planning, &told.attention.value.element, &list84);
+                dmlops_set_list(planning, &op.attention.value.element, &list84);
                 dmlops_list list86;
                 list86.count = 0;
                 int64_t chosen22;
@@ -21063,9 +21045,9 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                     chosen22 = chosen21;
                 }
                 dmlops_push(&list86, chosen22);
-                dmlops_tell_list(planning, &told.attention.value.limits, &list86);
+                dmlops_set_list(planning, &op.attention.value.limits, &list86);
             } else {
-                told.attention.value.tensor = (desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5);
+                op.attention.value.tensor = (desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5);
                 dmlops_list list89;
                 list89.count = 0;
                 if (desc->StackedKeyValueTensor != NULL) {
@@ -21082,7 +21064,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                     dmlops_push(&list89, 0);
                 }
                 dmlops_push(&list89, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_tell_list(planning, &told.attention.value.first, &list89);
+                dmlops_set_list(planning, &op.attention.value.first, &list89);
                 dmlops_list list90;
                 list90.count = 0;
                 dmlops_push(&list90, 1);
@@ -21091,7 +21073,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                 dmlops_push(&list90, 0);
                 dmlops_push(&list90, 0);
                 dmlops_push(&list90, 0);
-                dmlops_tell_list(planning, &told.attention.value.batch, &list90);
+                dmlops_set_list(planning, &op.attention.value.batch, &list90);
                 dmlops_list list91;
                 list91.count = 0;
                 dmlops_push(&list91, 0);
@@ -21100,7 +21082,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                 dmlops_push(&list91, 0);
                 dmlops_push(&list91, 0);
                 dmlops_push(&list91, 0);
-                dmlops_tell_list(planning, &told.attention.value.head, &list91);
+                dmlops_set_list(planning, &op.attention.value.head, &list91);
                 dmlops_list list92;
                 list92.count = 0;
                 dmlops_push(&list92, 0);
@@ -21109,7 +21091,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                 dmlops_push(&list92, 0);
                 dmlops_push(&list92, 0);
                 dmlops_push(&list92, 1);
-                dmlops_tell_list(planning, &told.attention.value.row, &list92);
+                dmlops_set_list(planning, &op.attention.value.row, &list92);
                 dmlops_list list93;
                 list93.count = 0;
                 dmlops_push(&list93, 0);
@@ -21118,7 +21100,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                 dmlops_push(&list93, 0);
                 dmlops_push(&list93, 1);
                 dmlops_push(&list93, 0);
-                dmlops_tell_list(planning, &told.attention.value.element, &list93);
+                dmlops_set_list(planning, &op.attention.value.element, &list93);
                 dmlops_list list94;
                 list94.count = 0;
                 int64_t chosen25;
@@ -21163,53 +21145,53 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
                     chosen25 = chosen24;
                 }
                 dmlops_push(&list94, chosen25);
-                dmlops_tell_list(planning, &told.attention.value.limits, &list94);
+                dmlops_set_list(planning, &op.attention.value.limits, &list94);
             }
         } else {
-            told.attention.value.tensor = (int64_t)-1;
+            op.attention.value.tensor = (int64_t)-1;
             dmlops_list list97;
             list97.count = 0;
-            dmlops_tell_list(planning, &told.attention.value.first, &list97);
+            dmlops_set_list(planning, &op.attention.value.first, &list97);
             dmlops_list list98;
             list98.count = 0;
-            dmlops_tell_list(planning, &told.attention.value.batch, &list98);
+            dmlops_set_list(planning, &op.attention.value.batch, &list98);
             dmlops_list list99;
             list99.count = 0;
-            dmlops_tell_list(planning, &told.attention.value.head, &list99);
+            dmlops_set_list(planning, &op.attention.value.head, &list99);
             dmlops_list list100;
             list100.count = 0;
-            dmlops_tell_list(planning, &told.attention.value.row, &list100);
+            dmlops_set_list(planning, &op.attention.value.row, &list100);
             dmlops_list list101;
             list101.count = 0;
-            dmlops_tell_list(planning, &told.attention.value.element, &list101);
+            dmlops_set_list(planning, &op.attention.value.element, &list101);
             dmlops_list list102;
             list102.count = 0;
-            dmlops_tell_list(planning, &told.attention.value.limits, &list102);
+            dmlops_set_list(planning, &op.attention.value.limits, &list102);
         }
     } else {
-        told.attention.value.tensor = (int64_t)-1;
+        op.attention.value.tensor = (int64_t)-1;
         dmlops_list list103;
         list103.count = 0;
-        dmlops_tell_list(planning, &told.attention.value.first, &list103);
+        dmlops_set_list(planning, &op.attention.value.first, &list103);
         dmlops_list list104;
         list104.count = 0;
-        dmlops_tell_list(planning, &told.attention.value.batch, &list104);
+        dmlops_set_list(planning, &op.attention.value.batch, &list104);
         dmlops_list list105;
         list105.count = 0;
-        dmlops_tell_list(planning, &told.attention.value.head, &list105);
+        dmlops_set_list(planning, &op.attention.value.head, &list105);
         dmlops_list list106;
         list106.count = 0;
-        dmlops_tell_list(planning, &told.attention.value.row, &list106);
+        dmlops_set_list(planning, &op.attention.value.row, &list106);
         dmlops_list list107;
         list107.count = 0;
-        dmlops_tell_list(planning, &told.attention.value.element, &list107);
+        dmlops_set_list(planning, &op.attention.value.element, &list107);
         dmlops_list list108;
         list108.count = 0;
-        dmlops_tell_list(planning, &told.attention.value.limits, &list108);
+        dmlops_set_list(planning, &op.attention.value.limits, &list108);
     }
     if (desc->PastKeyTensor != NULL) {
         if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            told.attention.key_before.tensor = 9;
+            op.attention.key_before.tensor = 9;
             dmlops_list list109;
             list109.count = 0;
             dmlops_list list110;
@@ -21221,7 +21203,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
             dmlops_align(&list110, (int64_t)PastKeyTensor->DimensionCount, 0);
             dmlops_list_append(&list109, list110.values, list110.count, 0, list110.count);
             dmlops_push(&list109, 0);
-            dmlops_tell_list(planning, &told.attention.key_before.first, &list109);
+            dmlops_set_list(planning, &op.attention.key_before.first, &list109);
             dmlops_list list111;
             list111.count = 0;
             dmlops_list list112;
@@ -21233,7 +21215,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
             dmlops_align(&list112, (int64_t)PastKeyTensor->DimensionCount, 0);
             dmlops_list_append(&list111, list112.values, list112.count, 0, list112.count);
             dmlops_push(&list111, 0);
-            dmlops_tell_list(planning, &told.attention.key_before.batch, &list111);
+            dmlops_set_list(planning, &op.attention.key_before.batch, &list111);
             dmlops_list list113;
             list113.count = 0;
             dmlops_list list114;
@@ -21245,7 +21227,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
             dmlops_align(&list114, (int64_t)PastKeyTensor->DimensionCount, 0);
             dmlops_list_append(&list113, list114.values, list114.count, 0, list114.count);
             dmlops_push(&list113, 0);
-            dmlops_tell_list(planning, &told.attention.key_before.head, &list113);
+            dmlops_set_list(planning, &op.attention.key_before.head, &list113);
             dmlops_list list115;
             list115.count = 0;
             dmlops_list list116;
@@ -21257,7 +21239,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
             dmlops_align(&list116, (int64_t)PastKeyTensor->DimensionCount, 0);
             dmlops_list_append(&list115, list116.values, list116.count, 0, list116.count);
             dmlops_push(&list115, 1);
-            dmlops_tell_list(planning, &told.attention.key_before.row, &list115);
+            dmlops_set_list(planning, &op.attention.key_before.row, &list115);
             dmlops_list list117;
             list117.count = 0;
             dmlops_list list118;
@@ -21269,55 +21251,55 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
             dmlops_align(&list118, (int64_t)PastKeyTensor->DimensionCount, 0);
             dmlops_list_append(&list117, list118.values, list118.count, 0, list118.count);
             dmlops_push(&list117, 0);
-            dmlops_tell_list(planning, &told.attention.key_before.element, &list117);
+            dmlops_set_list(planning, &op.attention.key_before.element, &list117);
             dmlops_list list119;
             list119.count = 0;
             dmlops_push(&list119, dmlops_min(dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)), dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2))));
-            dmlops_tell_list(planning, &told.attention.key_before.limits, &list119);
+            dmlops_set_list(planning, &op.attention.key_before.limits, &list119);
         } else {
-            told.attention.key_before.tensor = (int64_t)-1;
+            op.attention.key_before.tensor = (int64_t)-1;
             dmlops_list list120;
             list120.count = 0;
-            dmlops_tell_list(planning, &told.attention.key_before.first, &list120);
+            dmlops_set_list(planning, &op.attention.key_before.first, &list120);
             dmlops_list list121;
             list121.count = 0;
-            dmlops_tell_list(planning, &told.attention.key_before.batch, &list121);
+            dmlops_set_list(planning, &op.attention.key_before.batch, &list121);
             dmlops_list list122;
             list122.count = 0;
-            dmlops_tell_list(planning, &told.attention.key_before.head, &list122);
+            dmlops_set_list(planning, &op.attention.key_before.head, &list122);
             dmlops_list list123;
             list123.count = 0;
-            dmlops_tell_list(planning, &told.attention.key_before.row, &list123);
+            dmlops_set_list(planning, &op.attention.key_before.row, &list123);
             dmlops_list list124;
             list124.count = 0;
-            dmlops_tell_list(planning, &told.attention.key_before.element, &list124);
+            dmlops_set_list(planning, &op.attention.key_before.element, &list124);
             dmlops_list list125;
             list125.count = 0;
-            dmlops_tell_list(planning, &told.attention.key_before.limits, &list125);
+            dmlops_set_list(planning, &op.attention.key_before.limits, &list125);
         }
     } else {
-        told.attention.key_before.tensor = (int64_t)-1;
+        op.attention.key_before.tensor = (int64_t)-1;
         dmlops_list list126;
         list126.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_before.first, &list126);
+        dmlops_set_list(planning, &op.attention.key_before.first, &list126);
         dmlops_list list127;
         list127.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_before.batch, &list127);
+        dmlops_set_list(planning, &op.attention.key_before.batch, &list127);
         dmlops_list list128;
         list128.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_before.head, &list128);
+        dmlops_set_list(planning, &op.attention.key_before.head, &list128);
         dmlops_list list129;
         list129.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_before.row, &list129);
+        dmlops_set_list(planning, &op.attention.key_before.row, &list129);
         dmlops_list list130;
         list130.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_before.element, &list130);
+        dmlops_set_list(planning, &op.attention.key_before.element, &list130);
         dmlops_list list131;
         list131.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_before.limits, &list131);
+        dmlops_set_list(planning, &op.attention.key_before.limits, &list131);
     }
     if (desc->OutputPresentKeyTensor != NULL) {
-        told.attention.key_stored.tensor = 13;
+        op.attention.key_stored.tensor = 13;
         dmlops_list list132;
         list132.count = 0;
         dmlops_push(&list132, 0);
@@ -21325,7 +21307,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         dmlops_push(&list132, 0);
         dmlops_push(&list132, 0);
         dmlops_align(&list132, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.key_stored.first, &list132);
+        dmlops_set_list(planning, &op.attention.key_stored.first, &list132);
         dmlops_list list133;
         list133.count = 0;
         dmlops_push(&list133, 1);
@@ -21333,7 +21315,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         dmlops_push(&list133, 0);
         dmlops_push(&list133, 0);
         dmlops_align(&list133, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.key_stored.batch, &list133);
+        dmlops_set_list(planning, &op.attention.key_stored.batch, &list133);
         dmlops_list list134;
         list134.count = 0;
         dmlops_push(&list134, 0);
@@ -21341,7 +21323,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         dmlops_push(&list134, 0);
         dmlops_push(&list134, 0);
         dmlops_align(&list134, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.key_stored.head, &list134);
+        dmlops_set_list(planning, &op.attention.key_stored.head, &list134);
         dmlops_list list135;
         list135.count = 0;
         dmlops_push(&list135, 0);
@@ -21349,7 +21331,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         dmlops_push(&list135, 1);
         dmlops_push(&list135, 0);
         dmlops_align(&list135, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.key_stored.row, &list135);
+        dmlops_set_list(planning, &op.attention.key_stored.row, &list135);
         dmlops_list list136;
         list136.count = 0;
         dmlops_push(&list136, 0);
@@ -21357,34 +21339,34 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         dmlops_push(&list136, 0);
         dmlops_push(&list136, 1);
         dmlops_align(&list136, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.key_stored.element, &list136);
+        dmlops_set_list(planning, &op.attention.key_stored.element, &list136);
         dmlops_list list137;
         list137.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_stored.limits, &list137);
+        dmlops_set_list(planning, &op.attention.key_stored.limits, &list137);
     } else {
-        told.attention.key_stored.tensor = (int64_t)-1;
+        op.attention.key_stored.tensor = (int64_t)-1;
         dmlops_list list138;
         list138.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_stored.first, &list138);
+        dmlops_set_list(planning, &op.attention.key_stored.first, &list138);
         dmlops_list list139;
         list139.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_stored.batch, &list139);
+        dmlops_set_list(planning, &op.attention.key_stored.batch, &list139);
         dmlops_list list140;
         list140.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_stored.head, &list140);
+        dmlops_set_list(planning, &op.attention.key_stored.head, &list140);
         dmlops_list list141;
         list141.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_stored.row, &list141);
+        dmlops_set_list(planning, &op.attention.key_stored.row, &list141);
         dmlops_list list142;
         list142.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_stored.element, &list142);
+        dmlops_set_list(planning, &op.attention.key_stored.element, &list142);
         dmlops_list list143;
         list143.count = 0;
-        dmlops_tell_list(planning, &told.attention.key_stored.limits, &list143);
+        dmlops_set_list(planning, &op.attention.key_stored.limits, &list143);
     }
     if (desc->PastValueTensor != NULL) {
         if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            told.attention.value_before.tensor = 10;
+            op.attention.value_before.tensor = 10;
             dmlops_list list144;
             list144.count = 0;
             dmlops_list list145;
@@ -21396,7 +21378,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
             dmlops_align(&list145, (int64_t)PastValueTensor->DimensionCount, 0);
             dmlops_list_append(&list144, list145.values, list145.count, 0, list145.count);
             dmlops_push(&list144, 0);
-            dmlops_tell_list(planning, &told.attention.value_before.first, &list144);
+            dmlops_set_list(planning, &op.attention.value_before.first, &list144);
             dmlops_list list146;
             list146.count = 0;
             dmlops_list list147;
@@ -21408,7 +21390,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
             dmlops_align(&list147, (int64_t)PastValueTensor->DimensionCount, 0);
             dmlops_list_append(&list146, list147.values, list147.count, 0, list147.count);
             dmlops_push(&list146, 0);
-            dmlops_tell_list(planning, &told.attention.value_before.batch, &list146);
+            dmlops_set_list(planning, &op.attention.value_before.batch, &list146);
             dmlops_list list148;
             list148.count = 0;
             dmlops_list list149;
@@ -21420,7 +21402,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
             dmlops_align(&list149, (int64_t)PastValueTensor->DimensionCount, 0);
             dmlops_list_append(&list148, list149.values, list149.count, 0, list149.count);
             dmlops_push(&list148, 0);
-            dmlops_tell_list(planning, &told.attention.value_before.head, &list148);
+            dmlops_set_list(planning, &op.attention.value_before.head, &list148);
             dmlops_list list150;
             list150.count = 0;
             dmlops_list list151;
@@ -21432,7 +21414,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
             dmlops_align(&list151, (int64_t)PastValueTensor->DimensionCount, 0);
             dmlops_list_append(&list150, list151.values, list151.count, 0, list151.count);
             dmlops_push(&list150, 1);
-            dmlops_tell_list(planning, &told.attention.value_before.row, &list150);
+            dmlops_set_list(planning, &op.attention.value_before.row, &list150);
             dmlops_list list152;
             list152.count = 0;
             dmlops_list list153;
@@ -21444,55 +21426,55 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
             dmlops_align(&list153, (int64_t)PastValueTensor->DimensionCount, 0);
             dmlops_list_append(&list152, list153.values, list153.count, 0, list153.count);
             dmlops_push(&list152, 0);
-            dmlops_tell_list(planning, &told.attention.value_before.element, &list152);
+            dmlops_set_list(planning, &op.attention.value_before.element, &list152);
             dmlops_list list154;
             list154.count = 0;
             dmlops_push(&list154, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_tell_list(planning, &told.attention.value_before.limits, &list154);
+            dmlops_set_list(planning, &op.attention.value_before.limits, &list154);
         } else {
-            told.attention.value_before.tensor = (int64_t)-1;
+            op.attention.value_before.tensor = (int64_t)-1;
             dmlops_list list155;
             list155.count = 0;
-            dmlops_tell_list(planning, &told.attention.value_before.first, &list155);
+            dmlops_set_list(planning, &op.attention.value_before.first, &list155);
             dmlops_list list156;
             list156.count = 0;
-            dmlops_tell_list(planning, &told.attention.value_before.batch, &list156);
+            dmlops_set_list(planning, &op.attention.value_before.batch, &list156);
             dmlops_list list157;
             list157.count = 0;
-            dmlops_tell_list(planning, &told.attention.value_before.head, &list157);
+            dmlops_set_list(planning, &op.attention.value_before.head, &list157);
             dmlops_list list158;
             list158.count = 0;
-            dmlops_tell_list(planning, &told.attention.value_before.row, &list158);
+            dmlops_set_list(planning, &op.attention.value_before.row, &list158);
             dmlops_list list159;
             list159.count = 0;
-            dmlops_tell_list(planning, &told.attention.value_before.element, &list159);
+            dmlops_set_list(planning, &op.attention.value_before.element, &list159);
             dmlops_list list160;
             list160.count = 0;
-            dmlops_tell_list(planning, &told.attention.value_before.limits, &list160);
+            dmlops_set_list(planning, &op.attention.value_before.limits, &list160);
         }
     } else {
-        told.attention.value_before.tensor = (int64_t)-1;
+        op.attention.value_before.tensor = (int64_t)-1;
         dmlops_list list161;
         list161.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_before.first, &list161);
+        dmlops_set_list(planning, &op.attention.value_before.first, &list161);
         dmlops_list list162;
         list162.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_before.batch, &list162);
+        dmlops_set_list(planning, &op.attention.value_before.batch, &list162);
         dmlops_list list163;
         list163.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_before.head, &list163);
+        dmlops_set_list(planning, &op.attention.value_before.head, &list163);
         dmlops_list list164;
         list164.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_before.row, &list164);
+        dmlops_set_list(planning, &op.attention.value_before.row, &list164);
         dmlops_list list165;
         list165.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_before.element, &list165);
+        dmlops_set_list(planning, &op.attention.value_before.element, &list165);
         dmlops_list list166;
         list166.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_before.limits, &list166);
+        dmlops_set_list(planning, &op.attention.value_before.limits, &list166);
     }
     if (desc->OutputPresentValueTensor != NULL) {
-        told.attention.value_stored.tensor = 14;
+        op.attention.value_stored.tensor = 14;
         dmlops_list list167;
         list167.count = 0;
         dmlops_push(&list167, 0);
@@ -21500,7 +21482,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         dmlops_push(&list167, 0);
         dmlops_push(&list167, 0);
         dmlops_align(&list167, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.value_stored.first, &list167);
+        dmlops_set_list(planning, &op.attention.value_stored.first, &list167);
         dmlops_list list168;
         list168.count = 0;
         dmlops_push(&list168, 1);
@@ -21508,7 +21490,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         dmlops_push(&list168, 0);
         dmlops_push(&list168, 0);
         dmlops_align(&list168, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.value_stored.batch, &list168);
+        dmlops_set_list(planning, &op.attention.value_stored.batch, &list168);
         dmlops_list list169;
         list169.count = 0;
         dmlops_push(&list169, 0);
@@ -21516,7 +21498,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         dmlops_push(&list169, 0);
         dmlops_push(&list169, 0);
         dmlops_align(&list169, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.value_stored.head, &list169);
+        dmlops_set_list(planning, &op.attention.value_stored.head, &list169);
         dmlops_list list170;
         list170.count = 0;
         dmlops_push(&list170, 0);
@@ -21524,7 +21506,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         dmlops_push(&list170, 1);
         dmlops_push(&list170, 0);
         dmlops_align(&list170, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.value_stored.row, &list170);
+        dmlops_set_list(planning, &op.attention.value_stored.row, &list170);
         dmlops_list list171;
         list171.count = 0;
         dmlops_push(&list171, 0);
@@ -21532,32 +21514,32 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         dmlops_push(&list171, 0);
         dmlops_push(&list171, 1);
         dmlops_align(&list171, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_tell_list(planning, &told.attention.value_stored.element, &list171);
+        dmlops_set_list(planning, &op.attention.value_stored.element, &list171);
         dmlops_list list172;
         list172.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_stored.limits, &list172);
+        dmlops_set_list(planning, &op.attention.value_stored.limits, &list172);
     } else {
-        told.attention.value_stored.tensor = (int64_t)-1;
+        op.attention.value_stored.tensor = (int64_t)-1;
         dmlops_list list173;
         list173.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_stored.first, &list173);
+        dmlops_set_list(planning, &op.attention.value_stored.first, &list173);
         dmlops_list list174;
         list174.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_stored.batch, &list174);
+        dmlops_set_list(planning, &op.attention.value_stored.batch, &list174);
         dmlops_list list175;
         list175.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_stored.head, &list175);
+        dmlops_set_list(planning, &op.attention.value_stored.head, &list175);
         dmlops_list list176;
         list176.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_stored.row, &list176);
+        dmlops_set_list(planning, &op.attention.value_stored.row, &list176);
         dmlops_list list177;
         list177.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_stored.element, &list177);
+        dmlops_set_list(planning, &op.attention.value_stored.element, &list177);
         dmlops_list list178;
         list178.count = 0;
-        dmlops_tell_list(planning, &told.attention.value_stored.limits, &list178);
+        dmlops_set_list(planning, &op.attention.value_stored.limits, &list178);
     }
-    told.attention.output.tensor = 12;
+    op.attention.output.tensor = 12;
     dmlops_list list179;
     list179.count = 0;
     dmlops_list list180;
@@ -21569,7 +21551,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     dmlops_list_append(&list179, list180.values, list180.count, 0, list180.count);
     dmlops_push(&list179, 0);
     dmlops_push(&list179, 0);
-    dmlops_tell_list(planning, &told.attention.output.first, &list179);
+    dmlops_set_list(planning, &op.attention.output.first, &list179);
     dmlops_list list181;
     list181.count = 0;
     dmlops_list list182;
@@ -21581,7 +21563,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     dmlops_list_append(&list181, list182.values, list182.count, 0, list182.count);
     dmlops_push(&list181, 0);
     dmlops_push(&list181, 0);
-    dmlops_tell_list(planning, &told.attention.output.batch, &list181);
+    dmlops_set_list(planning, &op.attention.output.batch, &list181);
     dmlops_list list183;
     list183.count = 0;
     dmlops_list list184;
@@ -21657,7 +21639,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     dmlops_list_append(&list183, list184.values, list184.count, 0, list184.count);
     dmlops_push(&list183, 1);
     dmlops_push(&list183, 0);
-    dmlops_tell_list(planning, &told.attention.output.head, &list183);
+    dmlops_set_list(planning, &op.attention.output.head, &list183);
     dmlops_list list189;
     list189.count = 0;
     dmlops_list list190;
@@ -21669,7 +21651,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     dmlops_list_append(&list189, list190.values, list190.count, 0, list190.count);
     dmlops_push(&list189, 0);
     dmlops_push(&list189, 0);
-    dmlops_tell_list(planning, &told.attention.output.row, &list189);
+    dmlops_set_list(planning, &op.attention.output.row, &list189);
     dmlops_list list191;
     list191.count = 0;
     dmlops_list list192;
@@ -21681,7 +21663,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     dmlops_list_append(&list191, list192.values, list192.count, 0, list192.count);
     dmlops_push(&list191, 0);
     dmlops_push(&list191, 1);
-    dmlops_tell_list(planning, &told.attention.output.element, &list191);
+    dmlops_set_list(planning, &op.attention.output.element, &list191);
     dmlops_list list193;
     list193.count = 0;
     dmlops_push(&list193, (int64_t)desc->QueryHeadCount);
@@ -21750,46 +21732,46 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         chosen31 = chosen30;
     }
     dmlops_push(&list193, chosen31);
-    dmlops_tell_list(planning, &told.attention.output.limits, &list193);
-    dmlops_plan_definition(planning, &told, &dmlops_multihead_attention1_shader);
+    dmlops_set_list(planning, &op.attention.output.limits, &list193);
+    dmlops_plan_definition(planning, &op, &dmlops_multihead_attention1_shader);
 }
 
 static inline void dmlops_quantize_plan(dmlops_planning* planning, const void* description) {
     const DML_QUANTIZE_OPERATOR_DESC* desc = (const DML_QUANTIZE_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "QUANTIZATION0", 3, 0, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 0), 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "QUANTIZATION1", 3, 1, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 1), 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 6;
-    told.over = 3;
-    told.tensors.count = 4;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "QUANTIZATION_TYPE", dmlops_enum(&desc->QuantizationType));
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "QUANTIZATION0", 3, 0, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 0), 0);
+    dmlops_set_tensor(&op.tensors.items[2], "QUANTIZATION1", 3, 1, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 1), 0);
+    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 6;
+    op.over = 3;
+    op.tensors.count = 4;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "QUANTIZATION_TYPE", dmlops_enum(&desc->QuantizationType));
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static inline void dmlops_dequantize_plan(dmlops_planning* planning, const void* description) {
     const DML_DEQUANTIZE_OPERATOR_DESC* desc = (const DML_DEQUANTIZE_OPERATOR_DESC*)description;
-    dmlops_plan_Map told;
-    dmlops_plan_Map_empty(&told);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "QUANTIZATION0", 3, 0, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 0), 0);
-    dmlops_tell_tensor(&told.tensors.items[2], "QUANTIZATION1", 3, 1, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 1), 0);
-    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_aligned = 1;
-    told.single = 0;
-    told.blocked = 6;
-    told.over = 3;
-    told.tensors.count = 4;
-    dmlops_stand_in(&told.tensors);
-    dmlops_tell_switch(planning, &told.switches, "QUANTIZATION_TYPE", dmlops_enum(&desc->QuantizationType));
-    told.widened = 0;
-    dmlops_plan_map(planning, &told);
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "QUANTIZATION0", 3, 0, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 0), 0);
+    dmlops_set_tensor(&op.tensors.items[2], "QUANTIZATION1", 3, 1, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 1), 0);
+    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_aligned = 1;
+    op.single = 0;
+    op.blocked = 6;
+    op.over = 3;
+    op.tensors.count = 4;
+    dmlops_stand_in(&op.tensors);
+    dmlops_append_switch(planning, &op.switches, "QUANTIZATION_TYPE", dmlops_enum(&desc->QuantizationType));
+    op.widened = 0;
+    dmlops_plan_map(planning, &op);
 }
 
 static const dmlops_plan_Kept dmlops_resample3_kept[] = {{"KEPT_PLACE", 1, 0}};
@@ -21820,15 +21802,15 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
 
 static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
     const DML_RESAMPLE3_OPERATOR_DESC* desc = (const DML_RESAMPLE3_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
+    dmlops_plan_Definition op;
     int64_t wanted;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_resample3_shader);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 2;
+    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_resample3_shader);
     dmlops_list list1;
     list1.count = 0;
     dmlops_push(&list1, (int64_t)desc->DimensionCount);
@@ -21837,27 +21819,27 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
         max1 = max1 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
     dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
-    dmlops_tell_sizes(planning, &told.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
-    dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
-    dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_word(planning, &told.numbers, (desc->Antialiased != 0));
-    dmlops_tell_word(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
+    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
+    dmlops_append_floats(planning, &op.lists, desc->Scales, desc->DimensionCount);
+    dmlops_append_floats(planning, &op.lists, desc->OutputPixelOffsets, desc->DimensionCount);
+    dmlops_append_floats(planning, &op.lists, desc->InputPixelOffsets, desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_append_word(planning, &op.numbers, (desc->Antialiased != 0));
+    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
     int64_t max2 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
     }
-    dmlops_tell_word(planning, &told.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
-    told.separable.rank = (int64_t)desc->DimensionCount;
+    dmlops_append_word(planning, &op.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
+    op.separable.rank = (int64_t)desc->DimensionCount;
     dmlops_list list2;
     list2.count = 0;
     dmlops_push(&list2, ((dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ && (desc->Antialiased != 0)) ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, ((dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ && (!(desc->Antialiased != 0))) ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_tell_list(planning, &told.separable.applies, &list2);
-    dmlops_plan_separable(planning, &told, &dmlops_resample3_shader);
+    dmlops_set_list(planning, &op.separable.applies, &list2);
+    dmlops_plan_separable(planning, &op, &dmlops_resample3_shader);
 }
 
 static const dmlops_plan_Pass dmlops_fold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
@@ -21887,30 +21869,30 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
 
 static inline void dmlops_fold_plan(dmlops_planning* planning, const void* description) {
     const DML_FOLD_OPERATOR_DESC* desc = (const DML_FOLD_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 2;
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 2;
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
+    dmlops_append_sizes(planning, &op.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
+    dmlops_append_sizes(planning, &op.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_append_sizes(planning, &op.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, OutputTensor->Sizes, OutputTensor->DimensionCount, 1, 2);
     dmlops_append(&list4, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
     dmlops_list let_PaddedSizes;
     let_PaddedSizes.count = 0;
     for (int64_t at_d1 = 0; at_d1 < (int64_t)desc->DimensionCount; ++at_d1) {
@@ -21926,16 +21908,16 @@ static inline void dmlops_fold_plan(dmlops_planning* planning, const void* descr
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         dmlops_push(&let_BlocksPerDimension, dmlops_add(dmlops_divide(dmlops_subtract(dmlops_list_entry(let_PaddedSizes.values, let_PaddedSizes.count, at_d), dmlops_list_entry(let_WindowExtents.values, let_WindowExtents.count, at_d)), dmlops_entry(desc->Strides, desc->DimensionCount, at_d)), 1));
     }
-    dmlops_tell_sizes(planning, &told.lists, &let_BlocksPerDimension, 1);
+    dmlops_append_sizes(planning, &op.lists, &let_BlocksPerDimension, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_definition(planning, &told, &dmlops_fold_shader);
+    dmlops_append_sizes(planning, &op.lists, &list5, 1);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_definition(planning, &op, &dmlops_fold_shader);
 }
 
 static const dmlops_plan_Pass dmlops_unfold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
@@ -21965,13 +21947,13 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
 
 static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* description) {
     const DML_UNFOLD_OPERATOR_DESC* desc = (const DML_UNFOLD_OPERATOR_DESC*)description;
-    dmlops_plan_Definition told;
-    dmlops_plan_Definition_empty(&told);
+    dmlops_plan_Definition op;
+    dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    told.is_double = dmlops_is_double(desc->OutputTensor);
-    told.tensors.count = 2;
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
+    op.is_double = dmlops_is_double(desc->OutputTensor);
+    op.tensors.count = 2;
     dmlops_list let_PaddedSizes;
     let_PaddedSizes.count = 0;
     for (int64_t at_d1 = 0; at_d1 < (int64_t)desc->DimensionCount; ++at_d1) {
@@ -21987,33 +21969,33 @@ static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* des
     for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
         dmlops_push(&let_BlocksPerDimension, dmlops_add(dmlops_divide(dmlops_subtract(dmlops_list_entry(let_PaddedSizes.values, let_PaddedSizes.count, at_d), dmlops_list_entry(let_WindowExtents.values, let_WindowExtents.count, at_d)), dmlops_entry(desc->Strides, desc->DimensionCount, at_d)), 1));
     }
-    dmlops_tell_sizes(planning, &told.lists, &let_BlocksPerDimension, 1);
+    dmlops_append_sizes(planning, &op.lists, &let_BlocksPerDimension, 1);
     dmlops_list list1;
     list1.count = 0;
     dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 1, 2);
     dmlops_append(&list1, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list1, 1);
+    dmlops_append_sizes(planning, &op.lists, &list1, 1);
     dmlops_list list2;
     list2.count = 0;
     dmlops_append(&list2, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list2, 1);
+    dmlops_append_sizes(planning, &op.lists, &list2, 1);
     dmlops_list list3;
     list3.count = 0;
     dmlops_append(&list3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list3, 1);
+    dmlops_append_sizes(planning, &op.lists, &list3, 1);
     dmlops_list list4;
     list4.count = 0;
     dmlops_append(&list4, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list4, 1);
+    dmlops_append_sizes(planning, &op.lists, &list4, 1);
     dmlops_list list5;
     list5.count = 0;
     dmlops_append(&list5, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_tell_sizes(planning, &told.lists, &list5, 1);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &told.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_definition(planning, &told, &dmlops_unfold_shader);
+    dmlops_append_sizes(planning, &op.lists, &list5, 1);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
+    dmlops_plan_definition(planning, &op, &dmlops_unfold_shader);
 }
 
 /* In the order of dmlops_operators. */

@@ -212,8 +212,8 @@ def _in_place(operator: Operator, stated: Sequence[InPlace]) -> Iterator[Verdict
     outputs = {member.name for member in operator.outputs}
     for one in stated:
         for name in one.outputs:
-            told = "" if name in outputs else f"the outputs are {', '.join(sorted(outputs))}"
-            yield Verdict(one.line, f"in place: {name} is an output", told, operator.places["members"])
+            reason = "" if name in outputs else f"the outputs are {', '.join(sorted(outputs))}"
+            yield Verdict(one.line, f"in place: {name} is an output", reason, operator.places["members"])
         inputs = one.inputs or tuple(m.name for m in operator.inputs if m.name != one.exception)
         says = f"in place: {', '.join(inputs)}"
         yield Verdict(one.line, says, "" if set(inputs) == set(operator.in_place) else holds, place)

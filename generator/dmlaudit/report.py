@@ -26,7 +26,7 @@ def _page(result: Result) -> Iterator[str]:
     about = (
         f"{result.subject}{guess}" if result.subject else "about no single operator, struct or enumeration"
     )
-    yield f"{name}: {about}; {result.page.form}; {_recognised(result)}; {_counts(result)}"
+    yield f"{name}: {about}; {result.page.form}; {_recognized(result)}; {_counts(result)}"
     for fault in result.faults:
         yield f"  {name}:{fault.line}: NOT READ: {fault.message}"
     for verdict in result.verdicts:
@@ -45,7 +45,7 @@ def _page(result: Result) -> Iterator[str]:
         yield f"  {name}: an article in which nothing was recognized that specs state"
 
 
-def _recognised(result: Result) -> str:
+def _recognized(result: Result) -> str:
     sections = sum(isinstance(block, Heading) for block in result.page.blocks)
     tables = len(list(result.page.tables))
     return f"sections: {sections}, tables: {tables}, cells: {result.cells}"

@@ -169,7 +169,7 @@ def _history(registry: Registry, level: str, blocks: list[Paragraph]) -> Iterato
         here = change if _OPERATOR.match(block.text) else _change(block.text)
         for name in names if here else ():
             listed |= {name} if here == "adds" else set()
-            yield _told(registry, known, name, here, block.line)
+            yield _verdict(registry, known, name, here, block.line)
     for one in registry.operators:
         if one.since == known and known.ordinal and not listed & {one.name, one.alias}:
             yield Verdict(first, f"{level} does not add {one.name}", "it does", one.places["since"])
@@ -184,7 +184,7 @@ def _change(text: str) -> Change:
     return "extends" if any(word in text for word in _EXTENDING) else ""
 
 
-def _told(registry: Registry, level: FeatureLevel, name: str, change: Change, line: int) -> Verdict:
+def _verdict(registry: Registry, level: FeatureLevel, name: str, change: Change, line: int) -> Verdict:
     ours = next((one for one in registry.operators if name in (one.name, one.alias)), None)
     says = f"{level.name} {change} {name}"
     if ours is None:

@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeAlias, get_args
 
 from dmlgen import __version__
-from dmlgen.diagnostics import Finding, Position, SpecError, UsageError, operator_name, told, unknown_operator
+from dmlgen.diagnostics import (
+    Finding,
+    Position,
+    SpecError,
+    UsageError,
+    error_text,
+    operator_name,
+    unknown_operator,
+)
 from dmlgen.formats import ChangeFormat, Format, printable, render
 from dmlgen.project import ROOT as ROOT
 from dmlgen.project import default
@@ -52,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         print(f"dmlgen: {error}", file=sys.stderr)
     except Exception as error:
-        print(f"dmlgen: {told(error)}; this is a bug in dmlgen, please report it", file=sys.stderr)
+        print(f"dmlgen: {error_text(error)}; this is a bug in dmlgen, please report it", file=sys.stderr)
     return 1
 
 

@@ -61,7 +61,7 @@ def shown(text: str) -> str:
     return f"'{text}'" if len(text) <= 60 else f"'{text[:57]}...'"
 
 
-def told(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """A line for an unexpected error, with the operator being processed, if any."""
     names, trace = list(getattr(error, "__notes__", ())), error.__traceback__
     while trace is not None:

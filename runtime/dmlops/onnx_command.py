@@ -100,7 +100,7 @@ def _report(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(report.as_json(model)))
     else:
-        print(report.as_text(model, colour=style_for(sys.stdout).colour))
+        print(report.as_text(model, color=style_for(sys.stdout).color))
     return 0 if model.runs else 1
 
 

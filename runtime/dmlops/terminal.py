@@ -12,7 +12,7 @@ from typing import TextIO
 class Style:
     """How emphasis is shown: in color, or not at all."""
 
-    colour: bool = False
+    color: bool = False
 
     def good(self, text: str) -> str:
         return self._in("32", text)
@@ -27,7 +27,7 @@ class Style:
         return self._in("2", text)
 
     def _in(self, code: str, text: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
+        return f"\x1b[{code}m{text}\x1b[0m" if self.color else text
 
 
 PLAIN = Style()

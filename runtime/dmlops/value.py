@@ -26,12 +26,12 @@ class Value:
 
     def __repr__(self) -> str:
         members = [(one.name, getattr(self, one.name), one.default) for one in fields(self)]  # type: ignore[arg-type]
-        told = ", ".join(
+        arguments = ", ".join(
             f"{name}={repr_of(value)}"
             for name, value, default in members
             if value is not None and not (type(value) is type(default) and value == default)
         )
-        return f"{type(self).__name__}({told})"
+        return f"{type(self).__name__}({arguments})"
 
 
 _state: Any = Value.__dict__["_state"]

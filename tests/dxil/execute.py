@@ -20,7 +20,7 @@ from dxil.translate import Translation
 RUNTIME = Path(__file__).with_name("runtime.h")
 LIBRARIES = Path(__file__).parents[2] / "build" / "dxil"  # kept for later runs
 C = ("-std=gnu11", "-w", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE", "-shared", "-fPIC")
-# As DXIL says. Optimising would take longer than shaders run that are used once.
+# As DXIL says. Optimizing would take longer than shaders run that are used once.
 EXACT = ("-O0", "-ffp-contract=off")
 # Reorders and fuses, as a driver may, what DXIL flags as fast; fused also where DXIL leaves it open.
 LOOSE = (

@@ -17,15 +17,15 @@ from random_shapes.indices import generators, selections, tuples
 from random_shapes.moves import moves, spread
 from random_shapes.networks import attention, recurrent
 from random_shapes.products import convolutions, integer_convolutions, integer_products, products
-from random_shapes.quantising import quantising
-from random_shapes.rows import normalisations, reductions
+from random_shapes.quantizing import quantizing
+from random_shapes.rows import normalizations, reductions
 
 FAMILIES: dict[str, Callable[[Draw], Description]] = {
     one.__name__: one
     for one in (
         products, convolutions, integer_convolutions, integer_products, attention, recurrent, windows,
-        resampling, regions, normalisations, reductions, moves, spread, tuples, selections, generators,
-        quantising, elements, activations,
+        resampling, regions, normalizations, reductions, moves, spread, tuples, selections, generators,
+        quantizing, elements, activations,
     )
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlops import Description, TensorDesc
-from dmlops.judgement import tensors
+from dmlops.validation import tensors
 from random_shapes.draw import Sizes
 from random_shapes.elements import ACTIVATIONS, ELEMENT_WISE
 

@@ -1,4 +1,4 @@
-"""Normalisations, reductions, scans, and other operators on whole rows."""
+"""Normalizations, reductions, scans, and other operators on whole rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ REDUCTIONS = (
 OF_ANY_RANK = (8, 9, 10)  # ways of batches
 
 
-def normalisations(draw: Draw) -> Description:
+def normalizations(draw: Draw) -> Description:
     kind = draw.choice(FLOATS)
     way = draw.randrange(13)
     rank = draw.choice((1, 2, 3, 4, 4, 5, 8)) if way < 5 or way in OF_ANY_RANK else 4

@@ -218,20 +218,20 @@ def _explain(options: argparse.Namespace) -> int:
         return _answers(options, lambda entry: explained(entry, options.level))
     style = style_for(sys.stdout)
 
-    def told(entry: Entry) -> tuple[str, bool]:
+    def render(entry: Entry) -> tuple[str, bool]:
         try:
             return explain(entry.description(), options.level, style)
         except JsonError as error:
             return f"Not a valid description: {error}", False
 
-    return _texts(options, told)
+    return _texts(options, render)
 
 
 def _infer(options: argparse.Namespace) -> int:
     if options.json:
         return _answers(options, inferred)
 
-    def told(entry: Entry) -> tuple[str, bool]:
+    def render(entry: Entry) -> tuple[str, bool]:
         try:
             return printed(entry.description().infer()), True
         except JsonError as error:
@@ -239,7 +239,7 @@ def _infer(options: argparse.Namespace) -> int:
         except ValueError as error:
             return f"Its outputs cannot be inferred: {error}", False
 
-    return _texts(options, told)
+    return _texts(options, render)
 
 
 def _shader(options: argparse.Namespace) -> int:
@@ -276,7 +276,7 @@ def _answers(options: argparse.Namespace, answer: Callable[[Entry], dict[str, An
     return 0 if clean else 1
 
 
-def _texts(options: argparse.Namespace, told: Callable[[Entry], tuple[str, bool]]) -> int:
+def _texts(options: argparse.Namespace, render: Callable[[Entry], tuple[str, bool]]) -> int:
     """Prints a text for each description of a file, with headings if there are several; the exit status."""
     clean = True
     with _opened(options.file) as file:
@@ -286,7 +286,7 @@ def _texts(options: argparse.Namespace, told: Callable[[Entry], tuple[str, bool]
             if is_one_of_many:
                 name = f"line {number + 1}" if entry.identity is None else shown(entry.identity).strip('"')
                 print(f"[{name}]")
-            text, good = told(entry)
+            text, good = render(entry)
             print(text)
             clean &= good
     sys.stdout.flush()

@@ -27,8 +27,8 @@ from . import arithmetic, elements
 from .compute import computation
 from .description import Description
 from .enums import TensorDataType
-from .judgement import tensors
 from .tensor import TensorDesc
+from .validation import tensors
 
 BLOCK, BUDGET = 1 << 18, 1 << 22
 """Elements of a block; elements of a block times turns of its loops."""

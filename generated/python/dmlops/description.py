@@ -91,7 +91,7 @@ class Description(Value):
         A rule is skipped if it reads a value that an earlier one has found to be wrong. Raises ValueError for
         a level that does not exist.
         """
-        violations: list[Violation] = _judgement().validate(self, level)
+        violations: list[Violation] = _validation().validate(self, level)
         return violations
 
     def advice(self, level: LevelLike = NEWEST) -> list[Violation]:
@@ -100,7 +100,7 @@ class Description(Value):
         Advice comes from rules that no page and no header requires, or that shipping software breaks. An
         invalid description draws no advice. Raises ValueError for a level that does not exist.
         """
-        violations: list[Violation] = _judgement().advice(self, level)
+        violations: list[Violation] = _validation().advice(self, level)
         return violations
 
     def own_advice(self, level: LevelLike) -> list[Violation]:
@@ -177,10 +177,10 @@ class Description(Value):
         arrays = [(one.count, getattr(self, one.name)) for one in self.MEMBERS if one.count]
         lengths = {count: count_of(array) for count, array in arrays}
         counts = {name: getattr(self, name) for name in lengths}
-        told_by_arrays = [name for name, one in counts.items() if type(one) is int and one == lengths[name]]
-        members = [one.name for one in self.MEMBERS if one.name not in told_by_arrays]
-        told = [(name, getattr(self, name)) for name in members]
-        text = ", ".join(f"{name}={repr_of(value)}" for name, value in told if value is not None)
+        given_by_arrays = [name for name, one in counts.items() if type(one) is int and one == lengths[name]]
+        members = [one.name for one in self.MEMBERS if one.name not in given_by_arrays]
+        values = [(name, getattr(self, name)) for name in members]
+        text = ", ".join(f"{name}={repr_of(value)}" for name, value in values if value is not None)
         return f"{type(self).__name__}({text})"
 
     def min_feature_level(self) -> FeatureLevel | None:
@@ -215,7 +215,7 @@ Inferred = TypeVar("Inferred", bound=Description)
 def well_typed(desc: Description) -> None:
     """Raises InvalidDescription if a member has a value of the wrong type."""
     if desc._state & WRONG_TYPE:
-        raise InvalidDescription(desc, _judgement().wrong_types(desc))
+        raise InvalidDescription(desc, _validation().wrong_types(desc))
 
 
 def given(desc: Description, name: str) -> Any:
@@ -229,7 +229,7 @@ def given(desc: Description, name: str) -> Any:
 
 def valid(inferred: Inferred) -> Inferred:
     """Returns a description whose outputs have been inferred; InvalidDescription if it breaks a rule."""
-    violations = _judgement().why_invalid(inferred)
+    violations = _validation().why_invalid(inferred)
     if violations:
         raise InvalidDescription(inferred, violations)
     return inferred
@@ -270,8 +270,8 @@ def _together(rows: Iterable[Support]) -> Support:
 
 
 @cache
-def _judgement() -> Any:
+def _validation() -> Any:
     """The module that validates. It needs this one, so it is loaded on first use."""
-    from . import judgement
+    from . import validation
 
-    return judgement
+    return validation

@@ -43,8 +43,8 @@ def marked(desc: Description, violations: Sequence[Violation], style: Style = PL
             if span is not None and span[1] <= WIDEST:
                 marks.setdefault(span, []).append(number)
         for (start, end), numbers in sorted(marks.items()):
-            told = ", ".join(map(str, numbers))
-            yield f"{' ' * start}{style.bad('^' * (end - start))} {style.bad(told)}"
+            text = ", ".join(map(str, numbers))
+            yield f"{' ' * start}{style.bad('^' * (end - start))} {style.bad(text)}"
 
 
 def compact(value: Any) -> str:

@@ -107,7 +107,7 @@ def closest(desc: Description, level: LevelLike = NEWEST) -> Closest | None:
     found = next((found for found in searches if found), None)
     if found is None:
         return None
-    first, *others = (_told(desc, one) for one in found)
+    first, *others = (_closest(desc, one) for one in found)
     return replace(first, others=tuple(others))
 
 
@@ -259,7 +259,7 @@ def _values(value: Any, depth: int = 0) -> int:
     return sum(_values(one, depth) for one in value) if type(value) is tuple else 1
 
 
-def _told(desc: Description, found: _State) -> Closest:
+def _closest(desc: Description, found: _State) -> Closest:
     """The result of the search, with the changes of each step: the required one, then those that follow from
     it.
     """

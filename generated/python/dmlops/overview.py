@@ -12,8 +12,8 @@ from . import counterparts, registry
 from .data import operator_data
 from .description import Support
 from .enums import NEWEST, FeatureLevel
-from .judgement import ranks_text
 from .terminal import PLAIN, Style
+from .validation import ranks_text
 
 
 def levels() -> list[dict[str, Any]]:

@@ -541,8 +541,10 @@ class _Program:
             quantify = any if node.kind == "any" else all
             return lambda e: quantify(value for _, value in turns(e))
         if node.kind in ("argmax", "argmin"):
-            told = _is_told_which(node)
-            return lambda e: self._chosen(node.kind, list(turns(e)), told, lambda: self._first(bounds[0], e))
+            breaks_ties = _breaks_ties(node)
+            return lambda e: self._chosen(
+                node.kind, list(turns(e)), breaks_ties, lambda: self._first(bounds[0], e)
+            )
         unique = node.kind == "max" and node.type == ir.INT and naming_places(node.condition) is not None
 
         def fold(e: Locals) -> Any:
@@ -582,8 +584,11 @@ class _Program:
             return Number(self._run.arithmetic, math.inf if greatest else -math.inf, type_)
         return Number(self._run.arithmetic, limits(type_.bits, type_)[greatest], type_)
 
-    def _chosen(self, kind: str, turns: list[tuple[Any, Any]], told: bool, nothing: Callable[[], Any]) -> Any:
-        """The position of the first greatest or least value, or of the first NaN; `told`: also for ties."""
+    def _chosen(
+        self, kind: str, turns: list[tuple[Any, Any]], breaks_ties: bool, nothing: Callable[[], Any]
+    ) -> Any:
+        """The position of the first greatest or least value, or of the first NaN; also for ties, if
+        `breaks_ties`."""
         if not turns:
             self._run.notes.add(EMPTY)
             return nothing()
@@ -592,7 +597,7 @@ class _Program:
         for place, value in turns[1:]:
             if not _is_nan(chosen) and (_is_nan(value) or better(value, chosen)):
                 best, chosen = place, value
-            elif value == chosen and not told:
+            elif value == chosen and not breaks_ties:
                 self._run.notes.add(EQUALS)
         if isinstance(chosen, Number):
             self._run.arithmetic.look(chosen)
@@ -742,7 +747,7 @@ def naming_places(node: ir.Expr | None) -> str | None:
     return None
 
 
-def _is_told_which(node: ir.Fold) -> bool:
+def _breaks_ties(node: ir.Fold) -> bool:
     """Whether the description says from which end the first of equal elements is searched for."""
     return any(isinstance(part, ir.Member) and part.type == _DIRECTION for part in walk_through(node))
 

@@ -44,11 +44,11 @@ def _runs(
     runs: dict[tuple[tuple[str, ...], str], list[str]] = {}
     tensors = (name for level, table in tables.items() for name in table if name in others[level])
     for tensor in dict.fromkeys(tensors):
-        told = [
+        texts = [
             (_beyond(table.get(tensor, frozenset()), others[level].get(tensor, frozenset())), level)
             for level, table in tables.items()
         ]
-        for text, run in groupby(told, key=lambda item: item[0]):
+        for text, run in groupby(texts, key=lambda item: item[0]):
             if text:
                 runs.setdefault((tuple(level for _, level in run), text), []).append(tensor)
     for (levels, text), names in runs.items():

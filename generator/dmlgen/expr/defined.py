@@ -85,7 +85,7 @@ def is_known(node: ir.Expr) -> bool:
     return not varies(node) and free_locals(node).keys() <= {"index"}
 
 
-def is_told(node: ir.Expr) -> bool:
+def is_host_computed(node: ir.Expr) -> bool:
     """Whether a host computes a value for the shader: it is known, and expressible in the rule language.
 
     Float arithmetic is left to the shader, in its own precision, and so are functions that rules lack.

@@ -60,7 +60,7 @@ INTS, FLOATS = Type("ints"), Type("floats")
 TENSOR, TENSORS = Type("tensor"), Type("tensors")
 
 STEP_NAMES = ("x", "y", "z", "count")
-"""The numbers that the steps of a schedule are told, all of the type of an element."""
+"""The numbers passed to the steps of a schedule, all of the type of an element."""
 
 
 def element_of(tensor: str) -> Type:

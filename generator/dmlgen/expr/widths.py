@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import is_told
+from dmlgen.expr.defined import is_host_computed
 
 Bits: TypeAlias = Mapping[str, int]
 """Bits of integers made of elements, including the sign bit, by name; other integers are counts."""
@@ -33,7 +33,7 @@ class Widths:
         """The bits that an integer can need; COUNT for counts, and for values that are not integers."""
         if node.type != ir.INT:
             return COUNT
-        if is_told(node):
+        if is_host_computed(node):
             return _ALL if isinstance(node, ir.Number) and abs(node.value) >= 2**31 else COUNT
         return min(self._bits(node, locals_), _ALL)
 

@@ -239,8 +239,8 @@ def _longest_list(schedule: Schedule | None) -> int:
 def _check_capacities(registry: Registry, plans: Plans, shaders: Mapping[str, ShaderView]) -> None:
     """Checks that fixed-size lists have enough room."""
     for name, shader in shaders.items():
-        told = plans.record(shader.record)
-        tensors = told.field("tensors")
+        record = plans.record(shader.record)
+        tensors = record.field("tensors")
         room = tensors.type.capacity if tensors is not None and isinstance(tensors.type, ListOf) else None
         if room is not None and len(shader.tensors) > room:
             finding = f"{name} has {len(shader.tensors)} tensors; planners take {room}"
@@ -326,28 +326,28 @@ def _map(
     tensors = [
         _tensor(
             operator,
-            f"told.tensors.items[{number}]",
+            f"op.tensors.items[{number}]",
             entry,
             as_bits=entry.partition("[")[0] in as_bits,
             limits=entry in with_limits,
         )
         for number, entry in enumerate(entries)
     ]
-    printer.tell(uniforms, bool(moves(schedule)))
-    printer.tell_role("widened", INT, widened(schedule, entries[:-1]))
+    printer.fill_uniforms(uniforms, bool(moves(schedule)))
+    printer.fill_role("widened", INT, widened(schedule, entries[:-1]))
     over = operator.member[schedule.over]
     of_first, of_blocks = (
         sum(1 << entries.index(entry) for entry in some) for some in (single(schedule), blocked(schedule))
     )
-    aligned = f"told.is_aligned = {int(is_aligned(schedule))};"
-    ways = [f"told.single = {of_first};", f"told.blocked = {of_blocks};"]
+    aligned = f"op.is_aligned = {int(is_aligned(schedule))};"
+    ways = [f"op.single = {of_first};", f"op.blocked = {of_blocks};"]
     heads = [
         aligned,
         *ways,
-        f"told.over = {entries.index(schedule.over)};",
-        f"told.tensors.count = {len(entries)};",
+        f"op.over = {entries.index(schedule.over)};",
+        f"op.tensors.count = {len(entries)};",
     ]
-    statements = [*heads, "dmlops_stand_in(&told.tensors);", *printer.statements]
+    statements = [*heads, "dmlops_stand_in(&op.tensors);", *printer.statements]
     named = [tensor_of(registry, operator, entry) for entry in entries]
     words = map_params(plans, schedule, uniforms, named).words
     count = f"desc->{over.count}" if over.count is not None else ""
@@ -361,10 +361,10 @@ def _gather(
     assert isinstance(schedule.value, ir.Load)
     loads = [node.tensor.name for node in ir.walk(schedule.value) if isinstance(node, ir.Load)]
     names = dict(zip(("input", "indices", "output"), [*dict.fromkeys(loads), schedule.output], strict=True))
-    tensors = [_tensor(operator, f"told.{role}", name) for role, name in names.items()]
-    trace = printer.trace(schedule.value.coordinate, "told.output.sizes.count", "input")
+    tensors = [_tensor(operator, f"op.{role}", name) for role, name in names.items()]
+    trace = printer.trace(schedule.value.coordinate, "op.output.sizes.count", "input")
     sizes = [
-        f"told.{role}_bytes = dmlops_unsigned(dmlops_buffer(desc->{name})->TotalTensorSizeInBytes);"
+        f"op.{role}_bytes = dmlops_unsigned(dmlops_buffer(desc->{name})->TotalTensorSizeInBytes);"
         for role, name in names.items()
     ]
     view = ShaderView("Gather", "gather", tuple(tensors), (), tuple(sizes), trace=trace)
@@ -381,19 +381,19 @@ def _form(
     trace: TraceView | None = None
     steps = [name for name in ("is_each", "chooses", "shifts") if record.field(name) is not None]
     if steps:
-        printer.tell_steps(schedule.steps, roles)
+        printer.fill_steps(schedule.steps, roles)
     for one in record.fields:
         if one.type == Record("Tensor", ()):
             role = roles[one.name]
             assert isinstance(role, ir.Tensor)
-            tensors.append(_tensor(operator, f"told.{one.name}", role.name))
+            tensors.append(_tensor(operator, f"op.{one.name}", role.name))
         elif one.type == Record("Movement", ()):
             assert schedule.place is not None
             tracer = _DispatchPrinter(printer.registry, operator)
-            trace = tracer.trace(schedule.place, "told.updates.sizes.count", "output")
+            trace = tracer.trace(schedule.place, "op.updates.sizes.count", "output")
             printer.functions |= tracer.functions
         elif one.name in roles:
-            printer.tell_role(one.name, one.type, roles[one.name])
+            printer.fill_role(one.name, one.type, roles[one.name])
     view = ShaderView(
         record.name,
         schedule.form,
@@ -414,7 +414,7 @@ def _defined(
     tensors = [
         _tensor(
             operator,
-            f"told.tensors.items[{number}]",
+            f"op.tensors.items[{number}]",
             tensor.member,
             as_bits=tensor.member in shader.moves,
             limits=tensor.member in shader.limited,
@@ -428,19 +428,19 @@ def _defined(
     )
     doubles = " || ".join(f"dmlops_is_double({first})" for first in firsts)
     sizes = {tensor.name: tensor.sizes for tensor in defines.tensors}
-    printer.tell_definition(shader, [sizes[kept.member] for kept in shader.kept])
+    printer.fill_definition(shader, [sizes[kept.member] for kept in shader.kept])
     if shader.fused:
         count = operator.member[shader.fused].count
         entries = "1" if count is None else f"desc->{count}"
         printer.statements.append(
-            f"dmlops_tell_activations(planning, &told, desc->{shader.fused}, {entries});"
+            f"dmlops_append_activations(planning, &op, desc->{shader.fused}, {entries});"
         )
     heads = [
-        f"told.is_double = {doubles};",
-        f"told.tensors.count = {len(tensors)};",
+        f"op.is_double = {doubles};",
+        f"op.tensors.count = {len(tensors)};",
     ]
     if shader.kept:
-        heads.append(f"wanted = dmlops_plan_needed(planning, &told.tensors, &dmlops_{operator.slug}_shader);")
+        heads.append(f"wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_{operator.slug}_shader);")
     view = ShaderView(
         "Definition",
         shader.planner,
@@ -462,33 +462,33 @@ def _apart_view(operator: Operator, shader: DefinitionShader) -> ApartView:
 class _DispatchPrinter(CPrinter):
     """Prints what planners are given, and coordinates that lead to another tensor."""
 
-    def tell(self, uniforms: Uniforms, stored: bool) -> None:
+    def fill_uniforms(self, uniforms: Uniforms, stored: bool) -> None:
         """What an element-wise shader is given; `stored`: numbers as elements are stored."""
         for name, node in uniforms.switches.items():
-            self._tell("switch", "&told.switches", c_string(name), self._value(node))
+            self._append_input("switch", "&op.switches", c_string(name), self._value(node))
         for node in uniforms.elements.values():
             number = node.arguments[0] if isinstance(node, ir.Call) else node
             if number.type not in (ir.FLOAT, node.type):
                 raise self._unsupported(f"a {number.type} as {node.type}")
             kind = "number" if number.type == ir.FLOAT else "element"
             type_ = self._data_type(node.type)
-            self._tell(kind, "&told.elements", str(int(stored)), type_, self._value(number))
+            self._append_input(kind, "&op.elements", str(int(stored)), type_, self._value(number))
         for node in uniforms.scalars.values():
-            self._scalar_told("&told.scalars", node)
+            self._append_scalar("&op.scalars", node)
         for node in uniforms.arrays.values():
             self._define(node)
-            self._tell("sizes", "&told.arrays", f"&{self._list(node)}", "1")
+            self._append_input("sizes", "&op.arrays", f"&{self._list(node)}", "1")
 
-    def tell_role(self, name: str, type_: object, node: ir.Expr) -> None:
+    def fill_role(self, name: str, type_: object, node: ir.Expr) -> None:
         """A number, or a list of numbers, that a planner knows by name."""
         self._define(node)
         if isinstance(type_, ListOf):
-            self._add(f"dmlops_tell_list(planning, &told.{name}, &{self._list(node)});")
+            self._add(f"dmlops_set_list(planning, &op.{name}, &{self._list(node)});")
         else:
             assert isinstance(type_, Scalar)
-            self._add(f"told.{name} = {self.print(node)};")
+            self._add(f"op.{name} = {self.print(node)};")
 
-    def tell_steps(self, steps: Sequence[Steps], roles: Mapping[str, ir.Expr]) -> None:
+    def fill_steps(self, steps: Sequence[Steps], roles: Mapping[str, ir.Expr]) -> None:
         """The kind of reduction, and the macros that select it."""
         function = roles.get("function")
         texts = {
@@ -499,68 +499,70 @@ class _DispatchPrinter(CPrinter):
         for name, parts in texts.items():
             cases = [step for step in steps if any(part in step.expressions for part in parts)]
             if function is None or len(cases) in (0, len(steps)):
-                self._add(f"told.{name} = {int(bool(cases))};")
+                self._add(f"op.{name} = {int(bool(cases))};")
                 continue
             entries = {e.name: e.value for e in self.registry.enums[function.type.name or ""].entries}
             item = self.print(function)
             tests = " || ".join(f"{item} == {entries[case.case]}" for case in cases)
-            self._add(f"told.{name} = {tests};")
+            self._add(f"op.{name} = {tests};")
         direction = roles.get("direction", ir.Number(0, ir.INT))
-        self._add("if (told.chooses) {")
+        self._add("if (op.chooses) {")
         self._add(
-            f'    dmlops_tell_switch(planning, &told.switches, "DECREASING", {self._value(direction)});'
+            f'    dmlops_append_switch(planning, &op.switches, "DECREASING", {self._value(direction)});'
         )
         self._add("}")
         if function is not None:
-            self._tell("switch", "&told.switches", c_string("FUNCTION"), self._value(function))
+            self._append_input("switch", "&op.switches", c_string("FUNCTION"), self._value(function))
 
-    def tell_definition(self, shader: DefinitionShader, sizes: Sequence[ir.Expr]) -> None:
+    def fill_definition(self, shader: DefinitionShader, sizes: Sequence[ir.Expr]) -> None:
         """Sizes of intermediate tensors, and lists and numbers that depend only on the description."""
         for number, node in enumerate(map(inlined, sizes)):
             self._define(node)
-            self._tell("sizes", "&told.kept_sizes", f"&{self._list(node)}", f"(int)(wanted >> {number} & 1)")
+            self._append_input(
+                "sizes", "&op.kept_sizes", f"&{self._list(node)}", f"(int)(wanted >> {number} & 1)"
+            )
         for one in shader.known_lists:
             assert one.node is not None
             node = inlined(one.node)
             self._define(node)
             if node.type == ir.FLOATS:
-                self._tell("floats", "&told.lists", *self._array(node))
+                self._append_input("floats", "&op.lists", *self._array(node))
             else:
-                self._tell("sizes", "&told.lists", f"&{self._list(node)}", "1")
+                self._append_input("sizes", "&op.lists", f"&{self._list(node)}", "1")
         for one in shader.known_elements:
             assert one.node is not None
-            self._tell(
-                "element", "&told.elements", "0", self._data_type(one.node.type), self._value(one.node)
+            self._append_input(
+                "element", "&op.elements", "0", self._data_type(one.node.type), self._value(one.node)
             )
         for one in shader.bounds:
             assert one.node is not None
             bound = self._value(inlined(one.node))
-            self._add(f"dmlops_plan_int_8_append(planning, &told.bounds, {bound});")
+            self._add(f"dmlops_plan_int_8_append(planning, &op.bounds, {bound});")
         for one in shader.known_scalars:
             assert one.node is not None
-            self._tell("word", "&told.numbers", self._word(inlined(one.node)))
-        told = {path: inlined(node) for path, node in shader.told.items()}
-        for values in by_record(told).values():
-            self._tell_record(values)
+            self._append_input("word", "&op.numbers", self._word(inlined(one.node)))
+        operands = {path: inlined(node) for path, node in shader.operands.items()}
+        for values in by_record(operands).values():
+            self._fill_record(values)
 
-    def _tell_record(self, values: Values | Decision) -> None:
+    def _fill_record(self, values: Values | Decision) -> None:
         if isinstance(values, Decision):
             self._define(values.test)
             test = self.print(values.test)
             with self.block() as then:
-                self._tell_record(values.then)
+                self._fill_record(values.then)
             with self.block() as otherwise:
-                self._tell_record(values.otherwise)
+                self._fill_record(values.otherwise)
             self._branch(test, then, otherwise)
             return
         for path, node in values.items():
-            self.tell_role(path, ListOf(INT, 8) if node.type == ir.INTS else INT, node)
+            self.fill_role(path, ListOf(INT, 8) if node.type == ir.INTS else INT, node)
 
     def trace(self, coordinate: ir.Expr, rank: str, moved: str) -> TraceView:
         """The elements to which a coordinate leads, one after the other."""
         self._define(coordinate)
         self._add(f"dmlops_reach(trace, &{self._list(coordinate)});")
-        return TraceView(tuple(self.tensors), tuple(self.statements), rank, f"&told.{moved}", "&told.indices")
+        return TraceView(tuple(self.tensors), tuple(self.statements), rank, f"&op.{moved}", "&op.indices")
 
     def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
         if node == _NUMBER:
@@ -577,11 +579,11 @@ class _DispatchPrinter(CPrinter):
                 return f"dmlops_follow(trace, &{self._list(coordinate)}, {self.print(size)})"
         return super().call(node)
 
-    def _tell(self, what: str, *arguments: str) -> None:
-        self._add(f"dmlops_tell_{what}({', '.join(['planning', *arguments])});")
+    def _append_input(self, what: str, *arguments: str) -> None:
+        self._add(f"dmlops_append_{what}({', '.join(['planning', *arguments])});")
 
-    def _scalar_told(self, target: str, node: ir.Expr) -> None:
-        self._tell("float" if node.type == ir.FLOAT else "integer", target, self._value(node))
+    def _append_scalar(self, target: str, node: ir.Expr) -> None:
+        self._append_input("float" if node.type == ir.FLOAT else "integer", target, self._value(node))
 
     def _word(self, node: ir.Expr) -> str:
         """A 32-bit word; for a float, its bits."""

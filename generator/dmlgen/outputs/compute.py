@@ -148,8 +148,8 @@ def _view(registry: Registry, operator: Operator, schedule: Schedule) -> Compute
 
     element = None if schedule.value is None else function(_without_loss(schedule.value))
     where = None if schedule.place is None else function(schedule.place)
-    groups = _told(schedule)
-    told = {
+    groups = _uniforms(schedule)
+    uniforms = {
         kind: tuple((name, printer.print(node)) for name, node in group.items())
         for kind, group in groups.items()
     }
@@ -172,7 +172,7 @@ def _view(registry: Registry, operator: Operator, schedule: Schedule) -> Compute
         numbered=operator.member[schedule.over].count is not None,
         element=element,
         place=where,
-        uniforms=told,
+        uniforms=uniforms,
         uniform_assignments=_assigned(printer, definitions, uniform),
         widened="" if of_doubles == ir.Number(0, ir.INT) else printer.print(of_doubles),
         moves=moves(schedule),
@@ -206,8 +206,8 @@ def _is_map(schedule: Schedule) -> bool:
     return schedule.form in ("map", "gather")
 
 
-def _told(schedule: Schedule) -> Mapping[str, Mapping[str, ir.Expr]]:
-    """What the shader of a map is given, by kind; shaders of other forms are given their roles."""
+def _uniforms(schedule: Schedule) -> Mapping[str, Mapping[str, ir.Expr]]:
+    """The uniforms of a map's shader, by kind; shaders of other forms are given their roles."""
     if not _is_map(schedule):
         return {}
     uniforms = uniforms_of(schedule)

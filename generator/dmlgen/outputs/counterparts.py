@@ -128,16 +128,16 @@ def _row(counterpart: Counterpart) -> Row:
 
 
 def _reverse(known: Counterparts, operator: Operator) -> Reverse:
-    def told(interface: str, names: Iterable[str]) -> str:
+    def listed(interface: str, names: Iterable[str]) -> str:
         found = ", ".join(names)
         return found or f"none: {known.without.get(interface, {}).get(operator.name, NO_TEXT).plain}"
 
     users = known.of(operator.name)
     return Reverse(
         operator.name,
-        told("onnx", (named(one.domain, one.name) for one in users if one.interface == "onnx")),
-        told("webnn", (one.name for one in users if one.interface == "webnn")),
-        told("directmlx", known.directmlx.get(operator.name, ())),
+        listed("onnx", (named(one.domain, one.name) for one in users if one.interface == "onnx")),
+        listed("webnn", (one.name for one in users if one.interface == "webnn")),
+        listed("directmlx", known.directmlx.get(operator.name, ())),
     )
 
 

@@ -1,4 +1,4 @@
-"""What planners are told of a form: a decision that most values of a record depend on is made only once."""
+"""Planner inputs of a form: a decision that most values of a record depend on is made only once."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Decision:
     otherwise: Values | Decision
 
 
-def by_record(told: Values) -> Mapping[str, Values | Decision]:
-    """What is told, by the path of the record. Only records without others in them are decided as a whole."""
+def by_record(operands: Values) -> Mapping[str, Values | Decision]:
+    """The operands of each record, by its path. Only records without inner ones are decided as a whole."""
     records: dict[str, dict[str, ir.Expr]] = {}
-    for path, node in told.items():
+    for path, node in operands.items():
         records.setdefault(path.rpartition(".")[0], {})[path] = node
     return {
         path: values if any(other.startswith(f"{path}.") for other in records) else _decided(values)

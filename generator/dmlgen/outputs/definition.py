@@ -75,21 +75,21 @@ class TensorView:
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The modules and the shaders, by path below generated/."""
-    functions, halves = Functions(templates), Functions(templates, in_halves=True)
+    functions, float16 = Functions(templates), Functions(templates, in_float16=True)
 
     def both(near: Registry, operator: Operator) -> dict[str, bytes]:
         if not follows_definition(near, operator):
             return {}
-        shader = shader_of(near, operator, functions, halves)
+        shader = shader_of(near, operator, functions, float16)
         compute = "python/dmlops/compute/definition.py.j2"
-        told = "python/dmlops/gpu/definition.py.j2"
+        module = "python/dmlops/gpu/definition.py.j2"
         view = definition_view(near, operator, shader, plans_of(RUNTIME))
         return {
             f"python/dmlops/compute/{operator.slug}.py": templates.render(
                 compute, operator=operator, bits=shader.moves, **_definition(operator)
             ),
             f"python/dmlops/gpu/definitions/{operator.slug}.py": templates.render(
-                told, operator=operator, shader=shader, view=view
+                module, operator=operator, shader=shader, view=view
             ),
             f"hlsl/{operator.slug}.hlsl": hlsl_definition.text(shader, templates),
         }

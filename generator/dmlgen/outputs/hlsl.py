@@ -122,7 +122,7 @@ class Shader:
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The shaders of all operators with a schedule; `definition` renders the others."""
-    functions, halves = Functions(templates), Functions(templates, in_halves=True)
+    functions, float16 = Functions(templates), Functions(templates, in_float16=True)
     plans = plans_of(RUNTIME)
 
     def shader(near: Registry, operator: Operator) -> dict[str, bytes]:
@@ -134,10 +134,10 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             text = templates.render("hlsl/gather.hlsl.j2", **vars(_gather(near, operator, schedule, plans)))
         elif name == "map":
             name = "elementwise" if is_aligned(schedule) else "map"
-            view = _map(near, operator, schedule, functions, halves, plans)
+            view = _map(near, operator, schedule, functions, float16, plans)
             text = templates.render(f"hlsl/{name}.hlsl.j2", shader=view)
         else:
-            form = _form(near, operator, schedule, functions, halves, plans)
+            form = _form(near, operator, schedule, functions, float16, plans)
             text = templates.render(f"hlsl/{name}.hlsl.j2", shader=form)
         return {f"hlsl/{operator.slug}.hlsl": broken(reached(text))}
 
@@ -149,7 +149,7 @@ def _map(
     operator: Operator,
     schedule: Schedule,
     functions: Functions,
-    halves: Functions,
+    float16: Functions,
     plans: Plans,
 ) -> Shader:
     assert schedule.value is not None
@@ -170,7 +170,7 @@ def _map(
     all_16 = [_of_16_bits(registry, tensor) for tensor in (*inputs, output)]
     if all(any(one.kind == "float" for one in types) for types in all_16):
         stored = {_value_type(one) for types in all_16 for one in types}
-        chosen = functions.choice(halves, called, values, stored)
+        chosen = functions.choice(float16, called, values, stored)
     else:
         chosen = Choice(functions.closure(called, values))
     return Shader(
@@ -204,7 +204,7 @@ def _converts_integers(node: ir.Expr) -> bool:
 
 
 def _of_16_bits(registry: Registry, tensor: Tensor) -> list[EnumEntry]:
-    """The 16-bit data types that a tensor may have; floats among them are halves."""
+    """The 16-bit data types that a tensor may have; floats among them are float16."""
     types = (registry.data_type[name] for name in tensor.types)
     return [one for one in types if one.bits == 16]
 
@@ -278,7 +278,7 @@ class FormShader:
     called: frozenset[str]
     activations: tuple[Activation, ...]
     library: Functions
-    halves: Functions
+    float16: Functions
     max_rank: int
     params: Params
     resources: tuple[Resource, ...]
@@ -288,9 +288,9 @@ class FormShader:
         return self.library.closure({*names, *self.called}, _value_types(self.tensors))
 
     def choice(self, *names: str) -> Choice:
-        """The same, with those that suffice where all tensors are halves."""
+        """The same, with those that suffice where all tensors are float16."""
         values = _value_types(self.tensors)
-        return self.library.choice(self.halves, {*names, *self.called}, values, values)
+        return self.library.choice(self.float16, {*names, *self.called}, values, values)
 
     @property
     def bits(self) -> tuple[int, ...]:
@@ -302,7 +302,7 @@ def _form(
     operator: Operator,
     schedule: Schedule,
     functions: Functions,
-    halves: Functions,
+    float16: Functions,
     plans: Plans,
 ) -> FormShader:
     role = {"output": tensor_of(registry, operator, schedule.output)}
@@ -334,7 +334,7 @@ def _form(
         called=frozenset(printer.functions.union(*(one.functions for one in activations))),
         activations=activations,
         library=functions,
-        halves=halves,
+        float16=float16,
         max_rank=MAX_RANK,
         params=params_of(plans, f"{record}Params"),
         resources=resources_of(

@@ -2,8 +2,8 @@
 
 Each file in `hlsl/functions` and `hlsl/elements` has the overloads of one function, after a comment on what
 it computes. A function may have overloads in both folders, and is written once if those for float and double
-differ only in the names of `hlsl/reals.hlsl`. Functions in `hlsl/halves` replace those of the same name for
-floats in `hlsl/functions` where all floats that a shader loads and stores are halves: they are exact enough
+differ only in the names of `hlsl/reals.hlsl`. Functions in `hlsl/float16` replace those of the same name for
+floats in `hlsl/functions` where all floats that a shader loads and stores are float16: they are exact enough
 for those, and cheaper.
 """
 
@@ -17,7 +17,7 @@ from functools import cache
 from dmlgen.outputs.render import Templates
 
 NUMBERS, ELEMENTS = "hlsl/functions", "hlsl/elements"  # floating-point only; also integer types
-HALVES, REALS = "hlsl/halves", "hlsl/reals.hlsl"
+FLOAT16, REALS = "hlsl/float16", "hlsl/reals.hlsl"
 VALUE_TYPES = frozenset({"float", "double", "int", "uint", "int64_t", "uint64_t"})
 
 _FUNCTION = re.compile(
@@ -45,20 +45,20 @@ class Overload:
 
 @dataclass(frozen=True)
 class Choice:
-    """The functions of a shader that may work on halves: those needed in any case, for halves only,
+    """The functions of a shader that may work on float16 values: those needed in any case, for float16 only,
     otherwise.
 
-    `halves` is empty if they need no functions of their own.
+    `float16` is empty if they need no functions of their own.
     """
 
     always: tuple[str, ...]
-    halves: tuple[str, ...] = ()
+    float16: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
 
     @property
     def keeps_order_in_dxil(self) -> bool:
         """Whether a function depends on an order of operations that DXIL would not keep by itself."""
-        return any("DXIL_PRECISE" in text for text in (*self.always, *self.halves, *self.others))
+        return any("DXIL_PRECISE" in text for text in (*self.always, *self.float16, *self.others))
 
     @property
     def is_precise(self) -> bool:
@@ -66,15 +66,15 @@ class Choice:
         return any("precise " in text for text in (*self.always, *self.others))
 
     @property
-    def is_precise_in_halves(self) -> bool:
-        """The same for halves."""
-        return any("precise " in text for text in (*self.always, *self.halves))
+    def is_precise_in_float16(self) -> bool:
+        """The same for float16."""
+        return any("precise " in text for text in (*self.always, *self.float16))
 
 
 class Functions:
-    """All functions, by name; with `in_halves`, those that suffice for halves."""
+    """All functions, by name; with `in_float16`, those that suffice for float16."""
 
-    def __init__(self, templates: Templates, in_halves: bool = False) -> None:
+    def __init__(self, templates: Templates, in_float16: bool = False) -> None:
         reals = (templates.directory / REALS).read_text(encoding="utf-8")
 
         def overloads(folder: str) -> list[Overload]:
@@ -85,7 +85,7 @@ class Functions:
                 for overload in _overloads(f"{folder}/{name}", text.decode(), reals)
             ]
 
-        short = overloads(HALVES) if in_halves else []
+        short = overloads(FLOAT16) if in_float16 else []
         replaced = {(one.name, one.types) for one in short}
         exact = [one for one in overloads(NUMBERS) if (one.name, one.types) not in replaced]
         self._all = [*exact, *short, *overloads(ELEMENTS)]
@@ -107,15 +107,15 @@ class Functions:
 
     def choice(
         self,
-        halves: Functions,
+        float16: Functions,
         names: Collection[str],
         types: Collection[str],
-        types_of_halves: Collection[str] = ("float",),
+        types_of_float16: Collection[str] = ("float",),
     ) -> Choice:
-        """The same, together with what `halves` has for floats that are stored as halves, and for elements of
-        other types that occur with these."""
-        exact, short = self._needed(names, types), halves._needed(names, types_of_halves)
-        if not any(one.file.startswith(HALVES) for one in short):
+        """The same, with what `float16` has for floats that are stored as float16, and for elements of other
+        types that occur with these."""
+        exact, short = self._needed(names, types), float16._needed(names, types_of_float16)
+        if not any(one.file.startswith(FLOAT16) for one in short):
             return Choice(tuple(_texts(exact)))
         replaced = {one for one in exact if one not in short}
         always = [one for one in exact if one in short and not self._reaches(one, replaced)]

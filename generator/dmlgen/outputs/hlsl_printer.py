@@ -93,11 +93,11 @@ class HlslPrinter(StatementPrinter):
                 return camel(name)
             case ir.Local(name=name):
                 return name if name in ("at", "index", *ir.STEP_NAMES) else shader_variable(name)
-        raise TypeError(f"{node.name} is told to no shader")
+        raise TypeError(f"{node.name} is passed to no shader")
 
     def field(self, node: ir.Field) -> str:
         if node.name != "DimensionCount":
-            raise TypeError(f"{node.tensor.name}.{node.name} is told to no shader")
+            raise TypeError(f"{node.tensor.name}.{node.name} is passed to no shader")
         return "RANK"
 
     def entry(self, sequence: ir.Expr, dimension: str, outer: int) -> str:

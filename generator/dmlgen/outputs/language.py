@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dmlgen.catalogue import ALGORITHMS, KINDS
+from dmlgen.catalog import ALGORITHMS, KINDS
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE
 from dmlgen.expr.functions import FUNCTIONS, SHORTHANDS
 from dmlgen.outputs.render import Templates

@@ -25,7 +25,7 @@ _OWN = {"absent", "bits", "desc", "enums", "f", "given", "index", "limited", "no
 _VARIABLES = ("d", "i", "j", "k", "l", "m")
 """Of loops, outermost first."""
 _THEN, _OTHERWISE = "/then", "/otherwise"
-"""In paths of values that are told only where a test holds, or only where it does not."""
+"""In paths of values that are computed only where a test holds, or only where it does not."""
 
 
 @dataclass(frozen=True)
@@ -68,17 +68,17 @@ def definition_view(
         assert one.node is not None
         nodes[f"known.{one.name}"] = one.node
     nodes = {name: inlined(node) for name, node in nodes.items()}
-    told = {f"told.{path}": inlined(node) for path, node in shader.told.items()}
+    operands = {f"op.{path}": inlined(node) for path, node in shader.operands.items()}
     branches: dict[str, ir.Expr] = {}
-    for path, values in by_record(told).items():
+    for path, values in by_record(operands).items():
         _settle(path, values, nodes, branches)
-    printer = ToldPrinter(registry, operator, nodes, kept | branches)
+    printer = InputPrinter(registry, operator, nodes, kept | branches)
     texts = printer.texts
     general = _general(operator, shader, nodes, texts, list(kept))
     absent: dict[str, str] = {}
     records = {"Definition", "DefinitionShader"}
     fields = [
-        general.get(field.name) or _form(field.type, f"told.{field.name}", texts, absent, records)
+        general.get(field.name) or _form(field.type, f"op.{field.name}", texts, absent, records)
         for field in plans.record("Definition").fields
     ]
     static = static_of(shader, plans)
@@ -142,7 +142,7 @@ def _list(text: str, kind: str) -> str:
 def _settle(
     path: str, values: Values | Decision, always: dict[str, ir.Expr], branches: dict[str, ir.Expr]
 ) -> None:
-    """Adds the values of a record to those that are always told. If they are decided as a whole, adds the
+    """Adds the values of a record to those that are always computed. If they are decided as a whole, adds the
     test to these, with a question mark, and the values on either side to `branches`."""
     if not isinstance(values, Decision):
         always |= {f"{path}.{name.rpartition('.')[2]}": node for name, node in values.items()}
@@ -185,12 +185,12 @@ def _tensors(operator: Operator, shader: DefinitionShader) -> Iterator[TensorVie
         entry = entry.rstrip("]") or "index"
         is_one = operator.member[name].count is None
         flags = (names for names in (shader.moves, shader.limited, shader.held))
-        told = {
+        values = {
             flag: one.member in names
             for flag, names in zip(("as_bits", "is_limited", "is_held"), flags, strict=True)
         }
         given = [] if is_one else [f"entry={entry}"]
-        given += [f"{flag}=True" for flag, is_set in told.items() if is_set]
+        given += [f"{flag}=True" for flag, is_set in values.items() if is_set]
         arguments = (f'"{operator.name}"', f'"{name}"', f'"{one.macro}"', *given)
         yield TensorView(
             place,
@@ -200,7 +200,7 @@ def _tensors(operator: Operator, shader: DefinitionShader) -> Iterator[TensorVie
         )
 
 
-class ToldPrinter(DescPrinter, PythonPrinter):
+class InputPrinter(DescPrinter, PythonPrinter):
     """Prints expressions over a description whose optional tensors may be absent: `texts`, by name.
 
     Common subexpressions that at least one of them always needs are computed once, in the order of
@@ -220,7 +220,7 @@ class ToldPrinter(DescPrinter, PythonPrinter):
         certain = {name: _plain(node) for name, node in nodes.items()}
         whole = certain | {name: _plain(node) for name, node in doubtful.items()}
         shared = _shared(certain.values(), whole.values())
-        taken = {*_OWN, *_VARIABLES, "told", "told_of", "wanted"}
+        taken = {*_OWN, *_VARIABLES, "inputs", "tensor_of", "wanted"}
         for node in whole.values():
             for part in _innermost_first(node):
                 if part in shared and part not in self._names:

@@ -227,10 +227,10 @@ DMLOPS_CALLED int {name}_equal(const {name}* a, const {name}* b) {{
 
 
 def _empties(plans: Plans) -> Iterator[str]:
-    """A function for each record that planners are told."""
-    told = {type_ for function in plans.functions for name, type_ in function.parameters if name == "told"}
+    """A function for each record that planners take."""
+    taken = {type_ for function in plans.functions for name, type_ in function.parameters if name == "op"}
     for record in plans.records:
-        if record in told:
+        if record in taken:
             body = "".join(f"    record->{path} = {none};\n" for path, none in _numbers(record))
             yield (
                 "/* Makes a record empty, apart from the items of lists, which would take the most time. */\n"

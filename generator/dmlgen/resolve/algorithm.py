@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dmlgen import written
 from dmlgen.analysis.counts import dimension_counts
 from dmlgen.analysis.elements import InElements, Unfit
-from dmlgen.catalogue import ALGORITHMS, KINDS, Algorithm, Role
+from dmlgen.catalog import ALGORITHMS, KINDS, Algorithm, Role
 from dmlgen.diagnostics import nearest
 from dmlgen.expr import ir
 from dmlgen.expr.define import Definer, varies

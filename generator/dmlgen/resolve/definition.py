@@ -15,7 +15,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.bits import has_bits, taken, tensors_of_bits, works_on_bits
 from dmlgen.expr.deciding import deciding_tensors
 from dmlgen.expr.define import ALWAYS, FOLDS, NUMBERS, PLACES, Definer, Formula, signature, varies
-from dmlgen.expr.defined import entries_of, is_told, walk_through
+from dmlgen.expr.defined import entries_of, is_host_computed, walk_through
 from dmlgen.expr.functions import FUNCTIONS
 from dmlgen.expr.parse import Scope
 from dmlgen.expr.ranks import Counts, Lengths
@@ -169,7 +169,7 @@ def _kinds(support: Mapping[str, tuple[Support, ...]], kinds: Mapping[str, str])
 def _intermediate(node: written.Intermediate, name: str, definer: Definer) -> Intermediate:
     type_ = definer.kept[name]
     shape = definer.parse(str(node.sizes.value), node.sizes.at, ir.INTS)
-    if not is_told(shape):
+    if not is_host_computed(shape):
         message = (
             "sizes are what the description gives, said as rules say it: without floats, elements or `at`"
         )

@@ -4,7 +4,7 @@ A spec defines outputs without saying how to compute them. Each module here reco
 definitions, and turns it into a schedule that computes it. Where no form fits, the generic reference and the
 generic shader follow the definition literally: slow, but correct.
 
-A module's `recognise` returns a `Schedule`, or None. It is given the definition and, where the form also
+A module's `recognize` returns a `Schedule`, or None. It is given the definition and, where the form also
 depends on members, rules or tables, what is `described`. A `FastForm` is an alternative to the generic
 shader, for the descriptions that it fits; `FAST_FORMS` lists the modules that recognize one.
 
@@ -41,15 +41,15 @@ from dmlgen.schedules.schedule import FastForm, Schedule, schedule_of_algorithm
 F = TypeVar("F", bound=FastForm)
 
 FAST_FORMS: tuple[Callable[[OutputDefinitions, Described], FastForm | None], ...] = (
-    contraction.recognise,
-    sliding.recognise,
-    attention.recognise,
-    rows.recognise,
-    sums.recognise,
-    separable.recognise,
-    totals.recognise,
-    selected.recognise,
-    lanes.recognise,
+    contraction.recognize,
+    sliding.recognize,
+    attention.recognize,
+    rows.recognize,
+    sums.recognize,
+    separable.recognize,
+    totals.recognize,
+    selected.recognize,
+    lanes.recognize,
 )
 
 
@@ -90,7 +90,7 @@ def _found(registry: Registry, operator: Operator) -> _Found:
     if operator not in _known:
         described = Described(operator.member, operator.inferences, operator.support, registry.enums)
         schedule = _schedule(operator.defines, described)
-        forms = (recognise(operator.defines, described) for recognise in FAST_FORMS if schedule is None)
+        forms = (recognize(operator.defines, described) for recognize in FAST_FORMS if schedule is None)
         _known[operator] = _Found(schedule, tuple(one for one in forms if one is not None))
     return _known[operator]
 
@@ -103,7 +103,7 @@ def _schedule(defines: OutputDefinitions, described: Described) -> Schedule | No
 
 
 def _forms(defines: OutputDefinitions, described: Described) -> Iterator[Schedule | None]:
-    yield gather.recognise(defines)
-    yield elementwise.recognise(defines, described)
-    yield reduction.recognise(defines, described)
-    yield scan.recognise(defines, described)
+    yield gather.recognize(defines)
+    yield elementwise.recognize(defines, described)
+    yield reduction.recognize(defines, described)
+    yield scan.recognize(defines, described)

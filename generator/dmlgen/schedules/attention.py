@@ -57,7 +57,7 @@ class Attention(FastForm):
         return {self.target: (self.query, self.key, self.value)}
 
 
-def recognise(defines: OutputDefinitions, described: Described) -> Attention | None:
+def recognize(defines: OutputDefinitions, described: Described) -> Attention | None:
     """The attention that an intermediate tensor of a definition amounts to."""
     if any(described.may_be(output, "FLOAT64") for output in defines.outputs):
         return None

@@ -102,7 +102,7 @@ class Contraction(FastForm):
         return self.left.less is not None
 
 
-def recognise(defines: OutputDefinitions, described: Described) -> Contraction | None:
+def recognize(defines: OutputDefinitions, described: Described) -> Contraction | None:
     """The contraction that a definition of one output amounts to, for all descriptions or for those with
     certain values of an enumeration."""
     if len(defines.outputs) != 1:

@@ -17,7 +17,7 @@ _INDEX = ir.Local("index", ir.INT)
 _START, _BEGIN = "start", "begin"
 
 
-def recognise(defines: OutputDefinitions, described: Described) -> Schedule | None:
+def recognize(defines: OutputDefinitions, described: Described) -> Schedule | None:
     """An expression over elements, at coordinates whose entries can each be computed on their own."""
     return of_elements(defines, described.members, _classes(defines.classes, described))
 

@@ -10,7 +10,7 @@ from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.schedule import Schedule
 
 
-def recognise(defines: OutputDefinitions) -> Schedule | None:
+def recognize(defines: OutputDefinitions) -> Schedule | None:
     """One output, whose value is a read at a coordinate with entries of the form `wrap(another read)`."""
     if defines.tensors or len(defines.outputs) != 1:
         return None

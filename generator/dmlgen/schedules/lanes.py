@@ -29,7 +29,7 @@ class Lanes(FastForm):
     place: int
 
 
-def recognise(defines: OutputDefinitions, described: Described) -> Lanes | None:
+def recognize(defines: OutputDefinitions, described: Described) -> Lanes | None:
     """The lanes that the output of a definition has."""
     output, *others = defines.outputs
     if others or not described.is_certain(output) or described.may_be(output, "FLOAT64"):

@@ -33,7 +33,7 @@ class _Form:
     backward: bool = False
 
 
-def recognise(defines: OutputDefinitions, described: Described) -> Schedule | None:
+def recognize(defines: OutputDefinitions, described: Described) -> Schedule | None:
     """The schedule of a definition of one of these forms."""
     if len(defines.outputs) != 1 or not any(map(_folds, (*defines.outputs.values(), *_values(defines)))):
         return None

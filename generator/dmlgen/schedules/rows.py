@@ -59,7 +59,7 @@ class Rows(FastForm):
     of_rows: Mapping[str, ir.Expr]
 
 
-def recognise(defines: OutputDefinitions, described: Described) -> Rows | None:
+def recognize(defines: OutputDefinitions, described: Described) -> Rows | None:
     """All outputs of a definition, by rows."""
     certain = described.is_certain(next(iter(defines.outputs)))
     floats = all(
@@ -119,7 +119,7 @@ class _Reader:
         each = {name: self._in_parts(value) for name, value in each.items()}
         return Rows(
             source=self._source,
-            reduced=self._told(),
+            reduced=self._reduced_flags(),
             statistics=(*self._statistics.values(), *hoisted),
             elements=frozenset(self._elements),
             single=frozenset(self._single),
@@ -153,7 +153,7 @@ class _Reader:
     def _kept(self) -> ir.Expr:
         return self._list(ONE, _size(self._source))
 
-    def _told(self) -> ir.Expr:
+    def _reduced_flags(self) -> ir.Expr:
         return ir.ListOf(()) if self._reduced is None else self._list(ONE, ZERO)
 
     def _of_row(self, node: ir.Expr) -> ir.Expr:

@@ -27,7 +27,7 @@ _WAYS: dict[_Admitted, tuple[bool, bool]] = {
 the last element to the first, and whether it is exclusive."""
 
 
-def recognise(defines: OutputDefinitions, described: Described) -> Schedule | None:
+def recognize(defines: OutputDefinitions, described: Described) -> Schedule | None:
     """The schedule of a definition of this form."""
     if len(defines.outputs) != 1 or defines.tensors:
         return None

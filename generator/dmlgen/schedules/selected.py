@@ -40,7 +40,7 @@ class Selected(FastForm):
     value: ir.Expr
 
 
-def recognise(defines: OutputDefinitions, described: Described) -> Selected | None:
+def recognize(defines: OutputDefinitions, described: Described) -> Selected | None:
     """The sum of selected terms that one output of a definition amounts to."""
     for output, value in defines.outputs.items():
         if described.members[output].count is None and not described.may_be(output, "FLOAT64"):

@@ -71,7 +71,7 @@ class Separable(FastForm):
     ways: tuple[Way, ...]
 
 
-def recognise(defines: OutputDefinitions, described: Described) -> Separable | None:
+def recognize(defines: OutputDefinitions, described: Described) -> Separable | None:
     """The taps that the output of a definition amounts to."""
     output, *others = defines.outputs
     if others or not described.is_certain(output) or described.may_be(output, "FLOAT64"):

@@ -64,7 +64,7 @@ class Sliding(FastForm):
     values: Mapping[str, ir.Expr]
 
 
-def recognise(defines: OutputDefinitions, described: Described) -> Sliding | None:
+def recognize(defines: OutputDefinitions, described: Described) -> Sliding | None:
     """The fold over a window that the outputs of a definition amount to."""
     if defines.tensors:
         return None

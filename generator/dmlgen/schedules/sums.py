@@ -71,7 +71,7 @@ class Sums(FastForm):
     passes: tuple[SharedSums, ...]
 
 
-def recognise(defines: OutputDefinitions, described: Described) -> Sums | None:
+def recognize(defines: OutputDefinitions, described: Described) -> Sums | None:
     """The sums of products that intermediate tensors of a definition consist of."""
     if any(described.may_be(output, "FLOAT64") for output in defines.outputs):
         return None

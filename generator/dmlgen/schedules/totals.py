@@ -39,7 +39,7 @@ class Totals(FastForm):
     values: Mapping[str, ir.Expr]
 
 
-def recognise(defines: OutputDefinitions, described: Described) -> Totals | None:
+def recognize(defines: OutputDefinitions, described: Described) -> Totals | None:
     """The first intermediate tensors that depend on totals of the same tensor."""
     tensor = ""
     totals: list[Total] = []

@@ -46,15 +46,15 @@ class View:
         each unit of an entry of `at`."""
         numbers = tuple(_term(one, entry) for one in self.numbers)
         found = _each(self.element, lambda load: _terms(load.coordinate, entry))
-        return self._told(ir.Binary("+", found, ir.ListOf(numbers), ir.INTS) if numbers else found)
+        return self._simplified(ir.Binary("+", found, ir.ListOf(numbers), ir.INTS) if numbers else found)
 
     @property
     def bounds(self) -> ir.Expr:
         """The limits as one list."""
         limits = ir.ListOf(self.limits)
-        return self._told(limits) if self.limits else limits
+        return self._simplified(limits) if self.limits else limits
 
-    def _told(self, numbers: ir.Expr) -> ir.Expr:
+    def _simplified(self, numbers: ir.Expr) -> ir.Expr:
         """Numbers, or none where absent tensors would make them meaningless."""
         for one in self.conditions:
             if asks_presence(one):

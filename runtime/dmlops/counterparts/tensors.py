@@ -194,8 +194,8 @@ class View:
                 case "permute":
                     array = array.transpose(what)
                 case "nibbles":
-                    halves = np.stack([array & 15, array >> 4], axis=-1)
-                    array = halves.reshape(*array.shape[:-1], -1)
+                    nibbles = np.stack([array & 15, array >> 4], axis=-1)
+                    array = nibbles.reshape(*array.shape[:-1], -1)
                 case _:
                     array = np.ascontiguousarray(array).view(what)
         return array

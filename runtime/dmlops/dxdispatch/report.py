@@ -19,7 +19,7 @@ def as_text(facts: Facts, runs: Sequence[Run]) -> str:
     """What was run on what, every finding, why runs were skipped, and the totals."""
     lines = [f"{name}: {printable(value)}" for name, value in facts]
     lines += [""] * bool(lines)
-    lines += [f"{run.verdict.value}: {_name(run)}: {printable(run.why)}" for run in runs if _is_told(run)]
+    lines += [f"{run.verdict.value}: {_name(run)}: {printable(run.why)}" for run in runs if _is_listed(run)]
     lines += [f"not run: {count} times: {printable(why)}" for why, count in _not_run(runs)]
     sums = Counter(run.verdict for run in runs)
     lines.append(
@@ -46,12 +46,12 @@ FORMS: Mapping[str, Callable[[Facts, Sequence[Run]], str]] = {"text": as_text, "
 
 
 def _run(run: Run) -> dict[str, Any]:
-    told: dict[str, Any] = {"id": run.case.id, "kind": run.kind, "verdict": run.verdict.value}
+    entry: dict[str, Any] = {"id": run.case.id, "kind": run.kind, "verdict": run.verdict.value}
     if run.why:
-        told["why"] = printable(run.why)
+        entry["why"] = printable(run.why)
     if run.difference is not None:
         found = run.difference
-        told["difference"] = {
+        entry["difference"] = {
             "tensor": found.tensor,
             "coordinate": list(found.coordinate),
             "expected": str(found.expected),  # JSON has no NaN, and readers round large integers
@@ -59,7 +59,7 @@ def _run(run: Run) -> dict[str, Any]:
             "ulp": found.ulp,
             "count": found.count,
         }
-    return told
+    return entry
 
 
 def _by_operator(runs: Sequence[Run]) -> dict[tuple[str, str], Counter[Verdict]]:
@@ -69,7 +69,7 @@ def _by_operator(runs: Sequence[Run]) -> dict[tuple[str, str], Counter[Verdict]]
     return sums
 
 
-def _is_told(run: Run) -> bool:
+def _is_listed(run: Run) -> bool:
     """Whether a report mentions a run individually."""
     return run.verdict.is_finding or run.verdict is Verdict.CHOICE
 

@@ -68,8 +68,8 @@ def _unpacked(buffer: np.ndarray, tensor: TensorDesc) -> np.ndarray:
     """The buffer with a byte for each element of 4 bits, the lower half first; of other types itself."""
     if tensor.DataType.bits != 4:
         return buffer
-    halves = np.stack([buffer & 15, buffer >> 4], axis=-1).reshape(-1)
-    return (halves ^ 8) - 8 & 0xFF if tensor.DataType.numpy.kind == "i" else halves
+    nibbles = np.stack([buffer & 15, buffer >> 4], axis=-1).reshape(-1)
+    return (nibbles ^ 8) - 8 & 0xFF if tensor.DataType.numpy.kind == "i" else nibbles
 
 
 def _elements(buffer: np.ndarray, tensor: TensorDesc) -> np.ndarray:

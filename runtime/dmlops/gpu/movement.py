@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..coordinates import Coordinates, normalize_index
-from .plans.told import Lookup, Movement
+from .plans.operands import Lookup, Movement
 
 NO_MOVEMENT = Movement((), (), (), False)
 

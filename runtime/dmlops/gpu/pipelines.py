@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .compiler import optional_features
 from .descriptors import Run, descriptors
-from .plans.told import WAVE
+from .plans.operands import WAVE
 from .resources import Binding
 from .vulkan_api import vk
 

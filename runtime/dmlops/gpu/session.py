@@ -23,9 +23,9 @@ import numpy as np
 
 from ..arrays import checked, fitting, of_tensor
 from ..description import Description
-from ..judgement import tensor_violations
 from ..quoting import shown
 from ..tensor import TensorDesc
+from ..validation import tensor_violations
 from ..value import WRONG_TYPE
 from . import by_member, prepared, shared_buffers
 from .commands import barrier, clear

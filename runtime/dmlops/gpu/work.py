@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 from ..description import Description
 from ..enums import OperatorType
-from ..judgement import tensors
 from ..registry import operator as described
 from ..tensor import TensorDesc
+from ..validation import tensors
 from .errors import Unsupported
+from .planner_inputs import plan
 from .plans.capabilities import NO_CAPABILITIES, Capability
+from .plans.operands import NO_MEMBER, SCRATCH, Buffer
 from .plans.planning import Planning, Refused
 from .plans.reasons import TEXTS, Reason
-from .plans.told import NO_MEMBER, SCRATCH, Buffer
-from .telling import plan
 
 
 class Dispatch(NamedTuple):

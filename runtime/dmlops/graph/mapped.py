@@ -33,14 +33,14 @@ def from_onnx(source: Any, level: LevelLike | None = None, dims: Mapping[str, in
     arrays: dict[str, np.ndarray] = {}
     for node in model.graph.node:
         known.enter(node)
-        told = describe(known, node, at)
-        if told.status == "host":
+        described = describe(known, node, at)
+        if described.status == "host":
             values = {name: known.values[name].array for name in node.output if name}
             arrays |= {name: array for name, array in values.items() if array is not None}
-        elif told.status == "mapped" and told.plan is not None:
-            plans.append(told.plan)
+        elif described.status == "mapped" and described.plan is not None:
+            plans.append(described.plan)
         else:
-            raise NotMapped(f"{told.operator} {told.name}: {told.reason}")
+            raise NotMapped(f"{described.operator} {described.name}: {described.reason}")
     inputs = [*(one.name for one in model.graph.input), *(one.name for one in model.graph.initializer)]
     return from_plans(plans, list(dict.fromkeys(inputs)), [one.name for one in model.graph.output], arrays)
 

@@ -63,7 +63,7 @@ def _node(model: Model, node: Node) -> dict[str, Any]:
     }
 
 
-def as_text(model: Model, colour: bool) -> str:
+def as_text(model: Model, color: bool) -> str:
     """A summary for people: what the model needs, its operators, and what keeps it from running."""
     lines = [headline(model), ""]
     rows = [("ONNX", "DirectML", "nodes", "level", "")]
@@ -76,7 +76,7 @@ def as_text(model: Model, colour: bool) -> str:
         line = "  ".join(
             [*(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)), row[4]]
         ).rstrip()
-        lines.append(f"\x1b[{style}m{line}\x1b[0m" if colour and style else line)
+        lines.append(f"\x1b[{style}m{line}\x1b[0m" if color and style else line)
     settled = ("mapped", "host", "undecided") if model.open_dims else ("mapped", "host")
     troubles = [node for node in model.nodes if status(model, node) not in settled]
     for node in troubles[:SHOWN]:
@@ -96,26 +96,30 @@ SHOWN = 20  # most nodes that a text explains
 def headline(model: Model) -> str:
     """What the model needs, in a sentence or two."""
     counts = Counter[str](node.status for node in model.nodes)
-    told = f"{len(model.nodes)} nodes: {counts['mapped']} run on DirectML, {counts['host']} need no operator"
+    summary = (
+        f"{len(model.nodes)} nodes: {counts['mapped']} run on DirectML, {counts['host']} need no operator"
+    )
     others = {
         "impossible": "have no counterpart",
         "refused": "are refused by every level",
         "undecided": "are undecided",
     }
-    told += "".join(f", {counts[kind]} {text}" for kind, text in others.items() if counts[kind])
+    summary += "".join(f", {counts[kind]} {text}" for kind, text in others.items() if counts[kind])
     level = model.level
     if counts["mapped"] and level is not None:
         whole = "It needs" if model.complete else "What has a counterpart needs"
-        told += f".\n{whole} feature level {level}: {availability(level)}"
+        summary += f".\n{whole} feature level {level}: {availability(level)}"
         if model.asked is not None:
             verdict = "accepts" if level <= model.asked else "does not accept"
-            told += f".\nFeature level {model.asked} {verdict} it"
+            summary += f".\nFeature level {model.asked} {verdict} it"
     if model.open_dims:
         names = ", ".join(cut(name) for name in model.open_dims)
-        told += f".\nDimensions that are not set: {names}; --dim NAME=SIZE or --shape INPUT=SIZES sets them"
+        summary += (
+            f".\nDimensions that are not set: {names}; --dim NAME=SIZE or --shape INPUT=SIZES sets them"
+        )
         if counts["undecided"]:
-            told += f", and so decides {counts['undecided']} nodes"
-    return told + "."
+            summary += f", and so decides {counts['undecided']} nodes"
+    return summary + "."
 
 
 def explained(model: Model, node: Node) -> Iterator[str]:
@@ -175,10 +179,10 @@ def _row(kind: str, cells: Sequence[str]) -> str:
 
 def _node_row(model: Model, node: Node) -> str:
     kind = status(model, node)
-    told = "".join(f"<p>{_text(line)}</p>" for line in explained(model, node))
-    told += "".join(f'<p class="note">{_text(_sentence(note))}</p>' for note in node.notes)
+    cell = "".join(f"<p>{_text(line)}</p>" for line in explained(model, node))
+    cell += "".join(f'<p class="note">{_text(_sentence(note))}</p>' for note in node.notes)
     cells = [_text(node.name[:LONGEST]), _text(_operator(node)), _text(" ".join(node.operators) or "-")]
-    cells += [_text(str(node.level or "-")), _text(MARKS[kind][0]), told]
+    cells += [_text(str(node.level or "-")), _text(MARKS[kind][0]), cell]
     return f'<tr class="{kind}">{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
 

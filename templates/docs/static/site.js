@@ -107,8 +107,8 @@ class Search {
     const query = text.trim();
     const identifiers = query.match(/DML-[A-Z0-9_]+-[a-z0-9-]+/g) || [];
     const named = this.rules.filter((entry) => identifiers.includes(entry.title));
-    const told = /\s(is|are|has|must|should|needs|cannot|does not)\s/.test(query) ? this.ofMessage(query) : [];
-    const found = new Set([...named, ...told]);
+    const messages = /\s(is|are|has|must|should|needs|cannot|does not)\s/.test(query) ? this.ofMessage(query) : [];
+    const found = new Set([...named, ...messages]);
     return [...(found.size ? found : this.ofWords(words(query)))].slice(0, MOST);
   }
 

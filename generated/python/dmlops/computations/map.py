@@ -21,7 +21,7 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Uniforms(NamedTuple):
-    """What a shader is told about a description, by the names used in the shader.
+    """A shader's inputs from a description, by the names used in the shader.
 
     Switches become macros; elements are numbers of a tensor's type, scalars are integers and floats, and
     arrays have one entry per dimension. `widened` has a bit for each input whose integers the shader computes

@@ -12,7 +12,7 @@ from .descriptors import EXTENSIONS as _DESCRIPTORS
 from .errors import GpuUnavailable
 from .plans.capabilities import NO_CAPABILITIES, Capability
 from .plans.cooperative_matrix import GROUP_MEMORY
-from .plans.told import WAVE
+from .plans.operands import WAVE
 from .vulkan_api import vk
 
 _UNITS = ("VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control")
@@ -174,7 +174,7 @@ def cooperative_matrix(instance: Any, physical: Any) -> Capability:
 
 
 def _listed(instance: Any, physical: Any) -> Capability:
-    """Which of these a wave supports: 16x16x16 matrices of halves, accumulated in single precision, and
+    """Which of these a wave supports: 16x16x16 matrices of float16, accumulated in single precision, and
     16x16x32 matrices of signed bytes, accumulated in integers."""
     function = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"
     half, single = vk.VK_COMPONENT_TYPE_FLOAT16_KHR, vk.VK_COMPONENT_TYPE_FLOAT32_KHR

@@ -107,10 +107,10 @@ def _texts(options: argparse.Namespace, text: Callable[[Graph], tuple[str, bool]
         if identity is not None:
             print(f"[{shown(identity).strip(chr(34))}]")
         if isinstance(graph, JsonError):
-            told, good = f"Not a valid graph: {graph}", False
+            message, good = f"Not a valid graph: {graph}", False
         else:
-            told, good = text(graph)
-        print(told)
+            message, good = text(graph)
+        print(message)
         clean &= good
     return 0 if clean else 1
 

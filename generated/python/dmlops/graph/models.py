@@ -32,12 +32,12 @@ def from_model(model: Mapping[str, Any]) -> Graph:
     inputs: dict[str, None] = {}
     newest: dict[str, str] = {}  # the value that a resource holds
     unread: dict[str, None] = {}
-    told: dict[str, None] = {}
+    outputs: dict[str, None] = {}
     for at, command in enumerate(commands):
         kind = str(command.get("type")).lower()
         value = newest.get(str(command.get("resource")))
         if kind in _TELLS and value is not None and value not in inputs:
-            told[value] = None
+            outputs[value] = None
         if kind != "dispatch":
             continue
         path = f"commands[{at}]"
@@ -67,7 +67,7 @@ def from_model(model: Mapping[str, Any]) -> Graph:
                 values.append(None if one is None else newest[one])
             bindings[member.name] = values if member.count else values[0]
         nodes.append({"name": name, **given, "bindings": bindings})
-    return from_json({"inputs": list(inputs), "outputs": list(told or unread), "nodes": nodes})
+    return from_json({"inputs": list(inputs), "outputs": list(outputs or unread), "nodes": nodes})
 
 
 def _resources(value: Any) -> Any:

@@ -211,12 +211,12 @@ def _sized(model: Any, dims: Mapping[str, int], shapes: Mapping[str, Sequence[in
         sizes, shape = tuple(shapes[value.name]), value.type.tensor_type.shape
         if not value.type.tensor_type.HasField("shape"):
             shape.dim.extend(onnx.TensorShapeProto.Dimension() for _ in sizes)
-        told = [dim.dim_value or dim.dim_param or "?" for dim in shape.dim]
-        if len(sizes) != len(told) or any(
+        declared = [dim.dim_value or dim.dim_param or "?" for dim in shape.dim]
+        if len(sizes) != len(declared) or any(
             dim.HasField("dim_value") and dim.dim_value != size
             for dim, size in zip(shape.dim, sizes, strict=True)
         ):
-            raise Unreadable(f"{value.name} has the shape {told}, not {list(sizes)}")
+            raise Unreadable(f"{value.name} has the shape {declared}, not {list(sizes)}")
         for dim, size in zip(shape.dim, sizes, strict=True):
             if dim.dim_param:
                 found.setdefault(dim.dim_param, size)
@@ -353,7 +353,7 @@ class Graph:
         known = operation("onnx", node.op_type, domain)
         signature = known.signature(version) if known else None
         if signature and signature.infers:
-            return self._told(node, signature)
+            return self._signature_facts(node, signature)
         try:
             schema = onnx.defs.get_schema(node.op_type, version, domain)
             names = [name for name in node.input if name]
@@ -367,7 +367,7 @@ class Graph:
             return {}
         return {name: self._merged(name, kind) for name, kind in found.items()}
 
-    def _told(self, node: Any, signature: Signature) -> dict[str, Any]:
+    def _signature_facts(self, node: Any, signature: Signature) -> dict[str, Any]:
         """Types of the outputs according to the registry; unknown ones are left out."""
         found: dict[str, Any] = {}
         numbers = {name: int(number) for number, name in data()["data_types"].items()}

@@ -51,9 +51,9 @@ def parts(operator: Operator) -> tuple[Part, ...]:
 
     names = tuple(line(one.name, one.value, f"let-{one.name}") for one in algorithm.definitions)
     found = [Part("Names", names)] if names else []
-    told = [line(name, role) for name, role in algorithm.roles.items()]
-    told += [line("place", algorithm.place)] if algorithm.place is not None else []
-    return (*found, Part("What it works on", tuple(told)))
+    lines = [line(name, role) for name, role in algorithm.roles.items()]
+    lines += [line("place", algorithm.place)] if algorithm.place is not None else []
+    return (*found, Part("What it works on", tuple(lines)))
 
 
 def _defines(operator: Operator) -> tuple[Part, ...]:

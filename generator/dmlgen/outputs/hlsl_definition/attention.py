@@ -19,7 +19,7 @@ from dmlgen.schedules.views import View, view_before, view_in, view_of
 from dmlgen.sugar import conjunction
 
 STEPS = {"first": None, "batch": 0, "head": 1, "row": 2, "element": 3}
-"""What planners are told of a view: where it starts, and its steps along the entries of a coordinate."""
+"""A view as planners take it: where it starts, and its steps along the entries of a coordinate."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class AttentionPass(FormPass):
     @property
     def places(self) -> Mapping[str, str | Sequence[str]]:
         kept = {name: getattr(self, name).member for name in ("query", "key", "value", "target")}
-        return {**kept, "told": [tensor.member for tensor in self.scored_by]}
+        return {**kept, "scored_by": [tensor.member for tensor in self.scored_by]}
 
     @property
-    def told(self) -> Mapping[str, ir.Expr]:
+    def operands(self) -> Mapping[str, ir.Expr]:
         found: dict[str, ir.Expr] = {"attention.shared": self.shared}
         numbers = {tensor.member: number for number, tensor in enumerate(self.tensors)}
         for role, view in self.views.items():
@@ -76,7 +76,7 @@ class AttentionPass(FormPass):
         return (
             "COOPERATIVE_MATRIX",
             "BY_PARTS",
-            "HALVING",
+            "STORE_FP16",
             "LATER",
             *(f"{role.upper()}_IN" for role in self.views),
         )
@@ -115,7 +115,7 @@ def attention_pass(
     ends = [test for test in tests if _is_end(test)]
     counts = conjunction(test for test in tests if test not in ends) or ir.Number(True, ir.BOOL)
     loads = (part for whole in (attention.score, *tests) for part in ir.walk(whole))
-    told = dict.fromkeys(part.tensor.entry for part in loads if isinstance(part, ir.Load))
+    scored_by = dict.fromkeys(part.tensor.entry for part in loads if isinstance(part, ir.Load))
     assert operator.defines is not None
     kept = {one.name: one for one in operator.defines.tensors}
     roles = {"query": attention.query, "key": attention.key, "value": attention.value}
@@ -138,7 +138,7 @@ def attention_pass(
         multiple=None
         if attention.multiple is None or len(tests) > len(ends)
         else printer.value(attention.multiple, False),
-        scored_by=tuple(printer.tensors[name] for name in told),
+        scored_by=tuple(printer.tensors[name] for name in scored_by),
         views={**views, "output": _output(operator, target)},
         tensors=(*printer.inputs, *printer.outputs),
     )

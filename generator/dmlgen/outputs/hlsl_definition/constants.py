@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import asks_presence, is_told, walk_through
+from dmlgen.expr.defined import asks_presence, is_host_computed, walk_through
 from dmlgen.outputs.hlsl_definition.names import WORDS, free, pascal, word
 from dmlgen.outputs.uniforms import camel, macro
 from dmlgen.schedules.selected import Selected
@@ -40,7 +40,7 @@ class Constants:
         self.divisors: dict[str, Constant] = {}
         """The reciprocals of lists, by the names of the lists."""
         self.boxes: set[str] = set()
-        """The lists that are sizes of boxes whose rows are told, by name."""
+        """The lists that are sizes of boxes whose rows are passed, by name."""
 
     def known(self, *kinds: str) -> tuple[Constant, ...]:
         """Those of some kinds that depend on the description alone and do not belong to a tensor."""
@@ -99,7 +99,7 @@ def is_constant(node: ir.Expr) -> bool:
         return False
     if node.type.kind == "element":
         return isinstance(node, ir.Member)
-    if node.type.kind not in ("int", "bool", "enum", "ints", "float", "floats") or not is_told(node):
+    if node.type.kind not in ("int", "bool", "enum", "ints", "float", "floats") or not is_host_computed(node):
         return False
     if node.type == ir.BOOL:
         return not asks_presence(node)

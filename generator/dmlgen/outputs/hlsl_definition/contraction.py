@@ -60,17 +60,17 @@ class ContractedPass(FormPasses):
         return {"left": self.left.member, "right": self.right.member, "output": self.output.member}
 
     @property
-    def told(self) -> Mapping[str, ir.Expr]:
-        told, window = self.contraction, self.contraction.window
+    def operands(self) -> Mapping[str, ir.Expr]:
+        parts, window = self.contraction, self.contraction.window
         found = {
-            "factors.applies": told.when,
-            "factors.left": told.left.places,
-            "factors.right": told.right.places,
-            "factors.left_less": told.left.less_axes,
-            "factors.right_less": told.right.less_axes,
-            "factors.lessens_left": told.left.lessens,
-            "factors.lessens_right": told.right.lessens,
-            "factors.depth": told.depth,
+            "factors.applies": parts.when,
+            "factors.left": parts.left.places,
+            "factors.right": parts.right.places,
+            "factors.left_less": parts.left.less_axes,
+            "factors.right_less": parts.right.less_axes,
+            "factors.lessens_left": parts.left.lessens,
+            "factors.lessens_right": parts.right.lessens,
+            "factors.depth": parts.depth,
         }
         if window is not None:
             found |= {f"factors.window.{one.name}": getattr(window, one.name) for one in fields(window)}

@@ -1,7 +1,7 @@
-"""What a faster form adds to the shader of a definition: passes of its own, and what its planner is told.
+"""A faster form of a definition's shader: its own passes, and the operands of its planner.
 
 `forms` has the table of forms. The records and constants of a form in this module are all that the shader,
-its plan in C, and the module that tells the planner in Python need of it.
+its plan in C, and the module that calls the planner in Python need of it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class FormPass:
     their function, without `plan_`, if it is not the definition's own; `params` their record of constants;
     `template` the file of its macros, below templates/hlsl: `passes`, `head`, `buffers`, `buffer_of`,
     `kernel`, `main` and, before the entry point, `attributes`; for passes in place of one of the
-    definition's, also `scratch`, `word`, and `eight` for what they read as halves. `scratch` here is the type
-    that the template gives the entries of that buffer, "" for words; `word` the text of a word at a place, if
-    entries may be vectors in any pass; `in_halves` the condition under which everything loaded and stored is
-    halves, "" if there is none.
+    definition's, also `scratch`, `word`, and `eight` for what they read as float16. `scratch` here is the
+    type that the template gives the entries of that buffer, "" for words; `word` the text of a word at a
+    place, if entries may be vectors in any pass; `in_float16` the condition under which everything loaded and
+    stored is float16, "" if there is none.
     """
 
     number: int
@@ -38,11 +38,12 @@ class FormPass:
     params: ClassVar[str] = "DefinitionParams"
     scratch: ClassVar[str] = ""
     word: ClassVar[str] = ""
-    in_halves: ClassVar[str] = ""
+    in_float16: ClassVar[str] = ""
 
     @property
     def places(self) -> Mapping[str, str | Sequence[str]]:
-        """What `field` has besides the number: tensors, one or several, by name; "" for an absent one."""
+        """The entries of `field` besides the number: tensors, one or several, by name; "" for an absent
+        one."""
         return {}
 
     @property
@@ -51,8 +52,8 @@ class FormPass:
         return ({"number": self.number, **self.places},)
 
     @property
-    def told(self) -> Mapping[str, ir.Expr]:
-        """What the planner is told of a description, by the path below its `Definition`."""
+    def operands(self) -> Mapping[str, ir.Expr]:
+        """The planner's operands, by the path below its `Definition`."""
         return {}
 
     def constants(self, tensors: Sequence[Tensor]) -> Mapping[str, Sequence[Constant]]:

@@ -42,7 +42,7 @@ class LoopPrinter(TensorPrinter):
 
     def reduce(self, node: ir.Reduce) -> str:
         if node.kind != "list":
-            raise TypeError(f"{node.kind}() of the rules is told to no shader")
+            raise TypeError(f"{node.kind}() of the rules is passed to no shader")
         return self._lifted(node, "Entries", lambda: self._listed(node))
 
     def _returned(self, node: ir.Expr) -> list[str]:

@@ -136,7 +136,7 @@ class ShaderPrinter(LoopPrinter):
         match node:
             case ir.Local(name=name):
                 return local(name)
-        raise TypeError(f"{node.name} is told to no shader")
+        raise TypeError(f"{node.name} is passed to no shader")
 
     def index(self, node: ir.Index) -> str:
         if is_constant(node.sequence):

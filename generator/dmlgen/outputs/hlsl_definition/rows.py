@@ -113,7 +113,7 @@ class RowsPass(FormPass):
         return [*(name for name, _ in stage.sums), *(("center", "differences") if stage.around else ())]
 
     @property
-    def told(self) -> Mapping[str, ir.Expr]:
+    def operands(self) -> Mapping[str, ir.Expr]:
         return {"reduced": self.reduced}
 
     def constants(self, tensors: Sequence[Tensor]) -> Mapping[str, Sequence[Constant]]:

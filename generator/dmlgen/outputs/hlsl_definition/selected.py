@@ -49,7 +49,7 @@ class SelectedPasses(FormPasses):
         return (record,)
 
     @property
-    def told(self) -> Mapping[str, ir.Expr]:
+    def operands(self) -> Mapping[str, ir.Expr]:
         sizes = [
             each.last if each.variable.type == ir.INTS else ir.ListOf((each.last,))
             for each in self.selected.loops

@@ -70,7 +70,7 @@ class SeparablePass(FormPasses):
         ]
 
     @property
-    def told(self) -> Mapping[str, ir.Expr]:
+    def operands(self) -> Mapping[str, ir.Expr]:
         """The rank, and for each of the passes whether it applies, as 1 or 0."""
         return {"separable.rank": self.rank, "separable.applies": ones_where(way.when for way in self.ways)}
 

@@ -90,7 +90,7 @@ class DefinitionShader:
     known_elements: tuple[Known, ...]
     known_scalars: tuple[Known, ...]
     divisors: Mapping[str, str]  # the names of lists' reciprocals, by the names of the lists
-    boxes: frozenset[str]  # the names of lists that are sizes of boxes whose rows are told
+    boxes: frozenset[str]  # the names of lists that are sizes of boxes whose rows are passed
     bounds: tuple[Known, ...]
     texts: tuple[str, ...]
     fused: str  # the member with activations
@@ -156,9 +156,9 @@ class DefinitionShader:
         return "definition" if self.fast is None else self.fast.planner
 
     @property
-    def told(self) -> Mapping[str, ir.Expr]:
-        """What planners of faster ways are told, by the path below `Definition`."""
-        return {name: node for one in self.forms for name, node in one.told.items()}
+    def operands(self) -> Mapping[str, ir.Expr]:
+        """The operands of faster forms' planners, by the path below `Definition`."""
+        return {name: node for one in self.forms for name, node in one.operands.items()}
 
     def box(self, pass_: Pass) -> tuple[str, int] | None:
         """What has the sizes of the box that a keyed pass visits: "list" or "tensor", and its number."""
@@ -221,10 +221,10 @@ def shader_of(
     registry: Registry,
     operator: Operator,
     functions: Functions | None = None,
-    halves: Functions | None = None,
+    float16: Functions | None = None,
 ) -> DefinitionShader:
     """The shader of an operator's definition; without `functions`, only to determine its constants. Uses
-    `halves`, if given, where the fast form can tell that everything is halves."""
+    `float16`, if given, where the fast form can tell that everything is float16."""
     forms = forms_of(registry, operator)
     operator = lowered(operator, forms)
     defines = operator.defines
@@ -267,7 +267,7 @@ def shader_of(
         activations=activations,
         precise_kinds=0 if functions is None else _precise_kinds(activations, functions, types),
         by_lanes=tuple(sorted(called & {"Min", "Max"})) if printer.in_lanes else (),
-        functions=_chosen(functions, halves if fast and fast.in_halves else None, called, types),
+        functions=_chosen(functions, float16 if fast and fast.in_float16 else None, called, types),
         max_rank=MAX_RANK,
         longest=printer.longest,
         listed=tuple(sorted(printer.listed)),
@@ -276,14 +276,14 @@ def shader_of(
 
 
 def _chosen(
-    functions: Functions | None, halves: Functions | None, called: Set[str], types: Set[str]
+    functions: Functions | None, float16: Functions | None, called: Set[str], types: Set[str]
 ) -> Choice:
-    """The functions that are called, and those to use instead where everything is halves."""
+    """The functions that are called, and those to use instead where everything is float16."""
     if functions is None:
         return Choice(())
-    if halves is None:
+    if float16 is None:
         return Choice(functions.closure(called, types))
-    return functions.choice(halves, called, types, types)
+    return functions.choice(float16, called, types, types)
 
 
 def _precise_kinds(activations: tuple[Activation, ...], functions: Functions, types: set[str]) -> int:

@@ -67,7 +67,7 @@ class SlidingPass(FormPass):
         return {"tensor": self.tensor.member, "output": self.output.member, "weights": weights}
 
     @property
-    def told(self) -> Mapping[str, ir.Expr]:
+    def operands(self) -> Mapping[str, ir.Expr]:
         sliding = self.sliding
         if sliding is None:
             return {}

@@ -75,7 +75,7 @@ class SumsPass:
     @property
     def copied(self) -> Kept | None:
         """The intermediate tensor that cooperative matrices read and that this pass writes, row by row: it is
-        also written as halves."""
+        also written as float16."""
         if self.has_units and self._goes_by_rows:
             return next((kept for kept, _, _ in self.values if kept == self.every[0].kept), None)
         return None
@@ -132,14 +132,14 @@ class SumsPasses(FormPasses):
     template = "sums"
     scratch = "Scratch"
     word = "ScratchWord(%s)"
-    in_halves = "COOPERATIVE_MATRIX"
+    in_float16 = "COOPERATIVE_MATRIX"
 
     @property
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
         return [one.record for one in self.passes]
 
     @property
-    def told(self) -> Mapping[str, ir.Expr]:
+    def operands(self) -> Mapping[str, ir.Expr]:
         """For each of the passes whether it applies, as 1 or 0."""
         return {"sums": ones_where(one.when for one in self.passes)}
 

@@ -81,7 +81,7 @@ class TensorPrinter(FunctionPrinter):
         match node.item:
             case ir.Tensor(name=name):
                 return f"{self.tensors[name].macro}_PRESENT != 0"
-        raise TypeError(f"present({node.item.name}) is told to no shader")
+        raise TypeError(f"present({node.item.name}) is passed to no shader")
 
     def load(self, node: ir.Load) -> str:
         text = self._element(node)

@@ -1,1 +1,1 @@
-"""What planners are told of operators that are computed by definition: one module per operator."""
+"""Planner inputs of operators that are computed by definition: one module per operator."""

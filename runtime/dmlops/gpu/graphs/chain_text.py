@@ -13,7 +13,7 @@ from string import Template
 from typing import NamedTuple
 
 from .. import shader
-from ..plans.told import Tensor
+from ..plans.operands import Tensor
 from ..plans.types import stored_type, value_type
 from ..preprocessing import function
 

@@ -3,7 +3,7 @@
 These modules alone decide that. This package runs them; the generator translates the same source to C, for
 `dmlops_plan` in the header. They are therefore written in a small subset of Python, which
 `dmlgen.plans.functions` describes: saturating 64-bit integers, strings, records, lists of bounded capacity,
-no floats. A planner gets what it needs of a description (`told`), and tells a `Planning` what to do.
+no floats. A planner gets the facts of a description that it needs (`op`), and writes to a `Planning`.
 
 A class `...Params` is the layout of a shader's constant buffer: its text in the shader and its bytes, here
 and in C, follow from it.

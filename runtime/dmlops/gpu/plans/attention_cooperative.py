@@ -1,5 +1,5 @@
-"""Attention of halves by cooperative matrices: a group takes some rows of a head, and tiles of keys pass
-through shared memory.
+"""Attention of float16 tensors by cooperative matrices: a group takes some rows of a head, and tiles of keys
+pass through shared memory.
 
 Where queries are few, the rows of a group are those of all heads that share keys, and if groups are few even
 then, each takes a part of the keys, as in `attention_parts`.
@@ -14,8 +14,8 @@ from .attention import AttentionPass, Sources, define_sources
 from .attention_parts import Parts, no_parts
 from .capabilities import Capability
 from .loops import ceil_div, times
+from .operands import WAVE, Sizes, Tensors, Threads
 from .planning import Planning
-from .told import WAVE, Sizes, Tensors, Threads
 from .tuning import (
     ATTENTION_WAVES,
     PARTS_COOPERATIVE_GROUPS,
@@ -46,8 +46,8 @@ def takes_units(
     kept_sizes: Annotated[Sequence[Sizes], 16],
     sizes: Sizes,
 ) -> bool:
-    """Whether cooperative matrices compute the pass: the device has them, all floats are halves, and rows are
-    whole vectors of eight, short enough for a tile of them. `sizes` are those of the result."""
+    """Whether cooperative matrices compute the pass: the device has them, all floats are float16, and rows
+    are whole vectors of eight, short enough for a tile of them. `sizes` are those of the result."""
     if not out.has(Capability.COOPERATIVE_MATRIX):
         return False
     for tensor in tensors:

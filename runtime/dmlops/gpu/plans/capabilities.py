@@ -29,7 +29,7 @@ FASTER = (
 """All that make plans faster."""
 
 TEXTS = {
-    Capability.COOPERATIVE_MATRIX: "16x16x16 halves, sums in single precision, in waves of 32: Vulkan",
+    Capability.COOPERATIVE_MATRIX: "16x16x16 float16, sums in single precision, in waves of 32: Vulkan",
     Capability.COOPERATIVE_MATRIX_INT8: "the same of 16x16x32 signed bytes, sums in 32 bits",
     Capability.DOT_PRODUCTS: "sums of four products of signed bytes at once: shader model 6.4",
     Capability.LACKS_16_BIT: "no Native16BitShaderOpsSupported; in Vulkan no shaderFloat16",

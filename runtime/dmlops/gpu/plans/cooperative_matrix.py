@@ -14,11 +14,11 @@ from .capabilities import Capability
 from .defined import Definition, DefinitionShader, Window
 from .loops import COUNT_LIMIT, ceil_div, element_count, times
 from .matrices import Matrices, Side, axis_steps, channels_vector, side_vector
+from .operands import NONE, Eight, Tensor
 from .phases import is_divided, is_pointwise
 from .planning import Planning
 from .product import Packing, Product, Row, Tile, single_tap, split_into, window_strides
 from .tile_cost import Rates, SplitK, shape_of, split_k
-from .told import NONE, Eight, Tensor
 from .tuning import (
     COOPERATIVE_ALONE,
     COOPERATIVE_DIRECT_ROWS,
@@ -51,13 +51,13 @@ def is_float16(tensor: Tensor) -> bool:
     return tensor.bits == 16 and tensor.is_float
 
 
-def gathered(told: Definition, shader: DefinitionShader, side: Side) -> Side:
+def gathered(op: Definition, shader: DefinitionShader, side: Side) -> Side:
     """How a convolution's right factor is loaded: eight adjacent channels at once, or eight adjacent pixels
     if each output element meets one tap, which is never outside; else element by element."""
-    window, right = told.factors.window, told.tensors[shader.contracted.right]
-    if channels_vector(told.factors, right, 8) == 8:
+    window, right = op.factors.window, op.tensors[shader.contracted.right]
+    if channels_vector(op.factors, right, 8) == 8:
         return side._replace(is_along=True, vector=8)
-    output = told.tensors[shader.contracted.output]
+    output = op.tensors[shader.contracted.output]
     behind = len(right.sizes) - len(window.sizes)
     is_plain = True
     for d, divisor in enumerate(window.right_divisors):
@@ -81,19 +81,19 @@ def gathered(told: Definition, shader: DefinitionShader, side: Side) -> Side:
     return side._replace(is_along=True, vector=1)
 
 
-def right_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Side:
+def right_of(op: Definition, shader: DefinitionShader, found: Matrices) -> Side:
     """How the right factor is loaded."""
     if found.column_axis == NONE:
-        return gathered(told, shader, found.right)
+        return gathered(op, shader, found.right)
     return found.right._replace(
         vector=side_vector(found.right, found.column_axis, found.columns, found.depth, 8)
     )
 
 
-def row_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Row:
+def row_of(op: Definition, shader: DefinitionShader, found: Matrices) -> Row:
     """The taps that tiles can hold at once. Each row of the output has so many columns that they keep its
     windows clear of the tensor's next row: the zeros before that row also end this one."""
-    window, right = told.factors.window, told.tensors[shader.contracted.right]
+    window, right = op.factors.window, op.tensors[shader.contracted.right]
     if found.column_axis != NONE or is_divided(window):
         return single_tap()
     last = len(window.sizes) - 1
@@ -103,7 +103,7 @@ def row_of(told: Definition, shader: DefinitionShader, found: Matrices) -> Row:
     reach, before = tap * (taps - 1), max(-first, 0)
     pitch = max(min(width + reach, max(before + size, width + reach - before)), width)
     suits = taps > 1 and taps <= COOPERATIVE_TAPS and tap > 0 and step == 1 and reach <= COOPERATIVE_REACH
-    suits = suits and told.factors.depth % 16 == 0 and 4 * pitch <= 5 * width
+    suits = suits and op.factors.depth % 16 == 0 and 4 * pitch <= 5 * width
     if not suits:
         return single_tap()
     return Row(taps, reach, pitch)
@@ -198,26 +198,26 @@ def choose_tile(found: Matrices, tiles: CooperativeTiles, row: Row, is_gathered:
 
 
 def suits_cooperative_matrix(
-    out: Planning, told: Definition, shader: DefinitionShader, found: Matrices
+    out: Planning, op: Definition, shader: DefinitionShader, found: Matrices
 ) -> bool:
     """Whether the device has cooperative matrices, both factors are float16, and there is enough work."""
     contracted = shader.contracted
-    are_float16 = is_float16(told.tensors[contracted.left]) and is_float16(told.tensors[contracted.right])
+    are_float16 = is_float16(op.tensors[contracted.left]) and is_float16(op.tensors[contracted.right])
     least = COOPERATIVE_DIRECT_ROWS if found.column_axis == NONE else 2
     is_large = found.is_worth and found.rows >= least and found.columns > 1
     is_tiny = found.column_axis != NONE and max(found.rows, found.columns, found.depth) <= COOPERATIVE_TINY
     return out.has(Capability.COOPERATIVE_MATRIX) and are_float16 and is_large and not is_tiny
 
 
-def cooperative_product(told: Definition, shader: DefinitionShader, given: Matrices) -> Product:
+def cooperative_product(op: Definition, shader: DefinitionShader, given: Matrices) -> Product:
     """The tile, with one tap of a window or several, k split into parts, and the left factor packed by
     vectors along k."""
-    window, output = told.factors.window, told.tensors[shader.contracted.output]
+    window, output = op.factors.window, op.tensors[shader.contracted.output]
     is_windowed = given.column_axis == NONE
-    right = right_of(told, shader, given)
+    right = right_of(op, shader, given)
     is_gathered = is_windowed and right.vector == 1
-    single, several = single_tap(), row_of(told, shader, given)
-    channels = told.factors.depth
+    single, several = single_tap(), row_of(op, shader, given)
+    channels = op.factors.depth
     by_taps = choose_tile(given, candidates(given, channels, is_gathered), single, is_gathered)
     by_rows = choose_tile(
         in_rows(given, window, several), row_candidates(channels, several), several, is_gathered
@@ -242,7 +242,7 @@ def cooperative_product(told: Definition, shader: DefinitionShader, given: Matri
         found,
         found._replace(left=left, right=right),
         channels,
-        window_strides(told, shader),
+        window_strides(op, shader),
         Packing(items, 8, 2),
         chosen.row,
         True,

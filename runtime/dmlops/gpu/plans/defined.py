@@ -7,8 +7,8 @@ from typing import Annotated, NamedTuple
 
 from .attention import AttentionPass, AttentionViews
 from .loops import Words
+from .operands import Sizes, Tensors
 from .sums import SumsPass
-from .told import Sizes, Tensors
 
 LANES = 4
 """Elements that a thread computes at once, in a vector, where that is possible."""

@@ -20,9 +20,9 @@ from .loops import (
     repeats,
     vector_width,
 )
+from .operands import MAX_RANK, NO_MEMBER, Lookup, Lookups, Movement, Read, Tensor, Written
 from .planning import Planning
 from .reasons import Reason
-from .told import MAX_RANK, NO_MEMBER, Lookup, Lookups, Movement, Read, Tensor, Written
 from .tuning import GATHER_BITS, GATHER_THREADS, GATHER_UNROLL, STRIP_BYTES, TUPLE_VECTOR
 from .types import check_type
 
@@ -89,15 +89,15 @@ def check_reach(out: Planning, tensor: Tensor, bytes: int, span: int) -> None:
         out.refuse(Reason.TOO_LARGE, tensor.buffer.member, span)
 
 
-def checked_loops(out: Planning, told: Gather) -> Loops:
+def checked_loops(out: Planning, op: Gather) -> Loops:
     """The loops over the output, in the order of its dimensions."""
-    movement = told.movement
+    movement = op.movement
     if not movement.is_followed or len(movement.lookups) == 0:
         out.refuse(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0)
     loops: Loops = []
     written, read, looked = 1, 1, 1
-    for place, size in enumerate(told.output.sizes):
-        loop = Loop(size, [movement.strides[place], movement.steps[place], told.output.strides[place]])
+    for place, size in enumerate(op.output.sizes):
+        loop = Loop(size, [movement.strides[place], movement.steps[place], op.output.strides[place]])
         read += (size - 1) * loop.strides[INPUT]
         looked += (size - 1) * loop.strides[INDICES]
         written += (size - 1) * loop.strides[OUTPUT]
@@ -106,9 +106,9 @@ def checked_loops(out: Planning, told: Gather) -> Loops:
     for lookup in movement.lookups:
         read += (lookup.size - 1) * lookup.stride
         last = max(last, lookup.offset)
-    check_reach(out, told.output, told.output_bytes, written)
-    check_reach(out, told.input, told.input_bytes, read)
-    check_reach(out, told.indices, told.indices_bytes, last + looked)
+    check_reach(out, op.output, op.output_bytes, written)
+    check_reach(out, op.input, op.input_bytes, read)
+    check_reach(out, op.indices, op.indices_bytes, last + looked)
     return loops
 
 
@@ -165,10 +165,10 @@ def striped(moved: Moved) -> Moved:
     return Moved(moved.bytes, loops, moved.lookups)
 
 
-def moved_of(out: Planning, told: Gather) -> Moved:
+def moved_of(out: Planning, op: Gather) -> Moved:
     """The movement as described, in as few loops as possible."""
-    loops = or_lone(merged(checked_loops(out, told)))
-    return Moved(told.output.bits // 8, loops, told.movement.lookups)
+    loops = or_lone(merged(checked_loops(out, op)))
+    return Moved(op.output.bits // 8, loops, op.movement.lookups)
 
 
 def tuple_width(moved: Moved, index_bits: int) -> int:
@@ -182,20 +182,20 @@ def tuple_width(moved: Moved, index_bits: int) -> int:
     return width
 
 
-def plan_gather(out: Planning, told: Gather) -> None:
+def plan_gather(out: Planning, op: Gather) -> None:
     """The one dispatch that gathers, with the fastest variant of the shader."""
-    moved = striped(widened(moved_of(out, told)))
+    moved = striped(widened(moved_of(out, op)))
     inner = moved.loops[-1]
     bits = moved.bytes * 8
     outer: Words = [loop.strides[OUTPUT] for loop in moved.loops[:-1]]
     vector = vector_width(bits, inner.size, inner.strides[OUTPUT], outer)
     unroll = max(1, min(GATHER_UNROLL, GATHER_BITS // (bits * vector)))
-    index_vector = tuple_width(moved, told.indices.bits)
+    index_vector = tuple_width(moved, op.indices.bits)
     by_tuples = index_vector > 1
     if by_tuples and bits > 8:  # bytes are written in fours, or by atomics
         vector, unroll = gcd(vector, TUPLE_VECTOR), 1
     if inner.strides[INDICES] == 1:
-        index_vector = gcd(vector, 128 // told.indices.bits)
+        index_vector = gcd(vector, 128 // op.indices.bits)
         for loop in moved.loops[:-1]:
             index_vector = gcd(index_vector, loop.strides[INDICES])
         for lookup in moved.lookups:
@@ -206,8 +206,8 @@ def plan_gather(out: Planning, told: Gather) -> None:
     groups = grid(out, ceil_div(count, unroll), GATHER_THREADS, unroll)
     check_type(out, 8 * moved.bytes, False)
     out.define("ELEMENT_SIZE", moved.bytes)
-    out.define("INDEX_SIZE", told.indices.bits // 8)
-    out.define("INDEX_SIGNED", int(told.indices.is_signed))
+    out.define("INDEX_SIZE", op.indices.bits // 8)
+    out.define("INDEX_SIGNED", int(op.indices.is_signed))
     out.define("RANK", len(vectors))
     out.define("LOOKUPS", len(moved.lookups))
     out.define("VECTOR", vector)
@@ -216,7 +216,7 @@ def plan_gather(out: Planning, told: Gather) -> None:
         out.define("BY_TUPLES", int(by_tuples))
     out.define("UNROLL", unroll)
     out.define("NUM_THREADS", GATHER_THREADS)
-    out.bind(GatherResources(input=told.input.buffer, indices=told.indices.buffer, output=told.output.buffer))
+    out.bind(GatherResources(input=op.input.buffer, indices=op.indices.buffer, output=op.output.buffer))
     out.dispatch(
         GatherParams(
             count,

@@ -1,4 +1,4 @@
-"""What shaders of definitions are told that depends on the description alone: macros, resources,
+"""Inputs of definitions' shaders that depend on the description alone: macros, resources,
 constants."""
 
 from __future__ import annotations
@@ -7,9 +7,9 @@ from typing import Annotated, NamedTuple
 
 from .defined import Definition, DefinitionShader
 from .loops import Words, bind
+from .operands import NO_MEMBER, Eight, Sizes, Tensor
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Eight, Sizes, Tensor
 from .types import define_tensor, value_type
 
 Lists = Annotated[list[int], 512]
@@ -100,11 +100,11 @@ def define_limits(out: Planning, tensor: Tensor) -> None:
     out.define(f"{tensor.macro}_FLOATS", int(tensor.is_float))
 
 
-def tell_tensors(out: Planning, told: Definition) -> Lists:
+def define_tensors(out: Planning, op: Definition) -> Lists:
     """Defines the macros of the tensors that are present and binds the resources of all; returns their sizes
     and strides as words."""
     lists: Lists = []
-    for tensor in told.tensors:
+    for tensor in op.tensors:
         if not tensor.is_present:
             lists.extend([0] * 16)
         else:
@@ -122,11 +122,11 @@ def tell_tensors(out: Planning, told: Definition) -> Lists:
     return lists
 
 
-def tell_activations(out: Planning, told: Definition, shader: DefinitionShader) -> Fused:
+def define_activations(out: Planning, op: Definition, shader: DefinitionShader) -> Fused:
     """The words of fused activations, and a bit mask of their kinds."""
     words: Annotated[list[int], 32] = []
     kinds = 0
-    for activation in told.activations:
+    for activation in op.activations:
         is_known = False
         for number, kind in enumerate(shader.activations):
             if kind == activation.kind:
@@ -143,24 +143,24 @@ def tell_activations(out: Planning, told: Definition, shader: DefinitionShader) 
     return Fused(words, kinds)
 
 
-def tell_known(
-    out: Planning, told: Definition, shader: DefinitionShader, wanted: int, firsts: Words
+def define_known(
+    out: Planning, op: Definition, shader: DefinitionShader, wanted: int, firsts: Words
 ) -> Known:
     """Defines the macros and binds the resources of tensors; returns what depends on the description alone.
     The intermediate tensors that are `wanted`, as bits, start at the words `firsts` of scratch."""
-    bits = 64 if told.is_double else 32
+    bits = 64 if op.is_double else 32
     out.define("REAL_BITS", bits)
     out.define_text("REAL_VALUE", value_type(bits, True, True))
-    lists = tell_tensors(out, told)
+    lists = define_tensors(out, op)
     for place, kept in enumerate(shader.kept):
         sizes: Eight = []
         if wanted >> place & 1 == 1:
-            sizes.extend(told.kept_sizes[place])
+            sizes.extend(op.kept_sizes[place])
         out.define(f"{kept.macro}_SIZES_LENGTH", len(sizes))
         lists.extend(eight(out, sizes))
-    for place, bound in enumerate(told.bounds):
+    for place, bound in enumerate(op.bounds):
         out.define(f"{shader.bounds[place]}_BOUND", bound)
-    for place, listed in enumerate(told.lists):
+    for place, listed in enumerate(op.lists):
         out.define(f"{shader.lists[place]}_LENGTH", len(listed))
         if shader.boxes >> place & 1 == 1:
             out.define(f"{shader.lists[place]}_ROW", dimension_of_rows(listed))
@@ -170,13 +170,13 @@ def tell_known(
             lists.extend(eight(out, listed))
     for place in shader.divisors:
         lists.extend(reciprocals(lists[8 * place : 8 * place + 8]))
-    fused = tell_activations(out, told, shader)
+    fused = define_activations(out, op, shader)
     if shader.is_fused:
         out.define("ACTIVATION_COUNT", len(fused.words) // 4)
         out.define("ACTIVATION_KINDS", fused.kinds)
     scalars: Words = []
     scalars.extend(firsts)
-    for place, number in enumerate(told.numbers):
+    for place, number in enumerate(op.numbers):
         is_word = shader.float_numbers >> place & 1 == 1 or 0 <= number < 2**31
         scalars.append(number if is_word else counted(out, number))
     return Known(lists, fused.words, scalars)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import gcd
 from typing import Annotated, NamedTuple
 
+from .operands import NO_MEMBER, Eight, Groups, Number, Sizes, Tensor, Tensors
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Eight, Groups, Number, Sizes, Tensor, Tensors
 
 COUNT_LIMIT = 2**32
 """Shaders count elements in 32 bits: every tensor spans fewer than this."""

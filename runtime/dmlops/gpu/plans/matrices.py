@@ -14,8 +14,8 @@ from typing import NamedTuple
 from .defined import Definition, DefinitionShader, Factors, Window
 from .known import padded
 from .loops import Words, ceil_div, element_count, times
+from .operands import NONE, Eight, Sizes, Tensor
 from .phases import has_phases, is_divided, is_pointwise, most_places, phase_count, row_dimension
-from .told import NONE, Eight, Sizes, Tensor
 from .tuning import TILE_PRODUCTS
 
 MOST_BYTES = 33025  # products of two differences of bytes, each at most 255 * 255, whose sum fits in 32 bits
@@ -145,33 +145,33 @@ def boxed(output: Tensor, ones: Sizes, window: Window) -> Eight:
     return sizes
 
 
-def is_tiled(told: Definition, shader: DefinitionShader, products: int) -> bool:
+def is_tiled(op: Definition, shader: DefinitionShader, products: int) -> bool:
     """Whether tiles support the types, and there is enough work for them."""
     contracted = shader.contracted
-    is_whole = told.tensors[contracted.left].bits >= 16 and told.tensors[contracted.right].bits >= 16
-    is_whole = is_whole and told.tensors[contracted.output].bits >= 16
-    if is_of_bytes(told, shader):
-        is_whole = sum_depth(told) <= MOST_BYTES
-    return told.factors.applies and is_whole and not told.is_double and products >= TILE_PRODUCTS
+    is_whole = op.tensors[contracted.left].bits >= 16 and op.tensors[contracted.right].bits >= 16
+    is_whole = is_whole and op.tensors[contracted.output].bits >= 16
+    if is_of_bytes(op, shader):
+        is_whole = sum_depth(op) <= MOST_BYTES
+    return op.factors.applies and is_whole and not op.is_double and products >= TILE_PRODUCTS
 
 
-def is_of_bytes(told: Definition, shader: DefinitionShader) -> bool:
+def is_of_bytes(op: Definition, shader: DefinitionShader) -> bool:
     """Whether the factors are bytes with zero points."""
-    return told.factors.applies and not told.tensors[shader.contracted.left].is_float
+    return op.factors.applies and not op.tensors[shader.contracted.left].is_float
 
 
-def sum_depth(told: Definition) -> int:
+def sum_depth(op: Definition) -> int:
     """The number of products per sum."""
-    return times(told.factors.depth, most_places(told.factors.window))
+    return times(op.factors.depth, most_places(op.factors.window))
 
 
-def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
+def matrices_of(op: Definition, shader: DefinitionShader) -> Matrices:
     """The output as matrices."""
-    if len(told.factors.window.sizes) > 0:
-        return windowed(told, shader)
-    factors, contracted = told.factors, shader.contracted
-    left, right = told.tensors[contracted.left], told.tensors[contracted.right]
-    output = told.tensors[contracted.output]
+    if len(op.factors.window.sizes) > 0:
+        return windowed(op, shader)
+    factors, contracted = op.factors, shader.contracted
+    left, right = op.tensors[contracted.left], op.tensors[contracted.right]
+    output = op.tensors[contracted.output]
     row_axis = own_axis(output.sizes, factors.left, factors.right)
     column_axis = own_axis(output.sizes, factors.right, factors.left)
     if row_axis == NONE or column_axis == NONE:
@@ -179,10 +179,10 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
     if column_axis in factors.left_less or row_axis in factors.right_less:
         return no_matrices()
     rows, columns = output.sizes[row_axis], output.sizes[column_axis]
-    if not is_tiled(told, shader, times(times(rows, columns), factors.depth)):
+    if not is_tiled(op, shader, times(times(rows, columns), factors.depth)):
         return no_matrices()
     run = columns if output.strides[column_axis] == 1 else 1
-    is_down = is_stored_down(told, shader, row_axis, rows, run)
+    is_down = is_stored_down(op, shader, row_axis, rows, run)
     return Matrices(
         True,
         boxed(output, [row_axis, column_axis], factors.window),
@@ -200,12 +200,12 @@ def matrices_of(told: Definition, shader: DefinitionShader) -> Matrices:
     )
 
 
-def is_stored_down(told: Definition, shader: DefinitionShader, row_axis: int, rows: int, run: int) -> bool:
+def is_stored_down(op: Definition, shader: DefinitionShader, row_axis: int, rows: int, run: int) -> bool:
     """Whether the elements of a column are contiguous in the output, not those of a row, of which `run` are:
     channels are innermost in memory, or matrices are stored column by column. Bytes are never stored so."""
-    output = told.tensors[shader.contracted.output]
+    output = op.tensors[shader.contracted.output]
     is_adjacent = output.strides[row_axis] == 1 and rows > 1
-    return is_adjacent and run == 1 and not is_of_bytes(told, shader)
+    return is_adjacent and run == 1 and not is_of_bytes(op, shader)
 
 
 def tap_step(window: Window, tensor: Tensor) -> TapStep:
@@ -224,19 +224,19 @@ def tap_step(window: Window, tensor: Tensor) -> TapStep:
     return TapStep(is_even, step)
 
 
-def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
+def windowed(op: Definition, shader: DefinitionShader) -> Matrices:
     """The output as matrices, with a window: one matrix per phase of each channel group."""
-    factors, window, contracted = told.factors, told.factors.window, shader.contracted
-    left, right = told.tensors[contracted.left], told.tensors[contracted.right]
-    output = told.tensors[contracted.output]
+    factors, window, contracted = op.factors, op.factors.window, shader.contracted
+    left, right = op.tensors[contracted.left], op.tensors[contracted.right]
+    output = op.tensors[contracted.output]
     counts_rows = row_dimension(factors, output)
     row_axis, groups = factors.left[counts_rows], max(window.groups, 1)
     sizes = boxed(output, [row_axis], window)
     rows = output.sizes[row_axis] // groups
     columns = element_count(sizes)
-    depth = sum_depth(told)
+    depth = sum_depth(op)
     is_straight = has_phases(window, output)
-    if is_of_bytes(told, shader):
+    if is_of_bytes(op, shader):
         is_straight = is_straight and not is_divided(window) and len(factors.right_less) == 0
     for axis in factors.left_less:
         is_straight = is_straight and axis == row_axis
@@ -251,10 +251,10 @@ def windowed(told: Definition, shader: DefinitionShader) -> Matrices:
         vector = gcd(vector, other)
     count = times(groups, phase_count(window))
     run = 1 if is_divided(window) else side_by_side(output, row_axis)
-    is_down = is_stored_down(told, shader, row_axis, rows, run)
-    channels = 1 if is_of_bytes(told, shader) else channels_vector(factors, right, 4)
+    is_down = is_stored_down(op, shader, row_axis, rows, run)
+    channels = 1 if is_of_bytes(op, shader) else channels_vector(factors, right, 4)
     return Matrices(
-        is_straight and is_tiled(told, shader, times(times(rows, columns), depth * count)),
+        is_straight and is_tiled(op, shader, times(times(rows, columns), depth * count)),
         sizes,
         row_axis,
         NONE,

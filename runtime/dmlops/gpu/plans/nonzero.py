@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .loops import Dimensions, Loop, Loops, ceil_div, check_span, dimensions, element_count, grid
+from .operands import Read, Tensor, Written
 from .planning import Planning
-from .told import Read, Tensor, Written
 from .tuning import NONZERO_ITEMS, NONZERO_THREADS
 from .types import define_moved, define_tensor
 
@@ -48,30 +48,30 @@ def magnitude(bits: int, is_float: bool) -> str:
     return "0xffff" if bits == 16 else "0xffffffff" if bits == 32 else "0xffffffffffffffff"
 
 
-def plan_nonzero(out: Planning, told: Nonzero) -> None:
+def plan_nonzero(out: Planning, op: Nonzero) -> None:
     """Three dispatches, the second with one group."""
-    check_span(out, told.input)
-    check_span(out, told.output)
-    check_span(out, told.coordinates)
-    count = element_count(told.input.sizes)
+    check_span(out, op.input)
+    check_span(out, op.output)
+    check_span(out, op.coordinates)
+    count = element_count(op.input.sizes)
     blocks = ceil_div(count, NONZERO_ITEMS * NONZERO_THREADS)
     loops: Loops = [
-        Loop(size, [stride]) for size, stride in zip(told.input.sizes, told.input.strides, strict=True)
+        Loop(size, [stride]) for size, stride in zip(op.input.sizes, op.input.strides, strict=True)
     ]
-    out.define_text("MAGNITUDE", magnitude(told.input.bits, told.input.is_float))
+    out.define_text("MAGNITUDE", magnitude(op.input.bits, op.input.is_float))
     out.define("RANK", len(loops))
-    out.define("COLUMNS", told.coordinates.sizes[-1])
+    out.define("COLUMNS", op.coordinates.sizes[-1])
     out.define("ITEMS", NONZERO_ITEMS)
     out.define("NUM_THREADS", NONZERO_THREADS)
-    define_moved(out, told.input)
-    define_tensor(out, told.output)
-    define_tensor(out, told.coordinates)
+    define_moved(out, op.input)
+    define_tensor(out, op.output)
+    define_tensor(out, op.coordinates)
     out.bind(
         NonzeroResources(
-            input=told.input.buffer,
+            input=op.input.buffer,
             starts=out.scratch(4 * (blocks + 1)),
-            output=told.output.buffer,
-            coordinates=told.coordinates.buffer,
+            output=op.output.buffer,
+            coordinates=op.coordinates.buffer,
         )
     )
     out.share()
@@ -82,8 +82,8 @@ def plan_nonzero(out: Planning, told: Nonzero) -> None:
             count,
             groups.columns,
             blocks,
-            told.coordinates.strides[-2],
-            told.coordinates.strides[-1],
+            op.coordinates.strides[-2],
+            op.coordinates.strides[-1],
             dimensions(loops),
         )
         out.dispatch(params, groups, stage > 0)

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 from .defined import Definition
 from .known import Known, Lists
 from .loops import Dimensions, Words, element_count, extents
-from .told import Groups, Sizes
+from .operands import Groups, Sizes
 
 
 class Extent(NamedTuple):
@@ -42,14 +42,14 @@ def extent_of(sizes: Sizes) -> Extent:
 
 
 def planes_params(
-    told: Definition, sizes: Sizes, known: Known, down: int, across: int, groups: Groups
+    op: Definition, sizes: Sizes, known: Known, down: int, across: int, groups: Groups
 ) -> PlanesParams:
     """The constants of a pass with that many tiles down and across each plane of an output of these sizes."""
     return PlanesParams(
         extents(sizes),
         known.lists,
         known.activations,
-        told.elements,
+        op.elements,
         extents([down, across]),
         extent_of(sizes).planes,
         groups.columns,

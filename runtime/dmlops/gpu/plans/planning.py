@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any, NamedTuple, NoReturn, get_type_hints
 
 from .capabilities import NO_CAPABILITIES, Capability
+from .operands import NO_MEMBER, PLACEHOLDER, SCRATCH, Buffer, Groups, Read
 from .reasons import Reason
-from .told import NO_MEMBER, PLACEHOLDER, SCRATCH, Buffer, Groups, Read
 
 _PLACEHOLDER = Buffer(PLACEHOLDER, 0)
 
@@ -50,7 +50,7 @@ class Step(NamedTuple):
 class Planning:
     """A plan in the making, for a device with these capabilities.
 
-    Macros and resources told before `share` apply to all dispatches after it.
+    Macros and resources added before `share` apply to all dispatches after it.
     """
 
     def __init__(self, capabilities: Capability = NO_CAPABILITIES) -> None:
@@ -117,7 +117,7 @@ class Planning:
         self._restart()
 
     def dispatch(self, params: NamedTuple, groups: Groups, waits: bool) -> None:
-        """Adds a dispatch, with what has been told since the last one."""
+        """Adds a dispatch, with the macros and resources added since the last one."""
         words: list[int] = []
         _put(words, params)
         words += _PADDING[len(words) % 4]

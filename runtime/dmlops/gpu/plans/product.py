@@ -16,10 +16,10 @@ from .forms import begin_form
 from .known import Known, Lists, eight
 from .loops import Dimensions, Words, ceil_div, element_count, extents, grid, times
 from .matrices import Matrices, first_of, is_bordered, is_of_bytes, merged_last, output_vector
+from .operands import NO_MEMBER, NONE, WAVE, Eight, Groups, Sizes
 from .phases import is_divided, period
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, NONE, WAVE, Eight, Groups, Sizes
 from .tuning import SINGLE_THREADS, TILE_WALK
 
 # Passes, relative to the contraction's number
@@ -163,20 +163,20 @@ def single_tap() -> Row:
     return Row(1, 0, 0)
 
 
-def window_strides(told: Definition, shader: DefinitionShader) -> Eight:
+def window_strides(op: Definition, shader: DefinitionShader) -> Eight:
     """The right factor's strides along the window, as it is in memory."""
-    right = told.tensors[shader.contracted.right]
-    behind = len(right.sizes) - len(told.factors.window.sizes)
+    right = op.tensors[shader.contracted.right]
+    behind = len(right.sizes) - len(op.factors.window.sizes)
     strides: Eight = [stride for d, stride in enumerate(right.strides) if d >= behind]
     return strides
 
 
-def window_words(out: Planning, told: Definition, shader: DefinitionShader, strides: Sizes) -> WindowWords:
+def window_words(out: Planning, op: Definition, shader: DefinitionShader, strides: Sizes) -> WindowWords:
     """The constants of a window on the right factor, which has these strides: sizes, first coordinates,
     steps, taps, limits, strides, divisors and periods; then its strides on the left one. Taps are the
     distances between those that one phase meets. None if there is no window."""
-    window, contracted = told.factors.window, shader.contracted
-    left, right = told.tensors[contracted.left], told.tensors[contracted.right]
+    window, contracted = op.factors.window, shader.contracted
+    left, right = op.tensors[contracted.left], op.tensors[contracted.right]
     words: WindowWords = []
     if len(window.sizes) == 0:
         return words
@@ -209,7 +209,7 @@ def window_words(out: Planning, told: Definition, shader: DefinitionShader, stri
 
 def begin_product(
     out: Planning,
-    told: Definition,
+    op: Definition,
     shader: DefinitionShader,
     found: Matrices,
     split: Split,
@@ -218,12 +218,12 @@ def begin_product(
     taps_at_once: int,
 ) -> Common:
     """The macros and resources of all passes. Groups walk the tiles of a matrix in bands."""
-    window, output = told.factors.window, told.tensors[shader.contracted.output]
+    window, output = op.factors.window, op.tensors[shader.contracted.output]
     sums_words = times(4 * partial_vectors(found), split.parts) if in_parts else 0
     words = sums_words + times(ceil_div(packing.items, 4) * 4, packing.vector // packing.in_word)
     if words >= MAX_COUNT // packing.in_word:  # the shader counts elements there
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
-    known = begin_form(out, told, shader, output)
+    known = begin_form(out, op, shader, output)
     out.define("RANK", len(output.sizes))
     out.define("ROW_AXIS", found.row_axis)
     out.define("OUTPUT_DOWN", int(found.is_down))
@@ -233,7 +233,7 @@ def begin_product(
     else:
         out.define("WINDOW_RANK", len(window.sizes))
         out.define("WINDOW_AXIS", window.axes[0])
-        if not is_of_bytes(told, shader):
+        if not is_of_bytes(op, shader):
             out.define("PHASED", int(is_divided(window)))
             out.define("TAPS_AT_ONCE", taps_at_once)
     out.write(out.scratch(max(4 * words, 16)))
@@ -244,43 +244,43 @@ def begin_product(
     return Common(split, extents(found.sizes), walk, sums_words, known)
 
 
-def plan_product(out: Planning, told: Definition, shader: DefinitionShader, product: Product) -> None:
+def plan_product(out: Planning, op: Definition, shader: DefinitionShader, product: Product) -> None:
     """One dispatch, preceded by one if factors are packed, and followed by one if there are partial sums."""
     found, packing, row = product.matrices, product.packing, product.row
-    common = begin_product(out, told, shader, found, product.split, product.in_parts, packing, row.taps)
-    first = first_of(told.factors.window, told.tensors[shader.contracted.left])
+    common = begin_product(out, op, shader, found, product.split, product.in_parts, packing, row.taps)
+    first = first_of(op.factors.window, op.tensors[shader.contracted.left])
     if packing.items > 0:
         out.define("PACK_VECTOR", packing.vector)
-        if is_of_bytes(told, shader):
-            define_signs(out, told, shader)
+        if is_of_bytes(op, shader):
+            define_signs(out, op, shader)
         else:
             out.define("TILE_DEPTH", product.tile.depth)
-            out.define("WHOLE_TAPS", int(told.factors.depth % product.tile.depth == 0))
-        dispatch_single(out, told, shader, found, common, PACK_PASS, packing.items)
+            out.define("WHOLE_TAPS", int(op.factors.depth % product.tile.depth == 0))
+        dispatch_single(out, op, shader, found, common, PACK_PASS, packing.items)
         first = common.words * packing.in_word
-    define_k_loop(out, told, shader, product)
+    define_k_loop(out, op, shader, product)
     threads = tile_threads(product.tile)
     tiles = product.split.down * product.split.across * found.count
     groups = grid(out, tiles * product.split.parts * threads, threads, 1)
-    words = window_words(out, told, shader, product.strides)
-    params = contraction_params(told, product.factors, product.channels, first, words, common, groups)
+    words = window_words(out, op, shader, product.strides)
+    params = contraction_params(op, product.factors, product.channels, first, words, common, groups)
     out.dispatch(params, groups, packing.items > 0)
     if product.in_parts:
-        add_parts(out, told, shader, found, common)
+        add_parts(out, op, shader, found, common)
 
 
-def define_signs(out: Planning, told: Definition, shader: DefinitionShader) -> None:
+def define_signs(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     """The macros of the types of bytes."""
-    out.define("LEFT_UNSIGNED", int(not told.tensors[shader.contracted.left].is_signed))
-    out.define("RIGHT_UNSIGNED", int(not told.tensors[shader.contracted.right].is_signed))
+    out.define("LEFT_UNSIGNED", int(not op.tensors[shader.contracted.left].is_signed))
+    out.define("RIGHT_UNSIGNED", int(not op.tensors[shader.contracted.right].is_signed))
 
 
-def define_k_loop(out: Planning, told: Definition, shader: DefinitionShader, product: Product) -> None:
+def define_k_loop(out: Planning, op: Definition, shader: DefinitionShader, product: Product) -> None:
     """The macros of the pass that multiplies."""
-    window, contracted = told.factors.window, shader.contracted
-    right, output = told.tensors[contracted.right], told.tensors[contracted.output]
+    window, contracted = op.factors.window, shader.contracted
+    right, output = op.tensors[contracted.right], op.tensors[contracted.output]
     found, factors, tile = product.matrices, product.factors, product.tile
-    is_windowed, of_bytes = found.column_axis == NONE, is_of_bytes(told, shader)
+    is_windowed, of_bytes = found.column_axis == NONE, is_of_bytes(op, shader)
     out.define("PASS", contracted.number)
     out.define("NUM_THREADS", tile_threads(tile))
     out.define("LEFT_VECTOR", factors.left.vector)
@@ -299,31 +299,29 @@ def define_k_loop(out: Planning, told: Definition, shader: DefinitionShader, pro
     if is_windowed:
         out.define("PACKED", int(product.packing.items > 0))
     if is_windowed and not of_bytes:
-        out.define("WHOLE_TAPS", int(told.factors.depth % tile.depth == 0))
+        out.define("WHOLE_TAPS", int(op.factors.depth % tile.depth == 0))
         out.define("BORDERED", int(is_bordered(window, right, output)))
         out.define("REACH", product.row.reach)
         if product.is_cooperative:
             out.define("OUTPUT_MERGED", merged_last(output, found.row_axis))
     if of_bytes:
-        define_signs(out, told, shader)
+        define_signs(out, op, shader)
         # UINT8 always has a zero point, as tiles hold it.
-        out.define("LEFT_SUMS", int(told.factors.lessens_right or not right.is_signed))
-        out.define(
-            "RIGHT_SUMS", int(told.factors.lessens_left or not told.tensors[contracted.left].is_signed)
-        )
+        out.define("LEFT_SUMS", int(op.factors.lessens_right or not right.is_signed))
+        out.define("RIGHT_SUMS", int(op.factors.lessens_left or not op.tensors[contracted.left].is_signed))
         out.define("DOT_PRODUCTS", int(out.has(Capability.DOT_PRODUCTS)))
 
 
 def add_parts(
-    out: Planning, told: Definition, shader: DefinitionShader, found: Matrices, common: Common
+    out: Planning, op: Definition, shader: DefinitionShader, found: Matrices, common: Common
 ) -> None:
     """The pass in which each thread adds up four adjacent partial sums."""
-    dispatch_single(out, told, shader, found, common, PARTS_PASS, partial_vectors(found))
+    dispatch_single(out, op, shader, found, common, PARTS_PASS, partial_vectors(found))
 
 
 def dispatch_single(
     out: Planning,
-    told: Definition,
+    op: Definition,
     shader: DefinitionShader,
     found: Matrices,
     common: Common,
@@ -333,7 +331,7 @@ def dispatch_single(
     """A pass beside the one that multiplies, in which each thread takes one item. Partial sums are waited
     for."""
     contracted = shader.contracted
-    output = told.tensors[contracted.output]
+    output = op.tensors[contracted.output]
     is_last = number == PARTS_PASS
     groups = grid(out, items, SINGLE_THREADS, 1)
     out.define("PASS", contracted.number + number)
@@ -342,14 +340,14 @@ def dispatch_single(
     out.define("RIGHT_VECTOR", 1)
     if output.bits >= 16:
         out.define("OUTPUT_VECTOR", output_vector(found, output) if is_last else 1)
-    first = first_of(told.factors.window, told.tensors[contracted.left])
-    words = window_words(out, told, shader, window_strides(told, shader))
-    params = contraction_params(told, found, told.factors.depth, first, words, common, groups)
+    first = first_of(op.factors.window, op.tensors[contracted.left])
+    words = window_words(out, op, shader, window_strides(op, shader))
+    params = contraction_params(op, found, op.factors.depth, first, words, common, groups)
     out.dispatch(params, groups, is_last)
 
 
 def contraction_params(
-    told: Definition,
+    op: Definition,
     found: Matrices,
     channels: int,
     first: int,
@@ -378,10 +376,10 @@ def contraction_params(
         split.down,
         groups.columns,
         channels,
-        element_count(told.factors.window.sizes),
+        element_count(op.factors.window.sizes),
         first % 2**32,
         found.tap.step % 2**32,
         found.left.matrix % 2**32,
-        told.elements,
+        op.elements,
         known.scalars,
     )

@@ -21,10 +21,10 @@ from .loops import (
     times,
     vector_width,
 )
+from .operands import NO_MEMBER, Eight, Read, Sizes, Switches, Tensor, Written
 from .planning import Planning
 from .reasons import Reason
 from .sets import Sets, Sharing, are_across, define_sharing, part_extent, shared
-from .told import NO_MEMBER, Eight, Read, Sizes, Switches, Tensor, Written
 from .types import define_tensor
 
 INPUT = 0  # the strides of a loop
@@ -84,30 +84,30 @@ def packed(sizes: Sizes) -> Sizes:
     return strides
 
 
-def loops_over(told: Reduce, of_axes: bool) -> Loops:
+def loops_over(op: Reduce, of_axes: bool) -> Loops:
     """The dimensions that are reduced, or those that are kept; an axis given twice is reduced once.
 
     A loop's last stride is the one to sort them by.
     """
     found: Eight = []
-    for place in range(len(told.input.sizes)):
-        if any(axis == place for axis in told.axes) == of_axes:
+    for place in range(len(op.input.sizes)):
+        if any(axis == place for axis in op.axes) == of_axes:
             found.append(place)
-    order = packed([told.input.sizes[place] for place in found])
+    order = packed([op.input.sizes[place] for place in found])
     loops: Loops = []
     for number, place in enumerate(found):
-        read = told.input.strides[place]
+        read = op.input.strides[place]
         # An output with one element per set does not constrain the order of the others.
-        written = told.output.strides[place] if not of_axes or told.is_each else read
-        in_order = of_axes and told.chooses
-        loops.append(Loop(told.input.sizes[place], [read, written, order[number] if in_order else read]))
+        written = op.output.strides[place] if not of_axes or op.is_each else read
+        in_order = of_axes and op.chooses
+        loops.append(Loop(op.input.sizes[place], [read, written, order[number] if in_order else read]))
     loops = merged(loops)
     if len(loops) == 0:
         loops.append(lone(3, 1))
     return [Loop(loop.size, [loop.strides[INPUT], loop.strides[OUTPUT]]) for loop in loops]
 
 
-def vector_of(told: Reduce, kept: Loops, reduced: Loops, is_across: bool) -> int:
+def vector_of(op: Reduce, kept: Loops, reduced: Loops, is_across: bool) -> int:
     """The elements of a vector: adjacent in the input, and in the output if it has as many elements."""
     inner = kept[-1] if is_across else reduced[-1]
     other = reduced[-1] if is_across else kept[-1]
@@ -117,20 +117,20 @@ def vector_of(told: Reduce, kept: Loops, reduced: Loops, is_across: bool) -> int
     for loop in reduced[:-1]:
         outer.append(loop)
     vector = 0
-    for tensor in range(2 if told.is_each else 1):
+    for tensor in range(2 if op.is_each else 1):
         others: Words = [loop.strides[tensor] for loop in outer if loop.size > 1]
-        vector = gcd(vector, vector_width(told.input.bits, inner.size, inner.strides[tensor], others))
+        vector = gcd(vector, vector_width(op.input.bits, inner.size, inner.strides[tensor], others))
     return vector
 
 
-def plan_reduce(out: Planning, told: Reduce) -> None:
+def plan_reduce(out: Planning, op: Reduce) -> None:
     """One dispatch; two if sets are reduced in parts."""
-    check_span(out, told.input)
-    check_span(out, told.output)
-    kept = loops_over(told, False)
-    reduced = loops_over(told, True)
+    check_span(out, op.input)
+    check_span(out, op.output)
+    kept = loops_over(op, False)
+    reduced = loops_over(op, True)
     is_across = are_across(kept, reduced)
-    vector = vector_of(told, kept, reduced, is_across)
+    vector = vector_of(op, kept, reduced, is_across)
     count = repeats(reduced)
     if count >= COUNT_LIMIT // 2:
         out.refuse(Reason.REDUCTION_TOO_LARGE, NO_MEMBER, count)
@@ -138,29 +138,29 @@ def plan_reduce(out: Planning, told: Reduce) -> None:
         kept[-1] = in_steps(kept[-1], vector)
     else:
         reduced[-1] = in_steps(reduced[-1], vector)
-    is_reread = told.is_each or told.shifts
+    is_reread = op.is_each or op.shifts
     sets = Sets(kept, reduced, repeats(kept), repeats(reduced), is_across, is_reread)
-    define_tensor(out, told.input)
-    define_tensor(out, told.output)
-    for switch in told.switches:
+    define_tensor(out, op.input)
+    define_tensor(out, op.output)
+    for switch in op.switches:
         out.define(switch.name, switch.value)
     out.define("VECTOR", vector)
     out.share()
 
     extent = part_extent(sets)
     parts = ceil_div(sets.extent, extent)
-    source, target = told.input.buffer, told.output.buffer
+    source, target = op.input.buffer, op.output.buffer
     if parts == 1:
         out.bind(ReduceResources(input=source, partials=source, output=target))
         dispatch_sets(out, sets, shared(sets, extent), count, WHOLE)
         return
-    word = 8 if told.input.bits == 64 else 4
-    state = 2 * word if told.chooses or told.shifts else word
+    word = 8 if op.input.bits == 64 else 4
+    state = 2 * word if op.chooses or op.shifts else word
     partials = out.scratch(sets.number * parts * state * (vector if is_across else 1))
     out.bind(ReduceResources(input=source, partials=source, output=partials))
     dispatch_sets(out, sets, shared(sets, extent), count, PARTS)
     out.bind(ReduceResources(input=source, partials=partials, output=target))
-    if told.is_each:
+    if op.is_each:
         dispatch_sets(out, sets, shared(sets, extent), count, REST)
     else:
         of_parts = sets._replace(extent=parts)

@@ -17,8 +17,8 @@ from .loops import (
     grid,
     repeats,
 )
+from .operands import Read, Tensor, Written
 from .planning import Planning
-from .told import Read, Tensor, Written
 from .tuning import (
     SCAN_BLOCKS,
     SCAN_FEW_LINES,
@@ -104,31 +104,31 @@ class Segments(NamedTuple):
     waits: bool
 
 
-def dispatch_pass(out: Planning, told: Segments, loops: Loops) -> None:
+def dispatch_pass(out: Planning, op: Segments, loops: Loops) -> None:
     """The dispatch, over the segments that `loops` visit."""
     count = repeats(loops)
-    threads = SCAN_SIDE_THREADS if told.lines > 1 else SCAN_THREADS
-    groups = grid(out, count, told.lines if told.lines > 0 else threads, 1)
-    out.define("TOTALS", int(told.totals))
-    out.define("STARTED", int(told.started))
-    out.define("LINES", told.lines)
+    threads = SCAN_SIDE_THREADS if op.lines > 1 else SCAN_THREADS
+    groups = grid(out, count, op.lines if op.lines > 0 else threads, 1)
+    out.define("TOTALS", int(op.totals))
+    out.define("STARTED", int(op.started))
+    out.define("LINES", op.lines)
     out.define("RANK", len(loops))
-    out.define("ITEMS", told.items)
-    out.define("VECTOR", told.vector)
+    out.define("ITEMS", op.items)
+    out.define("VECTOR", op.vector)
     out.define("NUM_THREADS", threads)
     params = ScanParams(
         count,
         groups.columns,
-        told.length,
-        told.segment,
-        told.source.start % 2**32,
-        told.source.step % 2**32,
-        told.target.start % 2**32,
-        told.target.step % 2**32,
-        int(told.is_exclusive),
+        op.length,
+        op.segment,
+        op.source.start % 2**32,
+        op.source.step % 2**32,
+        op.target.start % 2**32,
+        op.target.step % 2**32,
+        int(op.is_exclusive),
         dimensions(loops),
     )
-    out.dispatch(params, groups, told.waits)
+    out.dispatch(params, groups, op.waits)
 
 
 def along_vector(bits: int, segment: int, source: Lines, target: Lines, length: int, loops: Loops) -> int:
@@ -144,43 +144,43 @@ def along_vector(bits: int, segment: int, source: Lines, target: Lines, length: 
     return vector
 
 
-def plan_scan(out: Planning, told: Scan) -> None:
+def plan_scan(out: Planning, op: Scan) -> None:
     """One dispatch, or three if lines are cut into segments."""
-    check_span(out, told.input)
-    check_span(out, told.output)
-    source = lines(told.input, told.axis, told.decreasing)
-    target = lines(told.output, told.axis, told.decreasing)
-    length = told.input.sizes[told.axis]
-    loops = across([told.input, told.output], told.axis)
+    check_span(out, op.input)
+    check_span(out, op.output)
+    source = lines(op.input, op.axis, op.decreasing)
+    target = lines(op.output, op.axis, op.decreasing)
+    length = op.input.sizes[op.axis]
+    loops = across([op.input, op.output], op.axis)
     count = repeats(loops)
     least = SCAN_BLOCKS * SCAN_THREADS * SCAN_ITEMS  # elements that deserve a group of their own
     segments = 1 if count >= SCAN_FEW_LINES else min(max(length // least, 1), MAX_SEGMENTS)
     segment = length if segments == 1 else ceil_div(ceil_div(length, segments), SCAN_ITEMS) * SCAN_ITEMS
-    vector = along_vector(told.input.bits, segment, source, target, length, loops)
-    items = SCAN_ITEMS if vector == 1 else max(SCAN_ITEMS, SCAN_VECTOR_BITS // told.input.bits)
+    vector = along_vector(op.input.bits, segment, source, target, length, loops)
+    items = SCAN_ITEMS if vector == 1 else max(SCAN_ITEMS, SCAN_VECTOR_BITS // op.input.bits)
     segments = ceil_div(length, segment)
     if segments == 1:
         are_side_by_side = count >= SCAN_FEW_LINES and loops[-1].strides[-1] < abs(target.step)
-        short = SCAN_ITEMS if count < SCAN_FEW_LINES else SCAN_SHORT_BYTES * 8 // told.input.bits
+        short = SCAN_ITEMS if count < SCAN_FEW_LINES else SCAN_SHORT_BYTES * 8 // op.input.bits
         is_alone = length <= short
         each = 1
         if is_alone or (are_side_by_side and count >= SCAN_MANY_LINES):
             each = 0
         elif are_side_by_side:
-            each = SCAN_SIDE_BYTES * 8 // told.input.bits
+            each = SCAN_SIDE_BYTES * 8 // op.input.bits
             items = SCAN_SIDE_ITEMS
         loops.append(Loop(1, [0, 0]))
-        define_tensor(out, told.input)
-        define_tensor(out, told.output)
-        nothing = told.input.buffer
-        out.bind(ScanResources(input=told.input.buffer, starts=nothing, output=told.output.buffer))
-        exclusive = told.exclusive
+        define_tensor(out, op.input)
+        define_tensor(out, op.output)
+        nothing = op.input.buffer
+        out.bind(ScanResources(input=op.input.buffer, starts=nothing, output=op.output.buffer))
+        exclusive = op.exclusive
         whole = Segments(length, length, source, target, exclusive, each, items, vector, False, False, False)
         dispatch_pass(out, whole, loops)
         return
 
     # Totals and starts are packed.
-    size = count * segments * (8 if told.input.bits == 64 else 4)
+    size = count * segments * (8 if op.input.bits == 64 else 4)
     totals, starts = out.scratch(size), out.scratch(size)
     following = segments
     dense: Loops = []
@@ -190,22 +190,22 @@ def plan_scan(out: Planning, told: Scan) -> None:
         following *= loop.size
     dense.append(Loop(segments, [segment * source.step, 1]))
     packed = Lines(0, 1)
-    define_tensor(out, told.input)
-    define_scratch(out, told.output.macro, told.input)
-    out.bind(ScanResources(input=told.input.buffer, starts=told.input.buffer, output=totals))
+    define_tensor(out, op.input)
+    define_scratch(out, op.output.macro, op.input)
+    out.bind(ScanResources(input=op.input.buffer, starts=op.input.buffer, output=totals))
     first = Segments(length, segment, source, packed, False, 1, items, vector, True, False, False)
     dispatch_pass(out, first, dense)
 
-    define_scratch(out, told.input.macro, told.input)
-    define_scratch(out, told.output.macro, told.input)
+    define_scratch(out, op.input.macro, op.input)
+    define_scratch(out, op.output.macro, op.input)
     out.bind(ScanResources(input=totals, starts=totals, output=starts))
     every: Loops = [Loop(count, [segments, segments]), Loop(1, [0, 0])]
     between = Segments(segments, segments, packed, packed, True, 1, SCAN_ITEMS, 1, False, False, True)
     dispatch_pass(out, between, every)
 
-    define_tensor(out, told.input)
-    define_tensor(out, told.output)
-    out.bind(ScanResources(input=told.input.buffer, starts=starts, output=told.output.buffer))
+    define_tensor(out, op.input)
+    define_tensor(out, op.output)
+    out.bind(ScanResources(input=op.input.buffer, starts=starts, output=op.output.buffer))
     loops.append(Loop(segments, [segment * source.step, segment * target.step]))
-    last = Segments(length, segment, source, target, told.exclusive, 1, items, vector, False, True, True)
+    last = Segments(length, segment, source, target, op.exclusive, 1, items, vector, False, True, True)
     dispatch_pass(out, last, loops)

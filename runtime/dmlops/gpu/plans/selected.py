@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from .defined import Definition, DefinitionShader
 from .loops import ceil_div, element_count, power_below, times
-from .told import NONE, Eight
+from .operands import NONE, Eight
 from .tuning import SELECTED_LANES, SELECTED_ROOM
 
 
@@ -23,15 +23,15 @@ class Selection(NamedTuple):
     coordinates: int
 
 
-def selection_of(told: Definition, shader: DefinitionShader) -> Selection:
+def selection_of(op: Definition, shader: DefinitionShader) -> Selection:
     """The tables of the output that sums selected terms, if there is one and they have room."""
     selected = shader.selected
-    if selected.number == NONE or not told.tensors[selected.output].is_present:
+    if selected.number == NONE or not op.tensors[selected.output].is_present:
         return Selection(0, 0, 0)
     coordinates = 0
-    for d, size in enumerate(told.tensors[selected.output].sizes):
+    for d, size in enumerate(op.tensors[selected.output].sizes):
         coordinates += size * (selected.tested >> d & 1)
-    rows = ceil_div(element_count(told.terms), 32)
+    rows = ceil_div(element_count(op.terms), 32)
     if times(rows + ceil_div(rows, 32), coordinates) > SELECTED_ROOM:
         return Selection(0, 0, 0)
     return Selection(rows, ceil_div(rows, 32), coordinates)
@@ -42,10 +42,10 @@ def room_of(selection: Selection) -> int:
     return (selection.rows + selection.blocks) * selection.coordinates
 
 
-def told_selection(selection: Selection, first: int) -> Eight:
-    """What shaders are told of the tables, which start at word `first` of scratch."""
-    told: Eight = [first, selection.rows, selection.blocks, selection.coordinates, 0, 0, 0, 0]
-    return told
+def selection_words(selection: Selection, first: int) -> Eight:
+    """The constants that describe the tables to shaders; the tables start at word `first` of scratch."""
+    words: Eight = [first, selection.rows, selection.blocks, selection.coordinates, 0, 0, 0, 0]
+    return words
 
 
 def lanes_along(size: int) -> int:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from .capabilities import Capability
 from .loops import Loops, ceil_div, grid, repeats, times
+from .operands import Groups
 from .planning import Planning
-from .told import Groups
 from .tuning import (
     MULTIPROCESSORS,
     REDUCTION_BUSY,
@@ -15,7 +15,7 @@ from .tuning import (
     REDUCTION_LEAST_THREADS,
     REDUCTION_LONG,
     REDUCTION_MOST_THREADS,
-    REDUCTION_NEIGHBOURS,
+    REDUCTION_NEIGHBORS,
     REDUCTION_REREAD_LONG,
     REDUCTION_UNROLL,
     REDUCTION_WHOLE_UNROLL,
@@ -67,8 +67,8 @@ def are_across(kept: Loops, reduced: Loops) -> bool:
 def most_lanes(sets: Sets) -> int:
     """The threads that can share a set, if neighboring threads work on neighboring sets where these are
     adjacent."""
-    neighbours = min(REDUCTION_NEIGHBOURS, power_of_two(sets.number)) if sets.is_across else 1
-    return REDUCTION_MOST_THREADS // neighbours
+    neighbors = min(REDUCTION_NEIGHBORS, power_of_two(sets.number)) if sets.is_across else 1
+    return REDUCTION_MOST_THREADS // neighbors
 
 
 def shared(sets: Sets, extent: int) -> Sharing:

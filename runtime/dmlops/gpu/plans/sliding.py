@@ -28,14 +28,14 @@ from .loops import (
     times,
 )
 from .matrices import Matrices, is_of_bytes
+from .operands import NONE, Eight, Sizes, Tensor
 from .phases import is_divided, row_dimension
 from .planning import Planning
-from .told import NONE, Eight, Sizes, Tensor
 from .tuning import (
     BLOCK_BUSY,
     BLOCK_COLUMNS,
     BLOCK_FEW,
-    BLOCK_HALVES,
+    BLOCK_FLOAT16,
     BLOCK_LAYERS,
     BLOCK_LONG,
     BLOCK_MOST,
@@ -128,26 +128,26 @@ class SlidingParams(NamedTuple):
     scalars: Words
 
 
-def sliding_of(told: Definition, shader: DefinitionShader) -> Sliding:
+def sliding_of(op: Definition, shader: DefinitionShader) -> Sliding:
     """The window: the definition's own, or that of a contraction."""
-    factors = told.factors
+    factors = op.factors
     if len(factors.window.sizes) == 0:
-        return told.sliding
+        return op.sliding
     window = factors.window
-    tensor = told.tensors[shader.sliding.tensor]
+    tensor = op.tensors[shader.sliding.tensor]
     behind = len(tensor.sizes) - len(window.sizes)
     limits: Eight = [size for d, size in enumerate(tensor.sizes) if d >= behind]
     frame = Frame(window.right_first, window.right_steps, window.right_taps, limits)
-    return Sliding(factors.right, window.sizes, window.axes, frame, told.sliding.counted)
+    return Sliding(factors.right, window.sizes, window.axes, frame, op.sliding.counted)
 
 
-def line_of(told: Definition, sliding: Sliding, output: Tensor, from_end: int) -> Line:
+def line_of(op: Definition, sliding: Sliding, output: Tensor, from_end: int) -> Line:
     """The window along one of its dimensions, counted from the last; a single tap beyond the first
     dimension."""
     d = len(sliding.sizes) - 1 - from_end
     if d < 0:
         return Line(1, 0, 1, 1, 1, 1, 1)
-    frame, divisors = sliding.window, told.factors.window.right_divisors
+    frame, divisors = sliding.window, op.factors.window.right_divisors
     first = frame.first[d]
     return Line(
         sliding.sizes[d],
@@ -160,11 +160,11 @@ def line_of(told: Definition, sliding: Sliding, output: Tensor, from_end: int) -
     )
 
 
-def is_slid(told: Definition, shader: DefinitionShader) -> bool:
+def is_slid(op: Definition, shader: DefinitionShader) -> bool:
     """Whether the shader can slide the window of this description."""
-    sliding = sliding_of(told, shader)
-    output = told.tensors[shader.sliding.output]
-    is_straight = len(sliding.sizes) > 0 and not told.is_double
+    sliding = sliding_of(op, shader)
+    output = op.tensors[shader.sliding.output]
+    is_straight = len(sliding.sizes) > 0 and not op.is_double
     for d, axis in enumerate(sliding.axes):
         is_straight = is_straight and axis == len(output.sizes) - len(sliding.sizes) + d
     counted = sliding.counted
@@ -173,38 +173,38 @@ def is_slid(told: Definition, shader: DefinitionShader) -> bool:
     return is_straight
 
 
-def suits_sliding(told: Definition, shader: DefinitionShader, found: Matrices, least_rows: int) -> bool:
+def suits_sliding(op: Definition, shader: DefinitionShader, found: Matrices, least_rows: int) -> bool:
     """Whether a contraction has a window, and fewer rows than `least_rows`, from which tiles pay, such small
     channel groups that they make no tile, or so few products that tiles leave most of a GPU idle. Fractional
     steps require blocks, bytes what tiles do."""
-    window = told.factors.window
-    if not told.factors.applies or len(window.sizes) == 0:
+    window = op.factors.window
+    if not op.factors.applies or len(window.sizes) == 0:
         return False
-    if is_of_bytes(told, shader) and not found.is_worth:
+    if is_of_bytes(op, shader) and not found.is_worth:
         return False
     is_few = found.rows < least_rows
-    is_narrow = window.groups > 1 and max(found.rows, told.factors.depth) <= SLIDING_CHANNELS
+    is_narrow = window.groups > 1 and max(found.rows, op.factors.depth) <= SLIDING_CHANNELS
     if (is_few or is_narrow) and not is_divided(window):
         return True
     products = times(times(found.rows, found.columns), times(found.depth, found.count))
     most = SLIDING_POINTS if element_count(window.sizes) == 1 else SLIDING_PRODUCTS
-    return (is_few or products <= most) and in_blocks(told, shader)
+    return (is_few or products <= most) and in_blocks(op, shader)
 
 
-def in_blocks(told: Definition, shader: DefinitionShader) -> bool:
+def in_blocks(op: Definition, shader: DefinitionShader) -> bool:
     """Whether threads compute blocks."""
-    sliding = sliding_of(told, shader)
-    tensor, output = told.tensors[shader.sliding.tensor], told.tensors[shader.sliding.output]
-    down, across = line_of(told, sliding, output, 1), line_of(told, sliding, output, 0)
-    adjacent = adjacent_of(told, sliding, tensor, output)
-    most = most_shares(told, layers_of(told, sliding))
-    return block_of(tensor, output, down, across, adjacent, most).rows > 0 and is_slid(told, shader)
+    sliding = sliding_of(op, shader)
+    tensor, output = op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
+    down, across = line_of(op, sliding, output, 1), line_of(op, sliding, output, 0)
+    adjacent = adjacent_of(op, sliding, tensor, output)
+    most = most_shares(op, layers_of(op, sliding))
+    return block_of(tensor, output, down, across, adjacent, most).rows > 0 and is_slid(op, shader)
 
 
-def layers_of(told: Definition, sliding: Sliding) -> int:
+def layers_of(op: Definition, sliding: Sliding) -> int:
     """The number of layers of a window: sets of taps, for one channel, that differ only in its last two
     dimensions."""
-    layers = told.factors.depth if len(told.factors.window.sizes) > 0 else 1
+    layers = op.factors.depth if len(op.factors.window.sizes) > 0 else 1
     for size in sliding.sizes[:-2]:
         layers = times(layers, size)
     return layers
@@ -244,7 +244,7 @@ def block_of(
     most_rows = BLOCK_ROWS if down.step == 1 else BLOCK_ROWS // 2
     wide = BLOCK_COLUMNS if across.step == 1 or channels == 1 else BLOCK_COLUMNS // 2
     if channels > 1 and tensor.bits == 16:
-        most_rows, wide = min(most_rows, BLOCK_HALVES), min(wide, BLOCK_HALVES)
+        most_rows, wide = min(most_rows, BLOCK_FLOAT16), min(wide, BLOCK_FLOAT16)
     elif across.places >= BLOCK_LONG:
         wide = 2 * wide
     rows = power_below(ceil_div(down.elements, least_rows), most_rows // least_rows) * least_rows
@@ -274,9 +274,9 @@ def block_of(
     return Block(rows, columns, 1, vector, stored, (across.first - rest(across)) // across.divisor % vector)
 
 
-def most_shares(told: Definition, layers: int) -> int:
+def most_shares(op: Definition, layers: int) -> int:
     """How many threads may share the layers of a block: more than one for sums only."""
-    return power_below(layers // BLOCK_LAYERS, BLOCK_SHARES) if told.factors.applies else 1
+    return power_below(layers // BLOCK_LAYERS, BLOCK_SHARES) if op.factors.applies else 1
 
 
 def shares_of(blocks: int, most: int) -> int:
@@ -296,21 +296,21 @@ def whole_vectors(tensor: Tensor, place: int) -> int:
     return vector
 
 
-def adjacent_of(told: Definition, sliding: Sliding, tensor: Tensor, output: Tensor) -> Adjacent:
+def adjacent_of(op: Definition, sliding: Sliding, tensor: Tensor, output: Tensor) -> Adjacent:
     """The last dimension, unless elements are closer along another one that the window does not move along:
     the channels of tensors that lie channels last."""
     last = len(output.sizes) - 1
     groups, rows, row_axis = 1, 1, NONE
-    if told.factors.applies:
-        row_axis = told.factors.left[row_dimension(told.factors, output)]
-        groups = max(told.factors.window.groups, 1)
+    if op.factors.applies:
+        row_axis = op.factors.left[row_dimension(op.factors, output)]
+        groups = max(op.factors.window.groups, 1)
         rows = output.sizes[row_axis] // groups
     for place, axis in enumerate(sliding.places):
         is_group = axis == last + 1 and groups > 1  # channels are summed, but groups of them follow the rows
         d = row_axis if is_group else axis
         is_output = d <= last - len(sliding.sizes) and output.sizes[d] > 1 and output.strides[d] == 1
         if is_output and tensor.strides[place] < tensor.strides[-1]:
-            is_own = not is_group or (rows == 1 and told.factors.depth == 1)
+            is_own = not is_group or (rows == 1 and op.factors.depth == 1)
             return Adjacent(d, place, gcd(whole_vectors(tensor, place), output.sizes[d]) if is_own else 1)
     return Adjacent(last, len(tensor.sizes) - 1, 1)
 
@@ -323,22 +323,22 @@ def lanes_of(places: int, windows: int) -> int:
     return lanes
 
 
-def weights_of(told: Definition, shader: DefinitionShader) -> Weights:
+def weights_of(op: Definition, shader: DefinitionShader) -> Weights:
     """How weights are read, in the order of the shader's constants; empty if there are none."""
     if shader.sliding.weights == NONE:
         return Weights([], [])
-    window = told.factors.window
-    weights, tensor = told.tensors[shader.sliding.weights], told.tensors[shader.sliding.tensor]
-    output = told.tensors[shader.sliding.output]
+    window = op.factors.window
+    weights, tensor = op.tensors[shader.sliding.weights], op.tensors[shader.sliding.tensor]
+    output = op.tensors[shader.sliding.output]
     steps: Eight = []
     first = 0
     for d, place in enumerate(window.left_first):
         stride = weights.strides[len(weights.strides) - len(window.sizes) + d]
         first += place * stride
         steps.append((window.left_taps[d] - place) * stride % 2**32)
-    groups, counts_rows = max(window.groups, 1), row_dimension(told.factors, output)
-    rows = output.sizes[told.factors.left[counts_rows]] // groups
-    words: Words = [told.factors.depth, tensor.strides[1], max(rows, 1)]
+    groups, counts_rows = max(window.groups, 1), row_dimension(op.factors, output)
+    rows = output.sizes[op.factors.left[counts_rows]] // groups
+    words: Words = [op.factors.depth, tensor.strides[1], max(rows, 1)]
     words.append(first % 2**32)
     words.append(weights.strides[counts_rows])
     words.append(weights.strides[1 - counts_rows])
@@ -409,30 +409,30 @@ def define_block(out: Planning, block: Block, down: Line, across: Line) -> None:
     out.define("LEAD", block.lead)
 
 
-def has_others(told: Definition, shader: DefinitionShader) -> bool:
+def has_others(op: Definition, shader: DefinitionShader) -> bool:
     """Whether other outputs are wanted, too, which only blocks can compute."""
     wanted = shader.sliding.output
-    return any(place != wanted and one.is_output and one.is_present for place, one in enumerate(told.tensors))
+    return any(place != wanted and one.is_output and one.is_present for place, one in enumerate(op.tensors))
 
 
-def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> None:
+def plan_sliding(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     """One dispatch; the definition's own passes if windows do not fit."""
-    sliding = sliding_of(told, shader)
-    tensor, output = told.tensors[shader.sliding.tensor], told.tensors[shader.sliding.output]
-    down, across = line_of(told, sliding, output, 1), line_of(told, sliding, output, 0)
-    layers = layers_of(told, sliding)
-    most = most_shares(told, layers)
-    adjacent = adjacent_of(told, sliding, tensor, output)
+    sliding = sliding_of(op, shader)
+    tensor, output = op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
+    down, across = line_of(op, sliding, output, 1), line_of(op, sliding, output, 0)
+    layers = layers_of(op, sliding)
+    most = most_shares(op, layers)
+    adjacent = adjacent_of(op, sliding, tensor, output)
     block = block_of(tensor, output, down, across, adjacent, most)
-    if not is_slid(told, shader) or (block.rows == 0 and has_others(told, shader)):
-        plan_definition(out, told, shader)
+    if not is_slid(op, shader) or (block.rows == 0 and has_others(op, shader)):
+        plan_definition(out, op, shader)
         return
-    known = begin_form(out, told, shader, output)
+    known = begin_form(out, op, shader, output)
     if shader.contracted.number != NONE:
         out.write(out.scratch(8))
     out.share()
 
-    weights = weights_of(told, shader)
+    weights = weights_of(op, shader)
     whole = element_count(output.sizes)
     lanes = lanes_of(element_count(sliding.sizes), whole)
     blocks_down, blocks_across = (
@@ -456,11 +456,11 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
     out.define("WINDOW_AXIS", sliding.axes[0])
     out.define("ADJACENT_AXIS", adjacent.axis)
     if shader.sliding.weights != NONE:
-        row_axis = told.factors.left[row_dimension(told.factors, output)]
+        row_axis = op.factors.left[row_dimension(op.factors, output)]
         out.define("ROW_AXIS", row_axis)
-        out.define("DIVIDED", int(is_divided(told.factors.window)))
+        out.define("DIVIDED", int(is_divided(op.factors.window)))
         by_channel = layers == 1 and adjacent.axis == row_axis and are_adjacent(weights, sliding.sizes)
-        by_channel = by_channel and told.tensors[shader.sliding.weights].bits >= 16
+        by_channel = by_channel and op.tensors[shader.sliding.weights].bits >= 16
         out.define("WEIGHTS_VECTOR", block.channels if by_channel else 1)
     out.define("WINDOW_VECTOR", block.vector)
     out.define("OUTPUT_VECTOR", block.stored)
@@ -485,7 +485,7 @@ def plan_sliding(out: Planning, told: Definition, shader: DefinitionShader) -> N
         weights.steps,
         known.lists,
         known.activations,
-        told.elements,
+        op.elements,
         whole,
         layers,
         planes,

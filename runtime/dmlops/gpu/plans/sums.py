@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 from .loops import ceil_div, element_count, times
+from .operands import Eight, Sizes, Tensor, Tensors
 from .planning import Planning
 from .sums_cooperative import (
     CooperativeSums,
@@ -20,7 +21,6 @@ from .sums_cooperative import (
     rows_of_each,
     suits_cooperative_sums,
 )
-from .told import Eight, Sizes, Tensor, Tensors
 from .tuning import (
     SUMS_AHEAD,
     SUMS_ALONE,
@@ -64,7 +64,7 @@ class SumsTile(NamedTuple):
     """What a group computes, a thread's share of it, the adjacent weights that a thread loads at once, and
     how many such vectors it has in flight; threads in a group, and in all. With cooperative matrices only
     rows, columns and threads of these apply, besides `units`, and the tensors that are also `copied` as
-    halves, as bits. `is_alone`: a single group runs all steps of a recurrence."""
+    float16, as bits. `is_alone`: a single group runs all steps of a recurrence."""
 
     rows: int
     columns: int

@@ -1,4 +1,4 @@
-"""Sums of products by cooperative matrices, where all factors are halves: the tiles of groups and waves.
+"""Sums of products by cooperative matrices, where all factors are float16: the tiles of groups and waves.
 
 A matrix's rows are the weights of all sums of the group's rows, its columns are the group's columns. If there
 are few of these, waves split the products of each sum.
@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from .capabilities import Capability
 from .loops import ceil_div, times
+from .operands import Tensor, Tensors
 from .planning import Planning
-from .told import Tensor, Tensors
 from .tuning import (
     COOPERATIVE_GROUPS,
     SUMS_COOPERATIVE_COLUMNS,
@@ -37,7 +37,7 @@ def no_units() -> CooperativeSums:
 
 
 def is_of_eights(tensor: Tensor) -> bool:
-    """Whether a tensor consists of halves in contiguous, aligned vectors of eight."""
+    """Whether a tensor consists of float16 values in contiguous, aligned vectors of eight."""
     found = tensor.bits == 16 and tensor.is_float
     found = found and tensor.strides[-1] == 1 and tensor.sizes[-1] % 8 == 0
     for size, stride in zip(tensor.sizes[:-1], tensor.strides[:-1], strict=True):
@@ -45,14 +45,14 @@ def is_of_eights(tensor: Tensor) -> bool:
     return found
 
 
-def suits_cooperative_sums(out: Planning, tensors: Tensors, read: int, columns: int, neighbours: int) -> bool:
+def suits_cooperative_sums(out: Planning, tensors: Tensors, read: int, columns: int, neighbors: int) -> bool:
     """Whether the device has cooperative matrices, there are columns enough to fill them, they can load all
     factors, which have bits in `read`, and the `neighbors` that are written are multiples of four."""
     for place, tensor in enumerate(tensors):
         if read >> place & 1 == 1 and not is_of_eights(tensor):
             return False
     return (
-        out.has(Capability.COOPERATIVE_MATRIX) and columns >= SUMS_COOPERATIVE_COLUMNS and neighbours % 4 == 0
+        out.has(Capability.COOPERATIVE_MATRIX) and columns >= SUMS_COOPERATIVE_COLUMNS and neighbors % 4 == 0
     )
 
 
@@ -62,7 +62,7 @@ def groups_of(rows: int, columns: int, others: int, tile_rows: int, tile_columns
 
 
 def rows_of_each(tile_rows: int, sums: int) -> int:
-    """How many of a tile's rows belong to one sum: a multiple of 4, since neighbors are stored as halves, in
+    """How many of a tile's rows belong to one sum: a multiple of 4, since neighbors are stored as float16, in
     whole words."""
     return tile_rows // sums // 4 * 4
 

@@ -33,7 +33,7 @@ from .tuning import (
     THIN_LEAST,
     THIN_LEAST_THREADS,
     THIN_MOST_THREADS,
-    THIN_NEIGHBOURS,
+    THIN_NEIGHBORS,
     THIN_PART,
     THIN_VECTORS,
 )
@@ -86,13 +86,13 @@ def thin_of(shader: DefinitionShader, found: Matrices) -> Thin:
     return Thin(False, found, contracted.right)
 
 
-def is_thin(told: Definition, shader: DefinitionShader, found: Matrices) -> bool:
+def is_thin(op: Definition, shader: DefinitionShader, found: Matrices) -> bool:
     """Whether there are few rows or columns, enough work, and whole vectors of floats to load. Many tiny
     matrices are better off in tiles."""
-    if len(told.factors.window.sizes) > 0 or not found.is_worth or min(found.rows, found.columns) > MOST_ROWS:
+    if len(op.factors.window.sizes) > 0 or not found.is_worth or min(found.rows, found.columns) > MOST_ROWS:
         return False
     thin = thin_of(shader, found)
-    matrices, right = thin.matrices, told.tensors[thin.right]
+    matrices, right = thin.matrices, op.tensors[thin.right]
     if matrices.count > MULTIPROCESSORS and times(matrices.columns, matrices.depth) < THIN_LEAST:
         return False
     vector = VECTOR_BITS // right.bits
@@ -105,11 +105,11 @@ def lanes_for(matrices: Matrices, vector: int) -> Lanes:
     is_along = matrices.right.is_along
     columns = THIN_VECTORS if is_along else vector
     step = vector if is_along else THIN_VECTORS
-    neighbours = 1 if is_along else THIN_NEIGHBOURS
+    neighbors = 1 if is_along else THIN_NEIGHBORS
     shared = times(ceil_div(matrices.columns, columns), matrices.count)
     wanted = min(THIN_ALL_THREADS // shared, ceil_div(matrices.depth, step))
-    lanes = max(power_below(wanted, THIN_MOST_THREADS // neighbours), THIN_LANES)
-    width = max(THIN_LEAST_THREADS // lanes, neighbours)
+    lanes = max(power_below(wanted, THIN_MOST_THREADS // neighbors), THIN_LANES)
+    width = max(THIN_LEAST_THREADS // lanes, neighbors)
     across = ceil_div(matrices.columns, columns * width)
     groups = times(across, matrices.count)
     parts = 1
@@ -118,15 +118,15 @@ def lanes_for(matrices: Matrices, vector: int) -> Lanes:
     return Lanes(columns, step, lanes, width, split_into(parts, matrices.depth, step, 1, across))
 
 
-def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> None:
+def plan_thin(out: Planning, op: Definition, shader: DefinitionShader, found: Matrices) -> None:
     """One dispatch, followed by one if k is split."""
     thin = thin_of(shader, found)
     matrices = thin.matrices
-    vector = VECTOR_BITS // told.tensors[thin.right].bits
+    vector = VECTOR_BITS // op.tensors[thin.right].bits
     share = lanes_for(matrices, vector)
     split = share.split
     in_parts = split.parts > 1
-    common = begin_product(out, told, shader, matrices, split, in_parts, Packing(0, 1, 1), 1)
+    common = begin_product(out, op, shader, matrices, split, in_parts, Packing(0, 1, 1), 1)
 
     left, in_group = matrices.left, share.lanes * share.width
     out.define("PASS", shader.contracted.number + THIN_PASS)
@@ -145,7 +145,7 @@ def plan_thin(out: Planning, told: Definition, shader: DefinitionShader, found: 
     out.define("TILE_COLUMNS", share.width * share.columns)
     groups = grid(out, times(split.across, matrices.count) * split.parts * in_group, in_group, 1)
     nothing: WindowWords = []
-    params = contraction_params(told, matrices, 0, 0, nothing, common, groups)
+    params = contraction_params(op, matrices, 0, 0, nothing, common, groups)
     out.dispatch(params, groups, False)
     if in_parts:
-        add_parts(out, told, shader, matrices, common)
+        add_parts(out, op, shader, matrices, common)

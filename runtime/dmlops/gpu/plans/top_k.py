@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .loops import Dimensions, Loops, across, ceil_div, check_span, dimensions, grid, repeats, times
+from .operands import PLACEHOLDER, Buffer, Read, Tensor, Written
 from .planning import Planning
-from .told import PLACEHOLDER, Buffer, Read, Tensor, Written
 from .tuning import (
     SATURATING_THREADS,
     TOP_K_ABREAST,
@@ -93,41 +93,41 @@ def tile_of(number: int) -> int:
     return max(2, 1 << (number - 1).bit_length())
 
 
-def plan_top_k(out: Planning, told: TopK) -> None:
+def plan_top_k(out: Planning, op: TopK) -> None:
     """Selects where few elements of a line are wanted, else sorts."""
-    check_span(out, told.input)
-    check_span(out, told.output)
-    check_span(out, told.indices)
-    bits, length = told.input.bits, told.input.sizes[told.axis]
-    out.define("LARGEST", int(told.largest))
+    check_span(out, op.input)
+    check_span(out, op.output)
+    check_span(out, op.indices)
+    bits, length = op.input.bits, op.input.sizes[op.axis]
+    out.define("LARGEST", int(op.largest))
     out.define_text("KEY", "uint64_t" if bits == 64 else "uint")
-    out.define("SIGN", 2 if told.input.is_float else 1 if told.input.is_signed else 0)
-    define_moved(out, told.input)
-    define_moved(out, told.output)
-    define_tensor(out, told.indices)
-    loops = across([told.input, told.output, told.indices], told.axis)
+    out.define("SIGN", 2 if op.input.is_float else 1 if op.input.is_signed else 0)
+    define_moved(out, op.input)
+    define_moved(out, op.output)
+    define_tensor(out, op.indices)
+    loops = across([op.input, op.output, op.indices], op.axis)
     out.define("RANK", len(loops))
-    most = TILE_BYTES // key_bytes(told)
+    most = TILE_BYTES // key_bytes(op)
     reduced = TOP_K_SELECTED if length <= most else TOP_K_REDUCED
-    has_room = 2 * tile_of(told.count) * entry_bytes(told) <= SELECTION_BYTES
-    if length > TOP_K_SHORTEST and told.count * reduced <= length and has_room:
-        select(out, told, loops)
+    has_room = 2 * tile_of(op.count) * entry_bytes(op) <= SELECTION_BYTES
+    if length > TOP_K_SHORTEST and op.count * reduced <= length and has_room:
+        select(out, op, loops)
     else:
-        sort(out, told, loops, min(tile_of(length), most))
+        sort(out, op, loops, min(tile_of(length), most))
 
 
-def entry_bytes(told: TopK) -> int:
+def entry_bytes(op: TopK) -> int:
     """Of a key with its place."""
-    return 16 if told.input.bits == 64 else 8
+    return 16 if op.input.bits == 64 else 8
 
 
-def key_bytes(told: TopK) -> int:
-    return 8 if told.input.bits == 64 else 4
+def key_bytes(op: TopK) -> int:
+    return 8 if op.input.bits == 64 else 4
 
 
-def new_runs(out: Planning, told: TopK, count: int) -> Runs:
+def new_runs(out: Planning, op: TopK, count: int) -> Runs:
     """Scratch for so many elements."""
-    return Runs(out.scratch(count * key_bytes(told)), out.scratch(4 * count))
+    return Runs(out.scratch(count * key_bytes(op)), out.scratch(4 * count))
 
 
 def no_runs() -> Runs:
@@ -135,14 +135,14 @@ def no_runs() -> Runs:
     return Runs(Buffer(PLACEHOLDER, 0), Buffer(PLACEHOLDER, 0))
 
 
-def resources(told: TopK, source: Runs, target: Runs) -> TopKResources:
+def resources(op: TopK, source: Runs, target: Runs) -> TopKResources:
     """A dispatch's resources."""
     return TopKResources(
-        input=told.input.buffer,
+        input=op.input.buffer,
         keys=source.keys,
         places=source.places,
-        output=told.output.buffer,
-        indices=told.indices.buffer,
+        output=op.output.buffer,
+        indices=op.indices.buffer,
         keptKeys=target.keys,
         keptPlaces=target.places,
     )
@@ -170,14 +170,14 @@ def selectors_of(length: int, wanted: int, lines: int) -> Selectors:
     return Selectors(threads, parts, ceil_div(length, parts))
 
 
-def lines_abreast(told: TopK, loops: Loops, threads: int, room: int) -> int:
+def lines_abreast(op: TopK, loops: Loops, threads: int, room: int) -> int:
     """Lines per group, with `threads` threads and `room` bytes each: several only if they are interleaved,
     span at most `TOP_K_ABREAST` bytes, and fit in shared memory."""
     if loops[-1].strides[0] != 1:
         return 1
     lines = 1
     while (
-        2 * lines * told.input.bits <= 8 * TOP_K_ABREAST
+        2 * lines * op.input.bits <= 8 * TOP_K_ABREAST
         and 2 * lines * threads <= TOP_K_MOST_THREADS
         and 2 * lines * room <= SELECTION_BYTES
         and lines < loops[-1].size
@@ -186,14 +186,14 @@ def lines_abreast(told: TopK, loops: Loops, threads: int, room: int) -> int:
     return lines
 
 
-def select(out: Planning, told: TopK, loops: Loops) -> None:
+def select(out: Planning, op: TopK, loops: Loops) -> None:
     """Dispatches that select from lines or parts of them, then from what is left, until each line is one
     part."""
-    wanted, count = told.count, repeats(loops)
+    wanted, count = op.count, repeats(loops)
     nothing = no_runs()
     out.define("SELECTS", 1)
     out.share()
-    source, length = nothing, told.input.sizes[told.axis]
+    source, length = nothing, op.input.sizes[op.axis]
     is_first, is_last = True, False
     while not is_last:
         selectors = selectors_of(length, wanted, count)
@@ -203,12 +203,12 @@ def select(out: Planning, told: TopK, loops: Loops) -> None:
         while 2 * threads * shares < 3 * wanted:
             shares = 2 * shares
         room = max(2 * tile_of(wanted), threads * shares)
-        abreast = lines_abreast(told, loops, threads, room * entry_bytes(told)) if is_first else 1
+        abreast = lines_abreast(op, loops, threads, room * entry_bytes(op)) if is_first else 1
         each = ceil_div(count, abreast)
         groups = grid(out, times(times(each, selectors.parts), abreast * threads), abreast * threads, 1)
         target = nothing
         if not is_last:
-            target = new_runs(out, told, times(times(count, selectors.parts), wanted))
+            target = new_runs(out, op, times(times(count, selectors.parts), wanted))
         out.define("FIRST", int(is_first))
         out.define("LAST", int(is_last))
         out.define("LINES", abreast)
@@ -216,7 +216,7 @@ def select(out: Planning, told: TopK, loops: Loops) -> None:
         out.define("SHARES", shares)
         out.define("ROOM", room)
         out.define("NUM_THREADS", abreast * threads)
-        out.bind(resources(told, source, target))
+        out.bind(resources(op, source, target))
         params = TopKParams(
             count,
             groups.columns,
@@ -225,20 +225,20 @@ def select(out: Planning, told: TopK, loops: Loops) -> None:
             selectors.parts,
             selectors.length,
             0,
-            told.input.strides[told.axis],
-            told.output.strides[told.axis],
-            told.indices.strides[told.axis],
+            op.input.strides[op.axis],
+            op.output.strides[op.axis],
+            op.indices.strides[op.axis],
             dimensions(loops),
         )
         out.dispatch(params, groups, not is_first)
         source, length, is_first = target, selectors.parts * wanted, False
 
 
-def sort(out: Planning, told: TopK, loops: Loops, tile: int) -> None:
-    """A dispatch that sorts tiles, and one for each time that the number of runs halves."""
-    axis, wanted = told.axis, told.count
-    length, count = told.input.sizes[axis], repeats(loops)
-    most = TILE_BYTES // key_bytes(told)
+def sort(out: Planning, op: TopK, loops: Loops, tile: int) -> None:
+    """A dispatch that sorts tiles, and one for each time that the number of runs is halved."""
+    axis, wanted = op.axis, op.count
+    length, count = op.input.sizes[axis], repeats(loops)
+    most = TILE_BYTES // key_bytes(op)
     items = min(TOP_K_SORTED_ITEMS if length <= tile else TOP_K_MERGED_ITEMS, tile)
     threads = tile // items
     while items > 2 and 2 * threads <= TOP_K_MOST_THREADS and times(count, threads) < SATURATING_THREADS:
@@ -259,9 +259,9 @@ def sort(out: Planning, told: TopK, loops: Loops, tile: int) -> None:
         runs, kept, span, turn = ceil_div(runs, 2), min(wanted, 2 * span), 2 * span, 1 - turn
     evens, odds = nothing, nothing
     if even > 0:
-        evens = new_runs(out, told, even)
+        evens = new_runs(out, op, even)
     if odd > 0:
-        odds = new_runs(out, told, odd)
+        odds = new_runs(out, op, odd)
 
     runs, kept, span, turn = ceil_div(length, tile), min(wanted, tile), tile, 0
     block = max(tile, TOP_K_LEAST_THREADS * items)
@@ -278,7 +278,7 @@ def sort(out: Planning, told: TopK, loops: Loops, tile: int) -> None:
         out.define("ITEMS", items)
         out.define("TILE", tile)
         out.define("NUM_THREADS", block // items)
-        out.bind(resources(told, source, target))
+        out.bind(resources(op, source, target))
         params = TopKParams(
             tiles if is_first else blocks,
             groups.columns,
@@ -287,9 +287,9 @@ def sort(out: Planning, told: TopK, loops: Loops, tile: int) -> None:
             source_runs,
             source_kept,
             source_span,
-            told.input.strides[axis],
-            told.output.strides[axis],
-            told.indices.strides[axis],
+            op.input.strides[axis],
+            op.output.strides[axis],
+            op.indices.strides[axis],
             dimensions(loops),
         )
         out.dispatch(params, groups, not is_first)

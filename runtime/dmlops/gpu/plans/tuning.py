@@ -62,7 +62,7 @@ REDUCTION_UNROLL = 4  # NVIDIA H200: 2 at 0.96, 8 at 0.97
 "vectors that a thread has in flight"
 REDUCTION_WHOLE_UNROLL = 8  # NVIDIA H200: 4 at 0.90, 16 at 0.98
 "the same where a set stays in registers, or is long and read again"
-REDUCTION_NEIGHBOURS = 16  # NVIDIA H200: 8 at 0.97 to 1.01, 32 at 0.90 to 1.02
+REDUCTION_NEIGHBORS = 16  # NVIDIA H200: 8 at 0.97 to 1.01, 32 at 0.90 to 1.02
 "adjacent sets, or vectors of sets, whose elements are loaded together"
 REDUCTION_BUSY = 262144  # NVIDIA H200: 131072 at 0.75 to 1.07, no limit at 0.46 to 1.00
 "threads that keep a GPU busy throughout; with twice as many, fewer share a set"
@@ -235,8 +235,8 @@ BLOCK_ROWS = 4  # NVIDIA H200: 1 at 0.85, 2 at 0.91, 8 at 1.03
 "rows of a thread's block of elements; half as many where windows do not overlap"
 BLOCK_COLUMNS = 4  # NVIDIA H200: 2 at 0.95 with channels last; with a step of 2 there, 4 at 0.78 to 1.08
 "its columns; half as many, with channels last, where windows do not overlap"
-BLOCK_HALVES = 2  # NVIDIA H200: 4 at 0.80 with a step of 1
-"rows and columns of a block of halves with channels last, at most: their loads are half as wide"
+BLOCK_FLOAT16 = 2  # NVIDIA H200: 4 at 0.80 with a step of 1
+"rows and columns of a block of float16 with channels last, at most: their loads are half as wide"
 BLOCK_LONG = 16  # NVIDIA H200: 1.3 times as fast with 31
 "taps along a line from which blocks have twice the columns"
 BLOCK_MOST = 64  # NVIDIA H200: 16 at 0.76 to 1.08, 32 at 0.94 to 1.13, 128 at 1.00
@@ -302,7 +302,7 @@ THIN_LEAST = 2048  # NVIDIA H200: 512 at 0.73 with 4 rows of 64, at 0.31 for flo
 "products per row from which batches of matrices take this form"
 THIN_LANES = 8  # NVIDIA H200: 64 at 0.94 to 1.10
 "lanes per sum, at least, where vectors run along k: a cache line"
-THIN_NEIGHBOURS = 4  # NVIDIA H200: 2 at 0.72 to 0.91, 8 at 0.73 to 0.84
+THIN_NEIGHBORS = 4  # NVIDIA H200: 2 at 0.72 to 0.91, 8 at 0.73 to 0.84
 "threads side by side on adjacent columns, at least"
 THIN_PART = 128  # NVIDIA H200: 64 at 0.89, 256 at 0.92
 "vectors of 16 bytes along k in a part, at least"
@@ -313,7 +313,7 @@ SCAN_THREADS = 128  # NVIDIA H200: 64 at 0.99, 256 at 0.93
 "threads in a group"
 SCAN_ITEMS = 4  # NVIDIA H200: 2 at 0.81, 8 at 0.58, 16 at 0.37 for single elements; 8 at 0.81 for vectors
 "elements per thread, at least"
-SCAN_VECTOR_BITS = 128  # NVIDIA H200: 64 at 0.86 for halves
+SCAN_VECTOR_BITS = 128  # NVIDIA H200: 64 at 0.86 for float16
 "bits per thread, at least, where elements are loaded in vectors"
 SCAN_SHORT_BYTES = 192  # NVIDIA H200: 128 at 0.84 with lines of 192, 256 at 0.78 to 0.96 with lines of 256
 "bytes of a line up to which a thread scans it alone"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .capabilities import Capability
+from .operands import NO_MEMBER, Tensor
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Tensor
 
 
 def stored_type(bits: int, is_float: bool, is_signed: bool) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import enums
-from ..defining import Defining, absent, bits, limited, nothing, told_of
+from ..definition_inputs import Defining, absent, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -66,17 +66,17 @@ TENSOR6 = absent("ADAM_OPTIMIZER", "OutputFirstMomentTensor", "OUTPUT_FIRST_MOME
 TENSOR7 = absent("ADAM_OPTIMIZER", "OutputSecondMomentTensor", "OUTPUT_SECOND_MOMENT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputParametersTensor),
-        told_of(TENSOR1, desc.InputFirstMomentTensor),
-        told_of(TENSOR2, desc.InputSecondMomentTensor),
-        told_of(TENSOR3, desc.GradientTensor),
-        told_of(TENSOR4, desc.TrainingStepTensor),
-        told_of(TENSOR5, desc.OutputParametersTensor),
-        told_of(TENSOR6, desc.OutputFirstMomentTensor),
-        told_of(TENSOR7, desc.OutputSecondMomentTensor),
+        tensor_of(TENSOR0, desc.InputParametersTensor),
+        tensor_of(TENSOR1, desc.InputFirstMomentTensor),
+        tensor_of(TENSOR2, desc.InputSecondMomentTensor),
+        tensor_of(TENSOR3, desc.GradientTensor),
+        tensor_of(TENSOR4, desc.TrainingStepTensor),
+        tensor_of(TENSOR5, desc.OutputParametersTensor),
+        tensor_of(TENSOR6, desc.OutputFirstMomentTensor),
+        tensor_of(TENSOR7, desc.OutputSecondMomentTensor),
     ]
     return Definition(
         desc.OutputParametersTensor.DataType == DOUBLE
@@ -99,4 +99,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("rows", SHADER, told, "", "")
+DEFINING = Defining("rows", SHADER, inputs, "", "")

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ...arithmetic import entry
-from ..defining import Defining, KeptSizes, absent, limited, nothing, told_of
+from ..definition_inputs import Defining, KeptSizes, absent, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -64,11 +64,11 @@ TENSOR0 = absent("AVERAGE_POOLING_GRAD", "InputGradientTensor", "INPUT_GRADIENT"
 TENSOR1 = absent("AVERAGE_POOLING_GRAD", "OutputGradientTensor", "OUTPUT_GRADIENT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputGradientTensor),
-        told_of(TENSOR1, desc.OutputGradientTensor),
+        tensor_of(TENSOR0, desc.InputGradientTensor),
+        tensor_of(TENSOR1, desc.OutputGradientTensor),
     ]
     output_gradient_sizes = desc.OutputGradientTensor.Sizes[2:]
     input_gradient_sizes = desc.InputGradientTensor.Sizes
@@ -100,4 +100,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, told, "", "")
+DEFINING = Defining("definition", SHADER, inputs, "", "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import enums
-from ..defining import Defining, absent, activations, bits, nothing, told_of
+from ..definition_inputs import Defining, absent, activations, bits, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -64,15 +64,15 @@ TENSOR4 = absent("BATCH_NORMALIZATION", "BiasTensor", "BIAS")
 TENSOR5 = absent("BATCH_NORMALIZATION", "OutputTensor", "OUTPUT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.MeanTensor),
-        told_of(TENSOR2, desc.VarianceTensor),
-        told_of(TENSOR3, desc.ScaleTensor),
-        told_of(TENSOR4, desc.BiasTensor),
-        told_of(TENSOR5, desc.OutputTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.MeanTensor),
+        tensor_of(TENSOR2, desc.VarianceTensor),
+        tensor_of(TENSOR3, desc.ScaleTensor),
+        tensor_of(TENSOR4, desc.BiasTensor),
+        tensor_of(TENSOR5, desc.OutputTensor),
     ]
     return Definition(
         desc.OutputTensor.DataType == DOUBLE,
@@ -93,4 +93,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("rows", SHADER, told, "FusedActivation", "")
+DEFINING = Defining("rows", SHADER, inputs, "FusedActivation", "")

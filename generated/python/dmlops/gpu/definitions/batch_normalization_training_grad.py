@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from ... import enums
-from ..defining import Defining, KeptSizes, absent, bits, limited, nothing, told_of
+from ..definition_inputs import Defining, KeptSizes, absent, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -73,17 +73,17 @@ TENSOR6 = absent("BATCH_NORMALIZATION_TRAINING_GRAD", "OutputScaleGradientTensor
 TENSOR7 = absent("BATCH_NORMALIZATION_TRAINING_GRAD", "OutputBiasGradientTensor", "OUTPUT_BIAS_GRADIENT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.InputGradientTensor),
-        told_of(TENSOR2, desc.MeanTensor),
-        told_of(TENSOR3, desc.VarianceTensor),
-        told_of(TENSOR4, desc.ScaleTensor),
-        told_of(TENSOR5, desc.OutputGradientTensor),
-        told_of(TENSOR6, desc.OutputScaleGradientTensor),
-        told_of(TENSOR7, desc.OutputBiasGradientTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.InputGradientTensor),
+        tensor_of(TENSOR2, desc.MeanTensor),
+        tensor_of(TENSOR3, desc.VarianceTensor),
+        tensor_of(TENSOR4, desc.ScaleTensor),
+        tensor_of(TENSOR5, desc.OutputGradientTensor),
+        tensor_of(TENSOR6, desc.OutputScaleGradientTensor),
+        tensor_of(TENSOR7, desc.OutputBiasGradientTensor),
     ]
     input_sizes = desc.InputTensor.Sizes
     input_dimension_count = len(input_sizes)
@@ -132,4 +132,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("rows", SHADER, told, "", "")
+DEFINING = Defining("rows", SHADER, inputs, "", "")

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ...arithmetic import entry, quotient
-from ..defining import Defining, absent, activations, limited, nothing, told_of
+from ..definition_inputs import Defining, absent, activations, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -69,13 +69,13 @@ TENSOR2 = absent("CONVOLUTION", "BiasTensor", "BIAS")
 TENSOR3 = absent("CONVOLUTION", "OutputTensor", "OUTPUT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.FilterTensor),
-        told_of(TENSOR2, desc.BiasTensor),
-        told_of(TENSOR3, desc.OutputTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.FilterTensor),
+        tensor_of(TENSOR2, desc.BiasTensor),
+        tensor_of(TENSOR3, desc.OutputTensor),
     ]
     output_sizes = desc.OutputTensor.Sizes
     input_sizes = desc.InputTensor.Sizes
@@ -155,4 +155,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("products", SHADER, told, "FusedActivation", "")
+DEFINING = Defining("products", SHADER, inputs, "FusedActivation", "")

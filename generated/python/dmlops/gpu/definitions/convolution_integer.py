@@ -9,7 +9,7 @@ from typing import Any
 from ... import enums
 from ...arithmetic import entry, quotient
 from ...definition import sizes_of
-from ..defining import Defining, absent, limited, nothing, told_of
+from ..definition_inputs import Defining, absent, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -70,14 +70,14 @@ TENSOR3 = absent("CONVOLUTION_INTEGER", "FilterZeroPointTensor", "FILTER_ZERO_PO
 TENSOR4 = absent("CONVOLUTION_INTEGER", "OutputTensor", "OUTPUT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.InputZeroPointTensor),
-        told_of(TENSOR2, desc.FilterTensor),
-        told_of(TENSOR3, desc.FilterZeroPointTensor),
-        told_of(TENSOR4, desc.OutputTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.InputZeroPointTensor),
+        tensor_of(TENSOR2, desc.FilterTensor),
+        tensor_of(TENSOR3, desc.FilterZeroPointTensor),
+        tensor_of(TENSOR4, desc.OutputTensor),
     ]
     output_sizes = desc.OutputTensor.Sizes
     input_sizes = desc.InputTensor.Sizes
@@ -134,4 +134,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("products", SHADER, told, "", "")
+DEFINING = Defining("products", SHADER, inputs, "", "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import enums
-from ..defining import Defining, KeptSizes, absent, limited, nothing, told_of
+from ..definition_inputs import Defining, KeptSizes, absent, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -73,13 +73,13 @@ TENSOR2 = absent("DYNAMIC_QUANTIZE_LINEAR", "OutputScaleTensor", "OUTPUT_SCALE")
 TENSOR3 = absent("DYNAMIC_QUANTIZE_LINEAR", "OutputZeroPointTensor", "OUTPUT_ZERO_POINT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.OutputTensor),
-        told_of(TENSOR2, desc.OutputScaleTensor),
-        told_of(TENSOR3, desc.OutputZeroPointTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.OutputTensor),
+        tensor_of(TENSOR2, desc.OutputScaleTensor),
+        tensor_of(TENSOR3, desc.OutputZeroPointTensor),
     ]
     return Definition(
         desc.OutputTensor.DataType == DOUBLE
@@ -109,4 +109,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, told, "", "")
+DEFINING = Defining("definition", SHADER, inputs, "", "")

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ...arithmetic import entry, quotient
-from ..defining import Defining, absent, limited, nothing, told_of
+from ..definition_inputs import Defining, absent, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -61,11 +61,11 @@ TENSOR0 = absent("FOLD", "InputTensor", "INPUT")
 TENSOR1 = absent("FOLD", "OutputTensor", "OUTPUT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.OutputTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.OutputTensor),
     ]
     output_sizes = desc.OutputTensor.Sizes
     len_ = len(desc.Strides)
@@ -116,4 +116,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, told, "", "")
+DEFINING = Defining("definition", SHADER, inputs, "", "")

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ...arithmetic import entry
-from ..defining import Defining, KeptSizes, absent, activations, bits, limited, nothing, told_of
+from ..definition_inputs import Defining, KeptSizes, absent, activations, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -68,13 +68,13 @@ TENSOR2 = absent("GEMM", "CTensor", "C")
 TENSOR3 = absent("GEMM", "OutputTensor", "OUTPUT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.ATensor),
-        told_of(TENSOR1, desc.BTensor),
-        told_of(TENSOR2, desc.CTensor),
-        told_of(TENSOR3, desc.OutputTensor),
+        tensor_of(TENSOR0, desc.ATensor),
+        tensor_of(TENSOR1, desc.BTensor),
+        tensor_of(TENSOR2, desc.CTensor),
+        tensor_of(TENSOR3, desc.OutputTensor),
     ]
     output_sizes = desc.OutputTensor.Sizes
     output_dimension_count = len(output_sizes)
@@ -122,4 +122,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("products", SHADER, told, "FusedActivation", "")
+DEFINING = Defining("products", SHADER, inputs, "FusedActivation", "")

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ...arithmetic import entry
-from ..defining import Defining, KeptSizes, absent, activations, limited, nothing, told_of
+from ..definition_inputs import Defining, KeptSizes, absent, activations, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -84,17 +84,17 @@ TENSOR6 = absent("GRU", "OutputSequenceTensor", "OUTPUT_SEQUENCE")
 TENSOR7 = absent("GRU", "OutputSingleTensor", "OUTPUT_SINGLE")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.WeightTensor),
-        told_of(TENSOR2, desc.RecurrenceTensor),
-        told_of(TENSOR3, desc.BiasTensor),
-        told_of(TENSOR4, desc.HiddenInitTensor),
-        told_of(TENSOR5, desc.SequenceLengthsTensor),
-        told_of(TENSOR6, desc.OutputSequenceTensor),
-        told_of(TENSOR7, desc.OutputSingleTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.WeightTensor),
+        tensor_of(TENSOR2, desc.RecurrenceTensor),
+        tensor_of(TENSOR3, desc.BiasTensor),
+        tensor_of(TENSOR4, desc.HiddenInitTensor),
+        tensor_of(TENSOR5, desc.SequenceLengthsTensor),
+        tensor_of(TENSOR6, desc.OutputSequenceTensor),
+        tensor_of(TENSOR7, desc.OutputSingleTensor),
     ]
     recurrence_sizes = desc.RecurrenceTensor.Sizes
     recurrence_sizes_entry = entry(recurrence_sizes, 3)
@@ -153,4 +153,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, told, "ActivationDescs", "")
+DEFINING = Defining("definition", SHADER, inputs, "ActivationDescs", "")

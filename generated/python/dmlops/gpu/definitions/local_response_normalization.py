@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ...arithmetic import entry
-from ..defining import Defining, absent, bits, limited, nothing, told_of
+from ..definition_inputs import Defining, absent, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -61,11 +61,11 @@ TENSOR0 = absent("LOCAL_RESPONSE_NORMALIZATION", "InputTensor", "INPUT")
 TENSOR1 = absent("LOCAL_RESPONSE_NORMALIZATION", "OutputTensor", "OUTPUT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.OutputTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.OutputTensor),
     ]
     return Definition(
         desc.OutputTensor.DataType == DOUBLE,
@@ -113,4 +113,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, told, "", "")
+DEFINING = Defining("definition", SHADER, inputs, "", "")

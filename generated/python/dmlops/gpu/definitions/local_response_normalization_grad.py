@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ...arithmetic import entry
-from ..defining import Defining, KeptSizes, absent, bits, limited, nothing, told_of
+from ..definition_inputs import Defining, KeptSizes, absent, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -66,12 +66,12 @@ TENSOR1 = absent("LOCAL_RESPONSE_NORMALIZATION_GRAD", "InputGradientTensor", "IN
 TENSOR2 = absent("LOCAL_RESPONSE_NORMALIZATION_GRAD", "OutputGradientTensor", "OUTPUT_GRADIENT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.InputGradientTensor),
-        told_of(TENSOR2, desc.OutputGradientTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.InputGradientTensor),
+        tensor_of(TENSOR2, desc.OutputGradientTensor),
     ]
     input_sizes = desc.InputTensor.Sizes
     return Definition(
@@ -131,4 +131,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, told, "", "")
+DEFINING = Defining("definition", SHADER, inputs, "", "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import enums
-from ..defining import Defining, KeptSizes, absent, bits, limited, nothing, told_of
+from ..definition_inputs import Defining, KeptSizes, absent, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -63,11 +63,11 @@ TENSOR0 = absent("LP_NORMALIZATION", "InputTensor", "INPUT")
 TENSOR1 = absent("LP_NORMALIZATION", "OutputTensor", "OUTPUT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.OutputTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.OutputTensor),
     ]
     input_sizes = desc.InputTensor.Sizes
     input_dimension_count = len(input_sizes)
@@ -97,4 +97,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("rows", SHADER, told, "", "")
+DEFINING = Defining("rows", SHADER, inputs, "", "")

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ...definition import sizes_of
-from ..defining import Defining, absent, nothing, told_of
+from ..definition_inputs import Defining, absent, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -67,14 +67,14 @@ TENSOR3 = absent("MATRIX_MULTIPLY_INTEGER", "BZeroPointTensor", "BZERO_POINT")
 TENSOR4 = absent("MATRIX_MULTIPLY_INTEGER", "OutputTensor", "OUTPUT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.ATensor),
-        told_of(TENSOR1, desc.AZeroPointTensor),
-        told_of(TENSOR2, desc.BTensor),
-        told_of(TENSOR3, desc.BZeroPointTensor),
-        told_of(TENSOR4, desc.OutputTensor),
+        tensor_of(TENSOR0, desc.ATensor),
+        tensor_of(TENSOR1, desc.AZeroPointTensor),
+        tensor_of(TENSOR2, desc.BTensor),
+        tensor_of(TENSOR3, desc.BZeroPointTensor),
+        tensor_of(TENSOR4, desc.OutputTensor),
     ]
     output_dimension_count = len(desc.OutputTensor.Sizes)
     output_dimension_count2 = output_dimension_count - 1
@@ -117,4 +117,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("products", SHADER, told, "", "")
+DEFINING = Defining("products", SHADER, inputs, "", "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import enums
-from ..defining import Defining, absent, limited, nothing, told_of
+from ..definition_inputs import Defining, absent, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -63,12 +63,12 @@ TENSOR1 = absent("MAX_POOLING1", "OutputTensor", "OUTPUT")
 TENSOR2 = absent("MAX_POOLING1", "OutputIndicesTensor", "OUTPUT_INDICES")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.OutputTensor),
-        told_of(TENSOR2, desc.OutputIndicesTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.OutputTensor),
+        tensor_of(TENSOR2, desc.OutputIndicesTensor),
     ]
     input_sizes = desc.InputTensor.Sizes[2:]
     return Definition(
@@ -99,4 +99,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("sliding", SHADER, told, "", "")
+DEFINING = Defining("sliding", SHADER, inputs, "", "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import enums
-from ..defining import Defining, KeptSizes, absent, limited, nothing, told_of
+from ..definition_inputs import Defining, KeptSizes, absent, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -64,12 +64,12 @@ TENSOR1 = absent("MAX_POOLING_GRAD", "InputGradientTensor", "INPUT_GRADIENT")
 TENSOR2 = absent("MAX_POOLING_GRAD", "OutputGradientTensor", "OUTPUT_GRADIENT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.InputGradientTensor),
-        told_of(TENSOR2, desc.OutputGradientTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.InputGradientTensor),
+        tensor_of(TENSOR2, desc.OutputGradientTensor),
     ]
     input_gradient_sizes = desc.InputGradientTensor.Sizes
     return Definition(
@@ -94,4 +94,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, told, "", "")
+DEFINING = Defining("definition", SHADER, inputs, "", "")

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from ... import enums
-from ..defining import Defining, KeptSizes, absent, activations, bits, limited, nothing, told_of
+from ..definition_inputs import Defining, KeptSizes, absent, activations, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -68,13 +68,13 @@ TENSOR2 = absent("MEAN_VARIANCE_NORMALIZATION1", "BiasTensor", "BIAS")
 TENSOR3 = absent("MEAN_VARIANCE_NORMALIZATION1", "OutputTensor", "OUTPUT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.ScaleTensor),
-        told_of(TENSOR2, desc.BiasTensor),
-        told_of(TENSOR3, desc.OutputTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.ScaleTensor),
+        tensor_of(TENSOR2, desc.BiasTensor),
+        tensor_of(TENSOR3, desc.OutputTensor),
     ]
     input_sizes = desc.InputTensor.Sizes
     input_dimension_count = len(input_sizes)
@@ -119,4 +119,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("rows", SHADER, told, "FusedActivation", "")
+DEFINING = Defining("rows", SHADER, inputs, "FusedActivation", "")

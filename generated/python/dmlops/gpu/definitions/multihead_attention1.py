@@ -9,7 +9,7 @@ from typing import Any
 from ... import enums
 from ...arithmetic import align, entry, quotient
 from ...definition import sizes_of
-from ..defining import Defining, KeptSizes, absent, bits, limited, nothing, told_of
+from ..definition_inputs import Defining, KeptSizes, absent, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -95,24 +95,24 @@ TENSOR13 = absent("MULTIHEAD_ATTENTION1", "OutputPresentKeyTensor", "OUTPUT_PRES
 TENSOR14 = absent("MULTIHEAD_ATTENTION1", "OutputPresentValueTensor", "OUTPUT_PRESENT_VALUE", is_held=True)
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.QueryTensor),
-        told_of(TENSOR1, desc.KeyTensor),
-        told_of(TENSOR2, desc.ValueTensor),
-        told_of(TENSOR3, desc.StackedQueryKeyTensor),
-        told_of(TENSOR4, desc.StackedKeyValueTensor),
-        told_of(TENSOR5, desc.StackedQueryKeyValueTensor),
-        told_of(TENSOR6, desc.BiasTensor),
-        told_of(TENSOR7, desc.MaskTensor),
-        told_of(TENSOR8, desc.RelativePositionBiasTensor),
-        told_of(TENSOR9, desc.PastKeyTensor),
-        told_of(TENSOR10, desc.PastValueTensor),
-        told_of(TENSOR11, desc.PastSequenceLengthsTensor),
-        told_of(TENSOR12, desc.OutputTensor),
-        told_of(TENSOR13, desc.OutputPresentKeyTensor),
-        told_of(TENSOR14, desc.OutputPresentValueTensor),
+        tensor_of(TENSOR0, desc.QueryTensor),
+        tensor_of(TENSOR1, desc.KeyTensor),
+        tensor_of(TENSOR2, desc.ValueTensor),
+        tensor_of(TENSOR3, desc.StackedQueryKeyTensor),
+        tensor_of(TENSOR4, desc.StackedKeyValueTensor),
+        tensor_of(TENSOR5, desc.StackedQueryKeyValueTensor),
+        tensor_of(TENSOR6, desc.BiasTensor),
+        tensor_of(TENSOR7, desc.MaskTensor),
+        tensor_of(TENSOR8, desc.RelativePositionBiasTensor),
+        tensor_of(TENSOR9, desc.PastKeyTensor),
+        tensor_of(TENSOR10, desc.PastValueTensor),
+        tensor_of(TENSOR11, desc.PastSequenceLengthsTensor),
+        tensor_of(TENSOR12, desc.OutputTensor),
+        tensor_of(TENSOR13, desc.OutputPresentKeyTensor),
+        tensor_of(TENSOR14, desc.OutputPresentValueTensor),
     ]
     query_sizes = sizes_of(desc.QueryTensor)
     stacked_query_key_sizes = sizes_of(desc.StackedQueryKeyTensor)
@@ -406,4 +406,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, told, "", "")
+DEFINING = Defining("definition", SHADER, inputs, "", "")

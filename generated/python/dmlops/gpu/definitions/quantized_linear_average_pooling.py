@@ -9,7 +9,7 @@ from typing import Any
 from ... import enums
 from ...arithmetic import entry
 from ...definition import sizes_of
-from ..defining import Defining, absent, limited, nothing, told_of
+from ..definition_inputs import Defining, absent, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -66,15 +66,15 @@ TENSOR4 = absent("QUANTIZED_LINEAR_AVERAGE_POOLING", "OutputZeroPointTensor", "O
 TENSOR5 = absent("QUANTIZED_LINEAR_AVERAGE_POOLING", "OutputTensor", "OUTPUT", is_limited=True)
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.InputScaleTensor),
-        told_of(TENSOR2, desc.InputZeroPointTensor),
-        told_of(TENSOR3, desc.OutputScaleTensor),
-        told_of(TENSOR4, desc.OutputZeroPointTensor),
-        told_of(TENSOR5, desc.OutputTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.InputScaleTensor),
+        tensor_of(TENSOR2, desc.InputZeroPointTensor),
+        tensor_of(TENSOR3, desc.OutputScaleTensor),
+        tensor_of(TENSOR4, desc.OutputZeroPointTensor),
+        tensor_of(TENSOR5, desc.OutputTensor),
     ]
     input_sizes = desc.InputTensor.Sizes[2:]
     number = tuple(
@@ -131,4 +131,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("sliding", SHADER, told, "", "")
+DEFINING = Defining("sliding", SHADER, inputs, "", "")

@@ -9,7 +9,7 @@ from typing import Any
 from ... import enums
 from ...arithmetic import entry, quotient
 from ...definition import sizes_of
-from ..defining import Defining, absent, limited, nothing, told_of
+from ..definition_inputs import Defining, absent, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -75,19 +75,19 @@ TENSOR8 = absent("QUANTIZED_LINEAR_CONVOLUTION", "OutputZeroPointTensor", "OUTPU
 TENSOR9 = absent("QUANTIZED_LINEAR_CONVOLUTION", "OutputTensor", "OUTPUT", is_limited=True)
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.InputScaleTensor),
-        told_of(TENSOR2, desc.InputZeroPointTensor),
-        told_of(TENSOR3, desc.FilterTensor),
-        told_of(TENSOR4, desc.FilterScaleTensor),
-        told_of(TENSOR5, desc.FilterZeroPointTensor),
-        told_of(TENSOR6, desc.BiasTensor),
-        told_of(TENSOR7, desc.OutputScaleTensor),
-        told_of(TENSOR8, desc.OutputZeroPointTensor),
-        told_of(TENSOR9, desc.OutputTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.InputScaleTensor),
+        tensor_of(TENSOR2, desc.InputZeroPointTensor),
+        tensor_of(TENSOR3, desc.FilterTensor),
+        tensor_of(TENSOR4, desc.FilterScaleTensor),
+        tensor_of(TENSOR5, desc.FilterZeroPointTensor),
+        tensor_of(TENSOR6, desc.BiasTensor),
+        tensor_of(TENSOR7, desc.OutputScaleTensor),
+        tensor_of(TENSOR8, desc.OutputZeroPointTensor),
+        tensor_of(TENSOR9, desc.OutputTensor),
     ]
     output_sizes = desc.OutputTensor.Sizes
     input_sizes = desc.InputTensor.Sizes
@@ -150,4 +150,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("products", SHADER, told, "", "")
+DEFINING = Defining("products", SHADER, inputs, "", "")

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ...definition import sizes_of
-from ..defining import Defining, absent, nothing, told_of
+from ..definition_inputs import Defining, absent, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -71,18 +71,18 @@ TENSOR7 = absent("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "OutputZeroPointTensor", "O
 TENSOR8 = absent("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "OutputTensor", "OUTPUT", is_limited=True)
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.ATensor),
-        told_of(TENSOR1, desc.AScaleTensor),
-        told_of(TENSOR2, desc.AZeroPointTensor),
-        told_of(TENSOR3, desc.BTensor),
-        told_of(TENSOR4, desc.BScaleTensor),
-        told_of(TENSOR5, desc.BZeroPointTensor),
-        told_of(TENSOR6, desc.OutputScaleTensor),
-        told_of(TENSOR7, desc.OutputZeroPointTensor),
-        told_of(TENSOR8, desc.OutputTensor),
+        tensor_of(TENSOR0, desc.ATensor),
+        tensor_of(TENSOR1, desc.AScaleTensor),
+        tensor_of(TENSOR2, desc.AZeroPointTensor),
+        tensor_of(TENSOR3, desc.BTensor),
+        tensor_of(TENSOR4, desc.BScaleTensor),
+        tensor_of(TENSOR5, desc.BZeroPointTensor),
+        tensor_of(TENSOR6, desc.OutputScaleTensor),
+        tensor_of(TENSOR7, desc.OutputZeroPointTensor),
+        tensor_of(TENSOR8, desc.OutputTensor),
     ]
     output_dimension_count = len(desc.OutputTensor.Sizes)
     output_dimension_count2 = output_dimension_count - 1
@@ -128,4 +128,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("products", SHADER, told, "", "")
+DEFINING = Defining("products", SHADER, inputs, "", "")

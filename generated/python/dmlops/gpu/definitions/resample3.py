@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ...arithmetic import entry
-from ..defining import Defining, KeptSizes, absent, bits, limited, nothing, told_of
+from ..definition_inputs import Defining, KeptSizes, absent, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -70,11 +70,11 @@ TENSOR0 = absent("RESAMPLE3", "InputTensor", "INPUT")
 TENSOR1 = absent("RESAMPLE3", "OutputTensor", "OUTPUT", is_limited=True)
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.OutputTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.OutputTensor),
     ]
     is_linear = desc.InterpolationMode == INTERPOLATION_MODE_LINEAR
     number = max((entry(desc.OutputTensor.Sizes, d) for d in range(desc.DimensionCount)), default=0)
@@ -113,4 +113,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("separable", SHADER, told, "", "")
+DEFINING = Defining("separable", SHADER, inputs, "", "")

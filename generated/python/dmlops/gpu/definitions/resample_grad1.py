@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ...arithmetic import entry
-from ..defining import Defining, KeptSizes, absent, bits, limited, nothing, told_of
+from ..definition_inputs import Defining, KeptSizes, absent, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -69,11 +69,11 @@ TENSOR0 = absent("RESAMPLE_GRAD1", "InputGradientTensor", "INPUT_GRADIENT")
 TENSOR1 = absent("RESAMPLE_GRAD1", "OutputGradientTensor", "OUTPUT_GRADIENT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputGradientTensor),
-        told_of(TENSOR1, desc.OutputGradientTensor),
+        tensor_of(TENSOR0, desc.InputGradientTensor),
+        tensor_of(TENSOR1, desc.OutputGradientTensor),
     ]
     is_linear = desc.InterpolationMode == INTERPOLATION_MODE_LINEAR
     number = max((entry(desc.InputGradientTensor.Sizes, d) for d in range(desc.DimensionCount)), default=0)
@@ -106,4 +106,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("separable", SHADER, told, "", "")
+DEFINING = Defining("separable", SHADER, inputs, "", "")

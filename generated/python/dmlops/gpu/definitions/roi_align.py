@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ...arithmetic import entry
-from ..defining import Defining, KeptSizes, absent, bits, limited, nothing, told_of
+from ..definition_inputs import Defining, KeptSizes, absent, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -71,13 +71,13 @@ TENSOR2 = absent("ROI_ALIGN", "BatchIndicesTensor", "BATCH_INDICES")
 TENSOR3 = absent("ROI_ALIGN", "OutputTensor", "OUTPUT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.ROITensor),
-        told_of(TENSOR2, desc.BatchIndicesTensor),
-        told_of(TENSOR3, desc.OutputTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.ROITensor),
+        tensor_of(TENSOR2, desc.BatchIndicesTensor),
+        tensor_of(TENSOR3, desc.OutputTensor),
     ]
     output_sizes = desc.OutputTensor.Sizes
     roi_sizes = desc.ROITensor.Sizes
@@ -114,4 +114,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, told, "", "")
+DEFINING = Defining("definition", SHADER, inputs, "", "")

@@ -9,7 +9,7 @@ from typing import Any
 from ... import enums
 from ...arithmetic import entry
 from ...definition import sizes_of
-from ..defining import Defining, KeptSizes, absent, bits, limited, nothing, told_of
+from ..definition_inputs import Defining, KeptSizes, absent, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -82,15 +82,15 @@ TENSOR4 = absent("ROI_ALIGN_GRAD", "OutputGradientTensor", "OUTPUT_GRADIENT")
 TENSOR5 = absent("ROI_ALIGN_GRAD", "OutputROIGradientTensor", "OUTPUT_ROIGRADIENT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.InputGradientTensor),
-        told_of(TENSOR2, desc.ROITensor),
-        told_of(TENSOR3, desc.BatchIndicesTensor),
-        told_of(TENSOR4, desc.OutputGradientTensor),
-        told_of(TENSOR5, desc.OutputROIGradientTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.InputGradientTensor),
+        tensor_of(TENSOR2, desc.ROITensor),
+        tensor_of(TENSOR3, desc.BatchIndicesTensor),
+        tensor_of(TENSOR4, desc.OutputGradientTensor),
+        tensor_of(TENSOR5, desc.OutputROIGradientTensor),
     ]
     input_gradient_sizes = desc.InputGradientTensor.Sizes
     input_gradient_sizes2 = input_gradient_sizes[2:]
@@ -169,4 +169,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, told, "", "")
+DEFINING = Defining("definition", SHADER, inputs, "", "")

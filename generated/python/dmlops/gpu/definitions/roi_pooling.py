@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import enums
-from ..defining import Defining, absent, bits, limited, nothing, told_of
+from ..definition_inputs import Defining, absent, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -61,12 +61,12 @@ TENSOR1 = absent("ROI_POOLING", "ROITensor", "ROI")
 TENSOR2 = absent("ROI_POOLING", "OutputTensor", "OUTPUT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.ROITensor),
-        told_of(TENSOR2, desc.OutputTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.ROITensor),
+        tensor_of(TENSOR2, desc.OutputTensor),
     ]
     return Definition(
         desc.OutputTensor.DataType == DOUBLE,
@@ -87,4 +87,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, told, "", "")
+DEFINING = Defining("definition", SHADER, inputs, "", "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import enums
-from ..defining import Defining, KeptSizes, absent, limited, nothing, told_of
+from ..definition_inputs import Defining, KeptSizes, absent, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -67,11 +67,11 @@ TENSOR0 = absent("UPSAMPLE_2D", "InputTensor", "INPUT")
 TENSOR1 = absent("UPSAMPLE_2D", "OutputTensor", "OUTPUT")
 
 
-def told(desc: Any, index: int) -> Definition:
-    """What the shader is told of a description."""
+def inputs(desc: Any, index: int) -> Definition:
+    """The planner's input for a description."""
     tensors = [
-        told_of(TENSOR0, desc.InputTensor),
-        told_of(TENSOR1, desc.OutputTensor),
+        tensor_of(TENSOR0, desc.InputTensor),
+        tensor_of(TENSOR1, desc.OutputTensor),
     ]
     input_dimension_count = len(desc.InputTensor.Sizes)
     is_linear = desc.InterpolationMode == INTERPOLATION_MODE_LINEAR
@@ -104,4 +104,4 @@ def told(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("separable", SHADER, told, "", "")
+DEFINING = Defining("separable", SHADER, inputs, "", "")

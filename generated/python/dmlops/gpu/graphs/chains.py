@@ -19,12 +19,12 @@ from ...enums import TensorDataType
 from ...tensor import TensorDesc
 from .. import planned
 from ..errors import Unsupported
+from ..planner_inputs import map_inputs
 from ..plans.capabilities import NO_CAPABILITIES, Capability
-from ..plans.elementwise import Map as Told
+from ..plans.elementwise import Map as MapInputs
 from ..plans.elementwise import plan_map
+from ..plans.operands import Buffer, Tensor
 from ..plans.planning import Planning, Refused
-from ..plans.told import Buffer, Tensor
-from ..telling import map_told
 from ..work import Dispatch, Work
 from .chain_text import Part, text
 from .net import Chain, Net, Source
@@ -55,7 +55,7 @@ class _Member(NamedTuple):
     that is absent."""
 
     work: Map
-    told: Told
+    op: MapInputs
     inputs: Sequence[_Input | None]
 
 
@@ -144,11 +144,11 @@ def _member(net: Net, at: int, work: Map, sizes: Sequence[int], strides: Sequenc
     ((_, _, written),) = net.outputs(at)
     given = {name: (tensor, source) for _, name, tensor, source in net.inputs(at)}
     coordinates = TensorDesc(written.DataType, tuple(sizes), Strides=tuple(strides))
-    told = map_told(work)
-    if any(one.bits not in WIDTHS for one in told.tensors):
+    op = map_inputs(work)
+    if any(one.bits not in WIDTHS for one in op.tensors):
         return None
     inputs: list[_Input | None] = []
-    for name, one in zip(work.shader.inputs, told.tensors, strict=False):
+    for name, one in zip(work.shader.inputs, op.tensors, strict=False):
         if name not in given:
             inputs.append(None)
             continue
@@ -160,14 +160,14 @@ def _member(net: Net, at: int, work: Map, sizes: Sequence[int], strides: Sequenc
             return None
         steps = tuple(0 if size == 1 else step for size, step in zip(sizes, found, strict=True))
         inputs.append(_Input(source, tensor.DataType, one, steps))
-    return _Member(work, told, inputs)
+    return _Member(work, op, inputs)
 
 
 def _chain(net: Net, group: _Group, capabilities: Capability) -> Chain | None:
     """The group as one dispatch; None if that would lose the blocks in which an operator transposes, or if
     one has no plan."""
     sources = group.sources()
-    *_, output = next(iter(group.members.values())).told.tensors
+    *_, output = next(iter(group.members.values())).op.tensors
     tensors = [
         one.tensor._replace(
             macro=f"X{number}", buffer=Buffer(number, 0), sizes=group.sizes, strides=one.strides
@@ -177,7 +177,7 @@ def _chain(net: Net, group: _Group, capabilities: Capability) -> Chain | None:
     target = output._replace(macro="OUTPUT", buffer=Buffer(len(tensors), 0), is_limited=False)
     out = Planning(capabilities)
     try:
-        plan_map(out, Told(True, len(tensors), 0, 0, 0, [*tensors, target], [], [], [], []))
+        plan_map(out, MapInputs(True, len(tensors), 0, 0, 0, [*tensors, target], [], [], [], []))
         parts = list(_parts(net, group, sources, capabilities))
     except (Refused, Unsupported):
         return None
@@ -212,15 +212,15 @@ def _parts(
             for one in member.inputs
         ]
         ((defines, *_),) = planned(desc, capabilities).dispatches
-        constants = tuple(_constants(member.work.uniforms(desc), member.told))
-        yield Part(desc.OPERATOR, tuple(defines.items()), constants, member.told.tensors, operands)
+        constants = tuple(_constants(member.work.uniforms(desc), member.op))
+        yield Part(desc.OPERATOR, tuple(defines.items()), constants, member.op.tensors, operands)
 
 
-def _constants(uniforms: Uniforms, told: Told) -> Iterator[str]:
+def _constants(uniforms: Uniforms, op: MapInputs) -> Iterator[str]:
     """Declarations of what is the same for all elements."""
     for place, name in enumerate(uniforms.elements):
-        low, high = told.elements[2 * place : 2 * place + 2]
+        low, high = op.elements[2 * place : 2 * place + 2]
         yield f"uint2 {name} = uint2({low}u, {high}u)"
-    for name, number in zip(uniforms.scalars, told.scalars, strict=True):
+    for name, number in zip(uniforms.scalars, op.scalars, strict=True):
         word = f"{number.value % 2**32}u"
         yield f"float {name} = asfloat({word})" if number.is_float else f"int {name} = (int){word}"

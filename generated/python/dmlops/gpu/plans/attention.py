@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 from .loops import Row, Words, ceil_div, element_count, times
+from .operands import NONE, Eight, Sizes, Tensor, Tensors, Threads
 from .planning import Planning
-from .told import NONE, Eight, Sizes, Tensor, Tensors, Threads
 from .tuning import (
     ATTENTION_DEPTH,
     ATTENTION_FEW_ROWS,
@@ -24,7 +24,7 @@ MAX_COLUMNS = 16  # of the values, that a thread accumulates for each of its row
 
 class AttentionPass(NamedTuple):
     """Pass `number` of the shader is attention; NONE if none is. Queries, keys, values and `target`, the
-    result, are intermediate tensors by number; `told` has a bit for each tensor that scores also depend
+    result, are intermediate tensors by number; `scored_by` has a bit for each tensor that scores also depend
     on."""
 
     number: int
@@ -32,7 +32,7 @@ class AttentionPass(NamedTuple):
     key: int
     value: int
     target: int
-    told: int
+    scored_by: int
 
 
 class View(NamedTuple):
@@ -134,7 +134,7 @@ def source_of(
     """The tensor of a view, if it has all rows from number `begin` on, these are whole vectors as well, and
     nothing else in the pass reads it. `sizes` are those of the intermediate tensor; its layout counts rows
     from the first of all."""
-    if view.tensor == NONE or attention.told >> view.tensor & 1 == 1 or sizes[3] % vector != 0:
+    if view.tensor == NONE or attention.scored_by >> view.tensor & 1 == 1 or sizes[3] % vector != 0:
         return no_source()
     tensor = tensors[view.tensor]
     if not tensor.is_present or not is_inside(view, tensor, sizes, begin):

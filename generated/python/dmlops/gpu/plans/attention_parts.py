@@ -21,8 +21,8 @@ from .attention import (
     define_sources,
 )
 from .loops import ceil_div, power_below, times
+from .operands import NONE, Sizes, Tensors, Threads
 from .planning import Planning
-from .told import NONE, Sizes, Tensors, Threads
 from .tuning import (
     PARTS_COOPERATIVE_SHARED,
     PARTS_FEW_QUERIES,
@@ -45,7 +45,7 @@ MOST_WEIGHTS = 2048  # of a group: 8 KiB, besides half as much for exchange betw
 class Parts(NamedTuple):
     """How keys are split into `number` parts of `keys` each; a group takes one.
 
-    The rest is told if this form `applies`; if cooperative matrices take the parts, only `vector` and
+    The rest is valid if this form `applies`; if cooperative matrices take the parts, only `vector` and
     `shared` are. A `vector` is that many elements; `shared` adjacent heads have the same keys. A group has
     `rows` queries of these heads, which take `blocks` groups. `lanes` threads share a key, `value_lanes` a
     value; of each, a thread has `key_vectors` or `value_vectors`, and loads those of `key_fetches` keys or

@@ -17,6 +17,7 @@ from .capabilities import Capability
 from .defined import MAX_COUNT, Definition, DefinitionShader
 from .loops import ceil_div, element_count, times
 from .matrices import Matrices, Side, axis_steps, output_vector, side_vector, tiles_of
+from .operands import NONE, Eight
 from .planning import Planning
 from .product import (
     Packing,
@@ -28,7 +29,6 @@ from .product import (
     split_into,
     window_strides,
 )
-from .told import NONE, Eight
 from .tuning import (
     BYTES_DEEP,
     BYTES_GROUPS,
@@ -152,10 +152,10 @@ def byte_split(found: Matrices, tile: Tile, is_cooperative: bool) -> Split:
     return split_into(parts, found.depth, tile.depth, down, across)
 
 
-def byte_packing(told: Definition, shader: DefinitionShader, found: Matrices) -> BytePacking:
+def byte_packing(op: Definition, shader: DefinitionShader, found: Matrices) -> BytePacking:
     """How the factors of a convolution are packed. Few channels are not worth padding to whole vectors."""
-    window, right = told.factors.window, told.tensors[shader.contracted.right]
-    channels = told.factors.depth
+    window, right = op.factors.window, op.tensors[shader.contracted.right]
+    channels = op.factors.depth
     vector = 16 if channels % 16 == 0 or channels > BYTES_DEEP else 4
     padded = ceil_div(channels, vector) * vector
     pitch = ceil_div(times(element_count(window.sizes), padded), 16) * 16
@@ -171,46 +171,46 @@ def byte_packing(told: Definition, shader: DefinitionShader, found: Matrices) ->
 
 
 def packed_factors(
-    told: Definition, shader: DefinitionShader, found: Matrices, layout: BytePacking
+    op: Definition, shader: DefinitionShader, found: Matrices, layout: BytePacking
 ) -> Matrices:
     """The same matrices with packed factors."""
-    right, output = told.tensors[shader.contracted.right], told.tensors[shader.contracted.output]
-    image = layout.padded * (right.sizes[1] // told.factors.depth)
+    right, output = op.tensors[shader.contracted.right], op.tensors[shader.contracted.output]
+    image = layout.padded * (right.sizes[1] // op.factors.depth)
     for d, size in enumerate(right.sizes):
         image = times(image, size) if d > 1 else image
     return found._replace(
-        depth=times(element_count(told.factors.window.sizes), layout.padded),
+        depth=times(element_count(op.factors.window.sizes), layout.padded),
         left=Side(
             axis_steps(output, found.row_axis, layout.pitch), 1, times(found.rows, layout.pitch), True, 16
         ),
-        right=Side(axis_steps(output, told.factors.right[0], image), 1, 0, True, layout.vector),
+        right=Side(axis_steps(output, op.factors.right[0], image), 1, 0, True, layout.vector),
     )
 
 
-def pixel_strides(told: Definition, shader: DefinitionShader, layout: BytePacking) -> Eight:
+def pixel_strides(op: Definition, shader: DefinitionShader, layout: BytePacking) -> Eight:
     """Strides in bytes along each dimension of the window, in the packed right factor."""
-    right = told.tensors[shader.contracted.right]
+    right = op.tensors[shader.contracted.right]
     strides: Eight = []
-    for d in range(len(told.factors.window.sizes)):
-        stride = layout.padded * (right.sizes[1] // told.factors.depth)
+    for d in range(len(op.factors.window.sizes)):
+        stride = layout.padded * (right.sizes[1] // op.factors.depth)
         for later, size in enumerate(right.sizes):
             stride = times(stride, size) if later > d + 2 else stride
         strides.append(stride)
     return strides
 
 
-def byte_product(out: Planning, told: Definition, shader: DefinitionShader, found: Matrices) -> Product:
+def byte_product(out: Planning, op: Definition, shader: DefinitionShader, found: Matrices) -> Product:
     """The tile, k split into parts, and both factors packed. There are partial sums also where cooperative
     matrices cannot store the output: storing bytes one by one takes atomics, which do not mix with them."""
-    output = told.tensors[shader.contracted.output]
+    output = op.tensors[shader.contracted.output]
     is_windowed = found.column_axis == NONE
-    strides, channels = window_strides(told, shader), told.factors.depth
+    strides, channels = window_strides(op, shader), op.factors.depth
     factors = found
     packing = Packing(0, 16, 4)
     if is_windowed and found.right.vector < 4:
-        layout = byte_packing(told, shader, found)
-        factors = packed_factors(told, shader, found, layout)
-        strides, channels = pixel_strides(told, shader, layout), layout.padded
+        layout = byte_packing(op, shader, found)
+        factors = packed_factors(op, shader, found, layout)
+        strides, channels = pixel_strides(op, shader, layout), layout.padded
         packing = Packing(layout.left_items + layout.right_items, layout.vector, 4)
     else:
         left = line_vector(found.left, found.row_axis, found.rows, channels)

@@ -9,10 +9,10 @@ from typing import Annotated
 from .defined import Definition, DefinitionShader
 from .loops import ceil_div, element_count, times
 from .matrices import Matrices, Side, axis_steps
+from .operands import NONE
 from .phases import is_divided
 from .product import Packing, Product, Tile, single_tap, split_into, window_strides
 from .tile_cost import Rates, shape_of, split_k
-from .told import NONE
 from .tuning import (
     FLOAT_ALONE,
     FLOAT_LATENCY,
@@ -65,10 +65,10 @@ def rates_of(found: Matrices) -> Rates:
     return Rates(FLOAT_RATE, FLOAT_WINDOW_LATENCY, FLOAT_WINDOW_ALONE, 4)
 
 
-def packs_left(told: Definition, found: Matrices) -> bool:
+def packs_left(op: Definition, found: Matrices) -> bool:
     """Whether the left factor is packed first: where its strides require that, or where there are enough
     products."""
-    window = told.factors.window
+    window = op.factors.window
     if found.column_axis != NONE:
         return False
     products = times(times(found.rows, found.columns), times(found.depth, found.count))
@@ -77,18 +77,18 @@ def packs_left(told: Definition, found: Matrices) -> bool:
     return not is_direct or (is_scattered and products >= TILE_PACKED)
 
 
-def fma_product(told: Definition, shader: DefinitionShader, found: Matrices) -> Product:
+def fma_product(op: Definition, shader: DefinitionShader, found: Matrices) -> Product:
     """The tile, k split into parts, and the left factor packed by vectors of rows."""
-    channels = told.factors.depth
+    channels = op.factors.depth
     tile = tile_for(found, channels)
     parts = split_k(found, shape_of(tile, single_tap()), rates_of(found), True).parts
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
     split = split_into(parts, found.depth, tile.depth, down, across)
     factors = found
     items = 0
-    if packs_left(told, found):
+    if packs_left(op, found):
         vectors = ceil_div(found.rows, 4)
-        steps = axis_steps(told.tensors[shader.contracted.output], found.row_axis, 1)
+        steps = axis_steps(op.tensors[shader.contracted.output], found.row_axis, 1)
         pitch, whole = 4 * vectors, times(found.depth, 4 * vectors)
         factors = found._replace(left=Side(steps, pitch, whole, False, 4))
         items = times(times(found.depth, vectors), found.count)
@@ -99,7 +99,7 @@ def fma_product(told: Definition, shader: DefinitionShader, found: Matrices) -> 
         found,
         factors,
         channels,
-        window_strides(told, shader),
+        window_strides(op, shader),
         Packing(items, 4, 1),
         single_tap(),
         False,

@@ -15,7 +15,7 @@ from .attention_cooperative import define_attention_cooperative
 from .attention_parts import define_join, define_parts, words_of
 from .capabilities import Capability
 from .defined import LANES, MAX_COUNT, Definition, DefinitionShader, Pass
-from .known import Known, Lists, tell_known
+from .known import Known, Lists, define_known
 from .loops import (
     Dimensions,
     Words,
@@ -28,13 +28,13 @@ from .loops import (
     outermost_first,
     vector_width,
 )
+from .operands import NO_MEMBER, NONE, Eight, Sizes, Threads
 from .passes import box_of, in_lanes
 from .planning import Planning
 from .reasons import Reason
 from .scratch import rows_left, space_without
-from .selected import Selection, lanes_along, room_of, selection_of, told_selection
+from .selected import Selection, lanes_along, room_of, selection_of, selection_words
 from .sums import SumsTile, define_sums
-from .told import NO_MEMBER, NONE, Eight, Sizes, Threads
 from .tuning import (
     DEFINITION_THREADS,
     ELEMENTWISE_BUSY,
@@ -64,53 +64,49 @@ class DefinitionParams(NamedTuple):
     scalars: Words
 
 
-def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -> None:
+def plan_definition(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     """The dispatches; none if every output is absent."""
     out.begin()
-    for tensor in told.tensors:
+    for tensor in op.tensors:
         if tensor.is_present:
             check_span(out, tensor)
-    way = way_to(out, told, shader)
+    way = way_to(out, op, shader)
     if len(way.passes) == 0:
         return
     copied = 0
     for tile in way.tiles:
         copied = copied | tile.copied
-    space = space_without(told, shader, way.wanted, way.sources, copied)
+    space = space_without(op, shader, way.wanted, way.sources, copied)
     words = space.words
     if way.attends:
-        words += words_of(way.parts, told.kept_sizes[shader.attention.target])
-    selection = selection_of(told, shader)
+        words += words_of(way.parts, op.kept_sizes[shader.attention.target])
+    selection = selection_of(op, shader)
     first_of_selection = words
     words += room_of(selection)
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
 
-    known = tell_known(out, told, shader, way.led, space.firsts)
+    known = define_known(out, op, shader, way.led, space.firsts)
     lists: Lists = []
     lists.extend(known.lists)
     if way.attends:
-        each = 1 if way.halves == 0 else 2
-        lists.extend(
-            places_of(shader.attention, way.sources, told.kept_sizes, space.firsts, each, space.words)
-        )
+        each = 1 if way.float16 == 0 else 2
+        lists.extend(places_of(shader.attention, way.sources, op.kept_sizes, space.firsts, each, space.words))
     if shader.selected.number != NONE:
-        lists.extend(told_selection(selection, first_of_selection))
+        lists.extend(selection_words(selection, first_of_selection))
     if len(shader.kept) > 0 or shader.contracted.number != NONE:
         from_zeros = any(one.box_list != NONE or one.box_tensor != NONE for one in way.passes)
         out.write(out.scratch(max(4 * words, 8), from_zeros))
     if shader.attention.number != NONE:
-        out.define("HALVES", int(way.halves != 0))
+        out.define("SCRATCH_FP16", int(way.float16 != 0))
     for one in way.passes:
         if one.apart != NONE:
             out.define("LANES", LANES)
     out.share()
-    dispatch_passes(out, told, shader, way, Known(lists, known.activations, known.scalars))
+    dispatch_passes(out, op, shader, way, Known(lists, known.activations, known.scalars))
 
 
-def dispatch_passes(
-    out: Planning, told: Definition, shader: DefinitionShader, way: Way, known: Known
-) -> None:
+def dispatch_passes(out: Planning, op: Definition, shader: DefinitionShader, way: Way, known: Known) -> None:
     """A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each, or one
     for all steps if a single group runs them."""
     place = 0
@@ -121,7 +117,7 @@ def dispatch_passes(
         steps = 1
         is_alone = False
         if way.passes[place].is_along:
-            steps = told.kept_sizes[way.passes[place].target][0]
+            steps = op.kept_sizes[way.passes[place].target][0]
             while end < len(way.passes) and way.passes[end].is_along:
                 end += 1
             is_alone = end == place + 1 and way.tiles[place].is_alone
@@ -135,7 +131,7 @@ def dispatch_passes(
                 waits = read_in(shader, one, step, is_alone) & pending != 0
                 pending = 0 if waits else pending
                 pending = pending | one.writes
-                dispatch_defined(out, told, shader, way, known, one, way.tiles[item], step, waits, is_alone)
+                dispatch_defined(out, op, shader, way, known, one, way.tiles[item], step, waits, is_alone)
         place = end
 
 
@@ -151,7 +147,7 @@ def read_in(shader: DefinitionShader, one: Pass, step: int, is_alone: bool) -> i
 
 def dispatch_defined(
     out: Planning,
-    told: Definition,
+    op: Definition,
     shader: DefinitionShader,
     way: Way,
     known: Known,
@@ -163,54 +159,54 @@ def dispatch_defined(
 ) -> None:
     """The dispatch of a pass, for one step if it is recurrent, or for all of them if a single group runs
     them."""
-    shape = rows_left(shader, way.sources, one.target if one.writes_kept else NONE, box_of(told, one))
+    shape = rows_left(shader, way.sources, one.target if one.writes_kept else NONE, box_of(op, one))
     whole = element_count(shape)
     if whole >= MAX_COUNT:
         out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
     count = whole // shape[0] if one.is_along else whole
     if one.number == shader.attention.number:
-        dispatch_attention(out, told, shader, way, known, one, count, waits)
+        dispatch_attention(out, op, shader, way, known, one, count, waits)
         return
     if one.number == shader.totals.number:
-        dispatch_totals(out, told, shader, known, one)
+        dispatch_totals(out, op, shader, known, one)
         return
     if way.sources.begin > 0 and (
         one.writes >> shader.attention.key & 1 == 1 or one.writes >> shader.attention.value & 1 == 1
     ):
         out.define("LATER", 1)
     if shader.selected.number != NONE and one.outputs == 1 << shader.selected.output:
-        selection = selection_of(told, shader)
+        selection = selection_of(op, shader)
         if selection.rows > 0:
-            dispatch_selected(out, told, shader, known, selection, one, waits)
+            dispatch_selected(out, op, shader, known, selection, one, waits)
             return
     if one.apart != NONE:
         shape = in_lanes(shape, one.apart, LANES)
         count = element_count(shape)
     threads, in_group = count, DEFINITION_THREADS if len(shader.sums) == 0 else SUMS_NONE_THREADS
-    if one.writes & way.halves != 0:
-        out.define("HALVING", 1)
+    if one.writes & way.float16 != 0:
+        out.define("STORE_FP16", 1)
         out.define("SCRATCH_VECTOR", 4)
         count = count // 8
         threads = count
     elif tile.threads > 0:
         define_sums(out, tile, one.is_along, is_alone)
         threads, in_group = tile.threads if is_alone else tile.all_threads, tile.threads
-    elif writes_words(told, one):
+    elif writes_words(op, one):
         out.define("BYTES", 1)
         shape = in_words(shape)
         count = count // 4
         threads = count
     if len(shader.sums) > 0:
         out.define("SCRATCH_VECTOR", 4 if tile.units.rows > 0 else 1)
-    dispatch_box(out, told, known, one, shape, count, step * count, Threads(threads, in_group), waits)
+    dispatch_box(out, op, known, one, shape, count, step * count, Threads(threads, in_group), waits)
 
 
-def writes_words(told: Definition, one: Pass) -> bool:
+def writes_words(op: Definition, one: Pass) -> bool:
     """Whether threads of a pass write words, of four bytes each, to its only output: it must have enough of
     them."""
     if one.writes_kept or one.outputs != 1 << one.target or one.box_tensor != NONE or one.box_list != NONE:
         return False
-    tensor = told.tensors[one.target]
+    tensor = op.tensors[one.target]
     last = len(tensor.sizes) - 1
     others: Words = []
     others.extend(tensor.strides[:last])
@@ -229,7 +225,7 @@ def in_words(sizes: Sizes) -> Eight:
 
 def dispatch_attention(
     out: Planning,
-    told: Definition,
+    op: Definition,
     shader: DefinitionShader,
     way: Way,
     known: Known,
@@ -239,28 +235,26 @@ def dispatch_attention(
 ) -> None:
     """The dispatch of attention, and one that combines its parts."""
     attention, sources, parts = shader.attention, way.sources, way.parts
-    sizes = box_of(told, one)
-    out.define("SCORES_TOLD", int(way.scores_told))
+    sizes = box_of(op, one)
+    out.define("SCORES_FROM_INPUTS", int(way.scores_from_inputs))
     if parts.applies:
         few = define_parts(out, sizes, sources, parts)
-        dispatch_box(out, told, known, one, sizes, count, 0, few, waits)
-    elif way.halves != 0:
-        tiles = define_attention_cooperative(out, attention, told.kept_sizes, sources, parts)
-        dispatch_box(out, told, known, one, sizes, count, 0, tiles, waits)
+        dispatch_box(out, op, known, one, sizes, count, 0, few, waits)
+    elif way.float16 != 0:
+        tiles = define_attention_cooperative(out, attention, op.kept_sizes, sources, parts)
+        dispatch_box(out, op, known, one, sizes, count, 0, tiles, waits)
     else:
-        blocks = define_attention(out, attention, told.kept_sizes, sizes, sources)
-        dispatch_box(out, told, known, one, sizes, count, 0, blocks, waits)
+        blocks = define_attention(out, attention, op.kept_sizes, sizes, sources)
+        dispatch_box(out, op, known, one, sizes, count, 0, blocks, waits)
     if parts.number > 1:
-        out.define("SCORES_TOLD", int(way.scores_told))
+        out.define("SCORES_FROM_INPUTS", int(way.scores_from_inputs))
         joining = define_join(out, sizes, sources, parts)
-        dispatch_box(out, told, known, one, sizes, count, 0, joining, True)
+        dispatch_box(out, op, known, one, sizes, count, 0, joining, True)
 
 
-def dispatch_totals(
-    out: Planning, told: Definition, shader: DefinitionShader, known: Known, one: Pass
-) -> None:
+def dispatch_totals(out: Planning, op: Definition, shader: DefinitionShader, known: Known, one: Pass) -> None:
     """The dispatch of totals in parts, and one that combines these."""
-    sizes = told.tensors[shader.totals.tensor].sizes
+    sizes = op.tensors[shader.totals.tensor].sizes
     count = element_count(sizes)
     if count >= MAX_COUNT:
         out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, count)
@@ -268,15 +262,15 @@ def dispatch_totals(
     parts = min(ceil_div(count, threads), REDUCTION_GROUPS)
     waves = int(out.has(Capability.WAVE_OPERATIONS))
     out.define("WAVES", waves)
-    dispatch_box(out, told, known, one, sizes, count, 0, Threads(parts * threads, threads), False)
+    dispatch_box(out, op, known, one, sizes, count, 0, Threads(parts * threads, threads), False)
     rest = one._replace(number=one.number + 1)
     out.define("WAVES", waves)
-    dispatch_box(out, told, known, rest, [1], parts, 0, Threads(threads, threads), True)
+    dispatch_box(out, op, known, rest, [1], parts, 0, Threads(threads, threads), True)
 
 
 def dispatch_selected(
     out: Planning,
-    told: Definition,
+    op: Definition,
     shader: DefinitionShader,
     known: Known,
     selection: Selection,
@@ -291,20 +285,20 @@ def dispatch_selected(
         finding = one._replace(number=selected.number + place, writes_kept=True)  # a table, in scratch
         count = element_count(table)
         threads = Threads(32 * count, DEFINITION_THREADS)
-        dispatch_box(out, told, known, finding, table, count, first, threads, place > 0 or waits)
+        dispatch_box(out, op, known, finding, table, count, first, threads, place > 0 or waits)
         first += count
-    sizes = told.tensors[selected.output].sizes
+    sizes = op.tensors[selected.output].sizes
     lanes = lanes_along(sizes[selected.apart])
     shape = in_lanes(sizes, selected.apart, lanes)
     count = element_count(shape)
     out.define("LANES", lanes)
     summing = one._replace(number=selected.number + 2)
-    dispatch_box(out, told, known, summing, shape, count, 0, Threads(count, DEFINITION_THREADS), True)
+    dispatch_box(out, op, known, summing, shape, count, 0, Threads(count, DEFINITION_THREADS), True)
 
 
 def dispatch_box(
     out: Planning,
-    told: Definition,
+    op: Definition,
     known: Known,
     one: Pass,
     shape: Sizes,
@@ -320,7 +314,7 @@ def dispatch_box(
     if one.writes_kept or one.box_list != NONE or one.box_tensor != NONE:
         strides.extend([0] * len(shape))  # the order stays as it is
     else:
-        strides.extend(told.tensors[one.target].strides)
+        strides.extend(op.tensors[one.target].strides)
     out.define("NUM_THREADS", threads.in_group)
     out.define("PASS", one.number)
     out.define("RANK", len(shape))
@@ -329,7 +323,7 @@ def dispatch_box(
         extents(shape),
         known.lists,
         known.activations,
-        told.elements,
+        op.elements,
         count,
         first,
         groups.columns,

@@ -35,9 +35,9 @@ from .loops import (
     vector_width,
     word,
 )
+from .operands import MAX_RANK, NO_MEMBER, NONE, Numbers, Sizes, Switches, Tensors
 from .planning import Planning
 from .reasons import Reason
-from .told import MAX_RANK, NO_MEMBER, NONE, Numbers, Sizes, Switches, Tensors
 from .tuning import (
     ELEMENTWISE_FEW,
     ELEMENTWISE_THREADS,
@@ -82,43 +82,43 @@ class MapParams(NamedTuple):
     "outermost first"
 
 
-def plan_map(out: Planning, told: Map) -> None:
+def plan_map(out: Planning, op: Map) -> None:
     """One dispatch."""
-    for tensor in told.tensors:
+    for tensor in op.tensors:
         if tensor.is_present:
             check_span(out, tensor)
-    for switch in told.switches:
+    for switch in op.switches:
         out.define(switch.name, switch.value)
-    for place, tensor in enumerate(told.tensors):
-        if told.widened >> place & 1 == 1 and not tensor.is_float:
+    for place, tensor in enumerate(op.tensors):
+        if op.widened >> place & 1 == 1 and not tensor.is_float:
             check_type(out, 64, True)
         define_tensor(out, tensor)
         bind(out, tensor)
-    for tensor in told.tensors:
+    for tensor in op.tensors:
         if tensor.is_limited and not tensor.is_float and tensor.bits <= 16:
             lowest = -(1 << tensor.bits - 1) if tensor.is_signed else 0
             out.define(f"{tensor.macro}_LOWEST", lowest)
             out.define(f"{tensor.macro}_HIGHEST", lowest + (1 << tensor.bits) - 1)
-    if told.is_aligned:
-        plan_aligned(out, told)
+    if op.is_aligned:
+        plan_aligned(out, op)
     else:
-        plan_coordinates(out, told)
+        plan_coordinates(out, op)
 
 
-def check_ranks(out: Planning, told: Map) -> None:
+def check_ranks(out: Planning, op: Map) -> None:
     """Refuses tensors with other dimensions than the one visited; single ones may have any."""
-    for place, tensor in enumerate(told.tensors):
-        if told.single >> place & 1 == 0 and len(tensor.strides) != len(told.tensors[told.over].sizes):
+    for place, tensor in enumerate(op.tensors):
+        if op.single >> place & 1 == 0 and len(tensor.strides) != len(op.tensors[op.over].sizes):
             out.refuse(Reason.RANK_MISMATCH, NO_MEMBER, len(tensor.strides))
 
 
-def plan_coordinates(out: Planning, told: Map) -> None:
+def plan_coordinates(out: Planning, op: Map) -> None:
     """By coordinates, in the order in which the tensor visited lies in memory: in vectors if that is the
     output."""
-    output, is_own = told.tensors[-1], told.over == len(told.tensors) - 1
-    sizes = told.tensors[told.over].sizes
-    check_ranks(out, told)
-    order = outermost_first(sizes, told.tensors[told.over].strides)
+    output, is_own = op.tensors[-1], op.over == len(op.tensors) - 1
+    sizes = op.tensors[op.over].sizes
+    check_ranks(out, op)
+    order = outermost_first(sizes, op.tensors[op.over].strides)
     inner = order[-1]
     outer: Words = [output.strides[place] for place in order[:-1] if sizes[place] > 1]
     vector = vector_width(output.bits, sizes[inner], output.strides[inner], outer) if is_own else 1
@@ -126,41 +126,41 @@ def plan_coordinates(out: Planning, told: Map) -> None:
     groups = grid(out, count, ELEMENTWISE_THREADS, 1)
     found: Dimensions = []
     for place, size in enumerate(sizes):
-        row: Row = [tensor.strides[place] for tensor in told.tensors]
-        for array in told.arrays:
+        row: Row = [tensor.strides[place] for tensor in op.tensors]
+        for array in op.arrays:
             row.append(integer(out, array[place]))
         found.append(dimension(size // vector if place == inner else size, row))
     out.define("VECTOR", vector)
     out.define("RANK", len(sizes))
     out.define("DIMENSION_ORDER", in_digits(order))
     out.define("NUM_THREADS", ELEMENTWISE_THREADS)
-    scalars: Words = [word(out, number) for number in told.scalars]
-    out.dispatch(MapParams(count, groups.columns, told.elements, [], scalars, found), groups, False)
+    scalars: Words = [word(out, number) for number in op.scalars]
+    out.dispatch(MapParams(count, groups.columns, op.elements, [], scalars, found), groups, False)
 
 
-def blocks_along(out: Planning, told: Map, axis: int) -> int:
+def blocks_along(out: Planning, op: Map, axis: int) -> int:
     """The size along an axis of the blocks that blocked tensors have an element for; 1 without such
     tensors."""
-    size, block = told.tensors[told.over].sizes[axis], 1
-    for place, tensor in enumerate(told.tensors):
-        if told.blocked >> place & 1 == 1 and tensor.is_present:
+    size, block = op.tensors[op.over].sizes[axis], 1
+    for place, tensor in enumerate(op.tensors):
+        if op.blocked >> place & 1 == 1 and tensor.is_present:
             block = size // tensor.sizes[axis]
-    for place, tensor in enumerate(told.tensors):
-        if told.blocked >> place & 1 == 1 and tensor.is_present and tensor.sizes[axis] * block != size:
+    for place, tensor in enumerate(op.tensors):
+        if op.blocked >> place & 1 == 1 and tensor.is_present and tensor.sizes[axis] * block != size:
             out.refuse(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, axis)
     return block
 
 
-def loops_in_step(out: Planning, told: Map) -> Loops:
+def loops_in_step(out: Planning, op: Map) -> Loops:
     """The dimensions of the tensor visited, from block to block and over a block, merged."""
-    check_ranks(out, told)
+    check_ranks(out, op)
     loops: Loops = []
-    for axis, size in enumerate(told.tensors[told.over].sizes):
-        block = blocks_along(out, told, axis)
+    for axis, size in enumerate(op.tensors[op.over].sizes):
+        block = blocks_along(out, op, axis)
         between: Row = []
         within: Row = []
-        for place, tensor in enumerate(told.tensors):
-            is_single, is_blocked = told.single >> place & 1 == 1, told.blocked >> place & 1 == 1
+        for place, tensor in enumerate(op.tensors):
+            is_single, is_blocked = op.single >> place & 1 == 1, op.blocked >> place & 1 == 1
             stride = tensor.strides[axis] if tensor.is_present and not is_single else 0
             between.append(stride if is_blocked else block * stride)
             within.append(0 if is_blocked else stride)
@@ -169,13 +169,13 @@ def loops_in_step(out: Planning, told: Map) -> Loops:
             loops.append(Loop(block, within))
     loops = merged(loops)
     if len(loops) == 0:
-        loops.append(lone(len(told.tensors), 1))
+        loops.append(lone(len(op.tensors), 1))
     return loops
 
 
-def has_vectors(told: Map, loops: Loops, place: int, along: int, vector: int) -> bool:
+def has_vectors(op: Map, loops: Loops, place: int, along: int, vector: int) -> bool:
     """Whether a tensor can be loaded in vectors along a loop, each from a single word or vector."""
-    loaded = told.tensors[place].bits * vector
+    loaded = op.tensors[place].bits * vector
     is_whole = loaded == 16 or loaded == 32 or loaded == 64 or loaded == 128
     if vector == 1 or not is_whole or loops[along].strides[place] != 1:
         return False
@@ -185,14 +185,14 @@ def has_vectors(told: Map, loops: Loops, place: int, along: int, vector: int) ->
     return True
 
 
-def other_loop(told: Map, loops: Loops, vector: int) -> int:
+def other_loop(op: Map, loops: Loops, vector: int) -> int:
     """The other dimension of blocks, along which an input is contiguous; NONE if blocks are of no use."""
     if vector > 1 and len(loops) <= MAX_RANK - 2:
         for along in range(len(loops) - 1):
             if loops[along].size % vector == 0:
-                for place in range(len(told.tensors) - 1):
-                    is_blocked = told.blocked >> place & 1 == 1  # few elements, which stay in caches
-                    if not is_blocked and has_vectors(told, loops, place, along, vector):
+                for place in range(len(op.tensors) - 1):
+                    is_blocked = op.blocked >> place & 1 == 1  # few elements, which stay in caches
+                    if not is_blocked and has_vectors(op, loops, place, along, vector):
                         return along
     return NONE
 
@@ -213,26 +213,26 @@ def patches(other: Loop, inner: Loop, vector: int) -> Loops:
     return found
 
 
-def plan_aligned(out: Planning, told: Map) -> None:
+def plan_aligned(out: Planning, op: Map) -> None:
     """All tensors in step, since they have the sizes of the one visited."""
-    output = told.tensors[-1]
+    output = op.tensors[-1]
     begins: Words = []
-    for array in told.arrays:
+    for array in op.arrays:
         begin = 0
         for place, entry in enumerate(array):
             begin += entry * output.strides[place]
         begins.append(begin)
-    loops = loops_in_step(out, told)
+    loops = loops_in_step(out, op)
     inner = loops[-1]
     outer: Words = [loop.strides[-1] for loop in loops[:-1]]
     outer.extend(begins)
     vector = vector_width(output.bits, inner.size, inner.strides[-1], outer)
-    other = other_loop(told, loops, vector)
+    other = other_loop(op, loops, vector)
     if other == NONE and output.bits >= 32 and repeats(loops) <= ELEMENTWISE_FEW:
         vector = 1
-    for place, tensor in enumerate(told.tensors[:-1]):
-        transposed = other != NONE and has_vectors(told, loops, place, other, vector)
-        straight = transposed or has_vectors(told, loops, place, len(loops) - 1, vector)
+    for place, tensor in enumerate(op.tensors[:-1]):
+        transposed = other != NONE and has_vectors(op, loops, place, other, vector)
+        straight = transposed or has_vectors(op, loops, place, len(loops) - 1, vector)
         out.define(f"{tensor.macro}_SINGLE", int(inner.strides[place] == 0))
         out.define(f"{tensor.macro}_TRANSPOSED", int(transposed))
         out.define(f"{tensor.macro}_VECTOR", vector if straight else 1)
@@ -249,7 +249,7 @@ def plan_aligned(out: Planning, told: Map) -> None:
     out.define("NUM_THREADS", ELEMENTWISE_THREADS)
     out.define("BLOCKS", int(other != NONE))
     steps: Sizes = list(inner.strides[:-1])
-    scalars: Words = [word(out, number) for number in told.scalars]
+    scalars: Words = [word(out, number) for number in op.scalars]
     scalars.extend(begins)
-    params = MapParams(count, groups.columns, told.elements, steps, scalars, dimensions(vectors))
+    params = MapParams(count, groups.columns, op.elements, steps, scalars, dimensions(vectors))
     out.dispatch(params, groups, False)

@@ -7,16 +7,16 @@ from __future__ import annotations
 from .attention import Source, Sources
 from .defined import Definition, DefinitionShader, Pass, Passes
 from .loops import ceil_div
-from .told import NONE, Eight, Sizes, Tensors
+from .operands import NONE, Eight, Sizes, Tensors
 
 
-def box_of(told: Definition, one: Pass) -> Sizes:
+def box_of(op: Definition, one: Pass) -> Sizes:
     """The sizes of the box that a pass visits."""
     if one.box_list != NONE:
-        return told.lists[one.box_list]
+        return op.lists[one.box_list]
     if one.box_tensor != NONE:
-        return told.tensors[one.box_tensor].sizes
-    return told.kept_sizes[one.target] if one.writes_kept else told.tensors[one.target].sizes
+        return op.tensors[one.box_tensor].sizes
+    return op.kept_sizes[one.target] if one.writes_kept else op.tensors[one.target].sizes
 
 
 def present(tensors: Tensors) -> int:

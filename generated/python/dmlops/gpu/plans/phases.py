@@ -14,7 +14,7 @@ from math import gcd
 
 from .defined import Factors, Window
 from .loops import ceil_div, element_count, times
-from .told import Eight, Tensor
+from .operands import Eight, Tensor
 
 MOST_PLACES = 16  # times a window's taps: scratch has room, for each phase, for the most that any meets
 

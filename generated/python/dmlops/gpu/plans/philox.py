@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .loops import Dimensions, Loop, Loops, ceil_div, check_span, dimensions, element_count, grid
+from .operands import Read, Tensor, Written
 from .planning import Planning
-from .told import Read, Tensor, Written
 from .tuning import PHILOX_THREADS
 
 WORDS = 4  # of a block: the random bits of one counter
@@ -54,26 +54,26 @@ def is_packed(tensor: Tensor) -> bool:
     return True
 
 
-def plan_philox(out: Planning, told: Philox) -> None:
+def plan_philox(out: Planning, op: Philox) -> None:
     """The one dispatch, which also writes the next state."""
-    check_span(out, told.output)
-    count = element_count(told.output.sizes)
+    check_span(out, op.output)
+    count = element_count(op.output.sizes)
     blocks = ceil_div(count, WORDS)
     loops: Loops = [
-        Loop(size, [stride]) for size, stride in zip(told.output.sizes, told.output.strides, strict=True)
+        Loop(size, [stride]) for size, stride in zip(op.output.sizes, op.output.strides, strict=True)
     ]
-    if is_packed(told.output):
+    if is_packed(op.output):
         loops = [Loop(count, [1])]
     is_line = len(loops) == 1 and loops[0].strides[0] == 1
     groups = grid(out, blocks, PHILOX_THREADS, 1)
     out.define("RANK", len(loops))
     out.define("VECTOR", WORDS if is_line and count % WORDS == 0 else 1)
     out.define("NUM_THREADS", PHILOX_THREADS)
-    following = told.next_state
+    following = op.next_state
     out.bind(
         PhiloxResources(
-            state=told.state.buffer,
-            output=told.output.buffer,
+            state=op.state.buffer,
+            output=op.output.buffer,
             next_state=following.buffer,
         )
     )
@@ -81,7 +81,7 @@ def plan_philox(out: Planning, told: Philox) -> None:
         count,
         groups.columns,
         blocks,
-        told.state.strides[-1],
+        op.state.strides[-1],
         int(following.is_present),
         following.strides[-1] if following.is_present else 0,
         dimensions(loops),

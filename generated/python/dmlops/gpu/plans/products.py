@@ -27,14 +27,14 @@ from .tuning import (
 )
 
 
-def plan_products(out: Planning, told: Definition, shader: DefinitionShader) -> None:
+def plan_products(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     """Plans the products with the window's taps in the order in which they lie on the right factor: a
     backward convolution with steps of 1 becomes a forward one."""
-    window = told.factors.window
+    window = op.factors.window
     if is_upright(window):
-        plan_way(out, told, shader)
+        plan_way(out, op, shader)
     else:
-        plan_way(out, told._replace(factors=told.factors._replace(window=upright(window))), shader)
+        plan_way(out, op._replace(factors=op.factors._replace(window=upright(window))), shader)
 
 
 def rows_for_tiles(taps: int, of_bytes: bool, is_cooperative: bool) -> int:
@@ -46,28 +46,28 @@ def rows_for_tiles(taps: int, of_bytes: bool, is_cooperative: bool) -> int:
     return TILE_POINT_ROWS if taps == 1 else TILE_DIRECT_ROWS
 
 
-def plan_way(out: Planning, told: Definition, shader: DefinitionShader) -> None:
+def plan_way(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     """Thin matrices take a pass of their own; windows with few rows or few products slide over the input;
     others use tiles: of bytes, of cooperative matrices where these suit, else of ordinary arithmetic; else
     the definition's own passes where those are as good."""
-    found = matrices_of(told, shader)
-    if is_thin(told, shader, found):
-        plan_thin(out, told, shader, found)
+    found = matrices_of(op, shader)
+    if is_thin(op, shader, found):
+        plan_thin(out, op, shader, found)
         return
-    of_bytes = is_of_bytes(told, shader)
+    of_bytes = is_of_bytes(op, shader)
     has_byte_matrices = out.has(Capability.COOPERATIVE_MATRIX_INT8) and found.rows >= BYTES_DIRECT_ROWS
-    is_cooperative = has_byte_matrices if of_bytes else suits_cooperative_matrix(out, told, shader, found)
-    taps = element_count(told.factors.window.sizes)
+    is_cooperative = has_byte_matrices if of_bytes else suits_cooperative_matrix(out, op, shader, found)
+    taps = element_count(op.factors.window.sizes)
     least_rows = rows_for_tiles(taps, of_bytes, is_cooperative)
     has_small_tiles = is_cooperative and taps == 1
-    if suits_sliding(told, shader, found, least_rows) and not has_small_tiles:
-        plan_sliding(out, told, shader)
+    if suits_sliding(op, shader, found, least_rows) and not has_small_tiles:
+        plan_sliding(out, op, shader)
         return
     if of_bytes and found.is_worth:
-        plan_product(out, told, shader, byte_product(out, told, shader, found))
+        plan_product(out, op, shader, byte_product(out, op, shader, found))
     elif is_cooperative and not of_bytes:
-        plan_product(out, told, shader, cooperative_product(told, shader, found))
+        plan_product(out, op, shader, cooperative_product(op, shader, found))
     elif found.is_worth:
-        plan_product(out, told, shader, fma_product(told, shader, found))
+        plan_product(out, op, shader, fma_product(op, shader, found))
     else:
-        plan_definition(out, told, shader)
+        plan_definition(out, op, shader)

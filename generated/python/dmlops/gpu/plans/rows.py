@@ -27,9 +27,9 @@ from .loops import (
     repeats,
     vector_width,
 )
+from .operands import Eight, Sizes
 from .planning import Planning
 from .sets import Sets, are_across, define_sharing, part_extent, shared
-from .told import Eight, Sizes
 from .tuning import ROWS_PART
 
 
@@ -68,50 +68,50 @@ def taking_part(rows: RowsPass) -> int:
     return rows.read | rows.each | rows.of_rows
 
 
-def fits(told: Definition, shader: DefinitionShader) -> bool:
+def fits(op: Definition, shader: DefinitionShader) -> bool:
     """Whether all tensors involved have the dimensions of the rows' tensor, each of the same size or 1;
     single ones have size 1 throughout, and outputs have all elements that they should."""
     rows = shader.rows
-    source = told.tensors[rows.source]
+    source = op.tensors[rows.source]
     taking = taking_part(rows)
-    for place, tensor in enumerate(told.tensors):
+    for place, tensor in enumerate(op.tensors):
         if taking >> place & 1 == 1 and tensor.is_present:
             if len(tensor.sizes) != len(source.sizes):
                 return False
             for d, size in enumerate(tensor.sizes):
                 if size != 1 and rows.single >> place & 1 == 1:
                     return False
-                is_one = rows.of_rows >> place & 1 == 1 and told.reduced[d] == 1
+                is_one = rows.of_rows >> place & 1 == 1 and op.reduced[d] == 1
                 is_whole = size == (1 if is_one else source.sizes[d])
                 if not is_whole and (size != 1 or rows.read >> place & 1 == 0):
                     return False
     return True
 
 
-def loops_along(told: Definition, shader: DefinitionShader, axes: Sizes) -> Loops:
+def loops_along(op: Definition, shader: DefinitionShader, axes: Sizes) -> Loops:
     """The dimensions of the rows' tensor, merged; a loop's first and last stride are that tensor's. A tensor
     has stride 0 where all neighbors are the same element."""
-    source = told.tensors[shader.rows.source]
+    source = op.tensors[shader.rows.source]
     taking = taking_part(shader.rows)
     loops: Loops = []
     for axis in axes:
         strides: Row = [source.strides[axis]]
-        for place, tensor in enumerate(told.tensors):
+        for place, tensor in enumerate(op.tensors):
             is_along = taking >> place & 1 == 1 and tensor.is_present and tensor.sizes[axis] > 1
             strides.append(tensor.strides[axis] if is_along else 0)
         strides.append(source.strides[axis])
         loops.append(Loop(source.sizes[axis], strides))
     loops = merged(loops)
     if len(loops) == 0:
-        loops.append(lone(len(told.tensors) + 2, 0))
+        loops.append(lone(len(op.tensors) + 2, 0))
     return loops
 
 
-def widths_along(told: Definition, kept: Loops, reduced: Loops) -> Words:
+def widths_along(op: Definition, kept: Loops, reduced: Loops) -> Words:
     """For each tensor the adjacent elements along a row that make up a vector; 1 for absent ones."""
     inner = reduced[-1]
     widths: Words = []
-    for place, tensor in enumerate(told.tensors):
+    for place, tensor in enumerate(op.tensors):
         width = 1
         if tensor.is_present:
             others: Words = [loop.strides[place + 1] for loop in kept]
@@ -122,40 +122,40 @@ def widths_along(told: Definition, kept: Loops, reduced: Loops) -> Words:
     return widths
 
 
-def vector_along(told: Definition, rows: RowsPass, widths: Words) -> int:
+def vector_along(op: Definition, rows: RowsPass, widths: Words) -> int:
     """The elements of a vector: adjacent in the rows' tensor and in all outputs of its size."""
     vector = 0
-    for place, tensor in enumerate(told.tensors):
+    for place, tensor in enumerate(op.tensors):
         is_whole = rows.each >> place & 1 == 1 or place == rows.source
         if is_whole and tensor.is_present:
             vector = gcd(vector, widths[place])
     return vector
 
 
-def layout_of(told: Definition, shader: DefinitionShader) -> Layout:
+def layout_of(op: Definition, shader: DefinitionShader) -> Layout:
     """How rows lie in tensors. Without statistics any loop can be a row, and the innermost is best."""
     between: Eight = []
     within: Eight = []
-    for axis in range(len(told.tensors[shader.rows.source].sizes)):
-        if len(told.reduced) > 0 and told.reduced[axis] == 0:
+    for axis in range(len(op.tensors[shader.rows.source].sizes)):
+        if len(op.reduced) > 0 and op.reduced[axis] == 0:
             between.append(axis)
         else:
             within.append(axis)
-    kept = loops_along(told, shader, between)
-    reduced = loops_along(told, shader, within)
-    if len(told.reduced) == 0:
+    kept = loops_along(op, shader, between)
+    reduced = loops_along(op, shader, within)
+    if len(op.reduced) == 0:
         kept = reduced[:-1]
         reduced = reduced[-1:]
     if len(kept) == 0:
-        kept.append(lone(len(told.tensors) + 2, 0))
-    widths = widths_along(told, kept, reduced)
-    return Layout(kept, reduced, widths, vector_along(told, shader.rows, widths))
+        kept.append(lone(len(op.tensors) + 2, 0))
+    widths = widths_along(op, kept, reduced)
+    return Layout(kept, reduced, widths, vector_along(op, shader.rows, widths))
 
 
-def tell_vectors(out: Planning, told: Definition, shader: DefinitionShader, found: Layout) -> None:
+def define_vectors(out: Planning, op: Definition, shader: DefinitionShader, found: Layout) -> None:
     """The macros of how tensors are accessed along a row."""
     taking = taking_part(shader.rows)
-    for place, tensor in enumerate(told.tensors):
+    for place, tensor in enumerate(op.tensors):
         if taking >> place & 1 == 1:
             is_packed = tensor.is_present and found.widths[place] >= found.vector
             out.define(f"{tensor.macro}_VECTOR", found.vector if is_packed else 1)
@@ -169,21 +169,21 @@ def of_tensors(loops: Loops) -> Dimensions:
     return dimensions([Loop(loop.size, loop.strides[1:-1]) for loop in loops])
 
 
-def plan_rows(out: Planning, told: Definition, shader: DefinitionShader) -> None:
+def plan_rows(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     """One dispatch. If rows are split, one for each turn of partial sums and one for the outputs; the
     definition's own passes if tensors do not fit together."""
-    if told.is_double or not fits(told, shader):
-        plan_definition(out, told, shader)
+    if op.is_double or not fits(op, shader):
+        plan_definition(out, op, shader)
         return
-    output = told.tensors[shader.rows.output]
-    known = begin_form(out, told, shader, output)
-    found = layout_of(told, shader)
-    tell_vectors(out, told, shader, found)
+    output = op.tensors[shader.rows.output]
+    known = begin_form(out, op, shader, output)
+    found = layout_of(op, shader)
+    define_vectors(out, op, shader, found)
     vectors: Loops = found.reduced[:-1]
     vectors.append(in_steps(found.reduced[-1], found.vector))
     is_across = are_across(found.kept, vectors)
     sets = Sets(found.kept, vectors, repeats(found.kept), repeats(vectors), is_across, True)
-    has_statistics = len(told.reduced) > 0
+    has_statistics = len(op.reduced) > 0
     extent = part_extent(sets) if has_statistics else sets.extent
     sharing = shared(sets, extent)
     if not has_statistics:
@@ -204,7 +204,7 @@ def plan_rows(out: Planning, told: Definition, shader: DefinitionShader) -> None
     params = RowsParams(
         known.lists,
         known.activations,
-        told.elements,
+        op.elements,
         known.scalars,
         sets.number,
         sets.extent,

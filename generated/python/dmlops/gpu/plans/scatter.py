@@ -20,9 +20,9 @@ from .loops import (
     repeats,
     times,
 )
+from .operands import NO_MEMBER, Lookups, Movement, Read, Tensor, Written
 from .planning import Planning
 from .reasons import Reason
-from .told import NO_MEMBER, Lookups, Movement, Read, Tensor, Written
 from .tuning import SCATTER_ALONE, SCATTER_ALONE_THREADS, SCATTER_FEW, SCATTER_THREADS
 from .types import define_moved, define_tensor
 
@@ -115,37 +115,37 @@ def stages_of(is_alone: bool, are_few: bool) -> Words:
     return [CHOOSE, WRITE_ALL]
 
 
-def plan_scatter(out: Planning, told: Scatter) -> None:
+def plan_scatter(out: Planning, op: Scatter) -> None:
     """Chooses the last update of each element, and writes all elements.
 
     If updates are few, all elements are copied first, so that only the targets of updates are touched
     besides; if elements are few, one thread group does everything. Runs of elements that are moved together
     are treated as one.
     """
-    check_span(out, told.input)
-    check_span(out, told.indices)
-    check_span(out, told.updates)
-    check_span(out, told.output)
-    movement = told.movement
+    check_span(out, op.input)
+    check_span(out, op.indices)
+    check_span(out, op.updates)
+    check_span(out, op.output)
+    movement = op.movement
     if not movement.is_followed or len(movement.lookups) == 0:
         out.refuse(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0)
     outputs = merged_in_order(
         [
-            Loop(size, [told.input.strides[place], 0, 0, told.output.strides[place]])
-            for place, size in enumerate(told.output.sizes)
+            Loop(size, [op.input.strides[place], 0, 0, op.output.strides[place]])
+            for place, size in enumerate(op.output.sizes)
         ]
     )
     if len(outputs) == 0:
         outputs.append(lone(4, 0))
     updates = merged_in_order(
         [
-            Loop(size, [0, movement.steps[place], told.updates.strides[place], movement.strides[place]])
-            for place, size in enumerate(told.updates.sizes)
+            Loop(size, [0, movement.steps[place], op.updates.strides[place], movement.strides[place]])
+            for place, size in enumerate(op.updates.sizes)
         ]
     )
     if len(updates) == 0:
         updates.append(lone(4, 0))
-    run = run_of(told.output.bits, outputs, updates, movement.lookups)
+    run = run_of(op.output.bits, outputs, updates, movement.lookups)
     outputs, updates = in_runs(outputs, run), in_runs(updates, run)
     span = 1
     for loop in outputs:
@@ -153,20 +153,20 @@ def plan_scatter(out: Planning, told: Scatter) -> None:
     out.define("RANK", len(outputs))
     out.define("UPDATES_RANK", len(updates))
     out.define("LOOKUPS", len(movement.lookups))
-    define_moved(out, told.input._replace(bits=run * told.input.bits))
-    define_tensor(out, told.indices)
-    define_moved(out, told.updates._replace(bits=run * told.updates.bits))
-    define_moved(out, told.output._replace(bits=run * told.output.bits))
+    define_moved(out, op.input._replace(bits=run * op.input.bits))
+    define_tensor(out, op.indices)
+    define_moved(out, op.updates._replace(bits=run * op.updates.bits))
+    define_moved(out, op.output._replace(bits=run * op.output.bits))
     updated, all_elements = repeats(updates), repeats(outputs)
     is_alone = max(span, updated) <= SCATTER_ALONE
     are_few = not is_alone and times(updated, SCATTER_FEW) <= all_elements
     out.bind(
         ScatterResources(
-            input=told.input.buffer,
-            indices=told.indices.buffer,
-            updates=told.updates.buffer,
+            input=op.input.buffer,
+            indices=op.indices.buffer,
+            updates=op.updates.buffer,
             winners=out.scratch(4 if is_alone else 4 * span, not (is_alone or are_few)),
-            output=told.output.buffer,
+            output=op.output.buffer,
         )
     )
     out.share()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from .attention import Sources, no_sources
 from .defined import Definition, DefinitionShader
 from .loops import Words, ceil_div, element_count
-from .told import NONE, Eight, Sizes
+from .operands import NONE, Eight, Sizes
 from .tuning import REDUCTION_GROUPS
 
 
@@ -20,17 +20,17 @@ class Space(NamedTuple):
     words: int
 
 
-def space_of(told: Definition, shader: DefinitionShader, wanted: int) -> Space:
+def space_of(op: Definition, shader: DefinitionShader, wanted: int) -> Space:
     """The place of each intermediate tensor. Those that no output needs have none; their sizes may be
     meaningless."""
-    return space_without(told, shader, wanted, no_sources(), 0)
+    return space_without(op, shader, wanted, no_sources(), 0)
 
 
 def space_without(
-    told: Definition, shader: DefinitionShader, wanted: int, sources: Sources, copied: int
+    op: Definition, shader: DefinitionShader, wanted: int, sources: Sources, copied: int
 ) -> Space:
     """The same without the rows that attention reads elsewhere; the tensors that are `copied`, as bits, are
-    followed by copies as halves."""
+    followed by copies as float16."""
     firsts: Words = []
     words = 0
     if shader.totals.number != NONE:
@@ -38,8 +38,8 @@ def space_without(
     for place, kept in enumerate(shader.kept):
         firsts.append(words)
         if wanted >> place & 1 == 1:
-            wide = told.is_double if kept.is_real else kept.is_wide
-            own = element_count(rows_left(shader, sources, place, told.kept_sizes[place]))
+            wide = op.is_double if kept.is_real else kept.is_wide
+            own = element_count(rows_left(shader, sources, place, op.kept_sizes[place]))
             own = own * (2 if wide else 1)
             if copied >> place & 1 == 1:
                 own = own + ceil_div(own, 2)

@@ -22,9 +22,9 @@ from .loops import (
     times,
     vector_width,
 )
+from .operands import NONE, Eight, Sizes, Tensor
 from .planes import Extent, extent_of, planes_params
 from .planning import Planning
-from .told import NONE, Eight, Sizes, Tensor
 from .tuning import (
     SEPARABLE_COLUMNS,
     SEPARABLE_GROUPS,
@@ -161,25 +161,25 @@ def separable_tile(
     return SeparableTile(threads, across, COLUMNS, rows, planes, planes_ahead, taps, 0)
 
 
-def way_that_applies(told: Definition, shader: DefinitionShader) -> int:
+def way_that_applies(op: Definition, shader: DefinitionShader) -> int:
     """The pass that applies, by its place; NONE if none does."""
     for place, one in enumerate(shader.separable):
-        rank = told.separable.rank
-        is_whole = rank == len(told.tensors[one.output].sizes) and rank == len(told.tensors[one.tensor].sizes)
-        if told.separable.applies[place] == 1 and is_whole:
+        rank = op.separable.rank
+        is_whole = rank == len(op.tensors[one.output].sizes) and rank == len(op.tensors[one.tensor].sizes)
+        if op.separable.applies[place] == 1 and is_whole:
             return place
     return NONE
 
 
-def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) -> None:
+def plan_separable(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     """One dispatch; the definition's own passes if no separable one applies."""
-    place = way_that_applies(told, shader)
+    place = way_that_applies(op, shader)
     if place == NONE:
-        plan_definition(out, told, shader)
+        plan_definition(out, op, shader)
         return
     one = shader.separable[place]
-    tensor, output = told.tensors[one.tensor], told.tensors[one.output]
-    known = begin_form(out, told, shader, output)
+    tensor, output = op.tensors[one.tensor], op.tensors[one.output]
+    known = begin_form(out, op, shader, output)
     if len(shader.kept) > 0:
         out.write(out.scratch(8))
 
@@ -214,4 +214,4 @@ def plan_separable(out: Planning, told: Definition, shader: DefinitionShader) ->
     out.define("COLUMN_AXIS", axis)
     out.define("SOURCE_VECTOR", loaded if is_whole else 1)
     out.define("OUTPUT_VECTOR", 1 if is_apart or tile.columns == 1 else stored)
-    out.dispatch(planes_params(told, sizes, known, down, across, groups), groups, False)
+    out.dispatch(planes_params(op, sizes, known, down, across, groups), groups, False)

@@ -16,17 +16,17 @@ from .attention import (
 from .attention_cooperative import takes_units, unit_parts_of
 from .attention_parts import Parts, no_parts, parts_of
 from .defined import Definition, DefinitionShader, Pass, Passes
+from .operands import NONE
 from .passes import box_of, is_needed, leading, passes_with, present
 from .planning import Planning
 from .sums import SumsTile, at_once, is_worth_sharing, no_sums, sums_tile
-from .told import NONE
 
 Tiles = Annotated[list[SumsTile], 32]
 
 
 class Way(NamedTuple):
     """How outputs come about: the passes, each with its tile if it is of sums; the intermediate tensors that
-    they write, as bits; those that any passes to outputs write (`led`); those kept as halves; and, if
+    they write, as bits; those that any passes to outputs write (`led`); those kept as float16; and, if
     attention is used (`attends`), whether scores, or which keys are masked, depend on tensors that are
     present, how it splits its keys, and what it accesses directly."""
 
@@ -34,32 +34,32 @@ class Way(NamedTuple):
     tiles: Tiles
     wanted: int
     led: int
-    halves: int
+    float16: int
     attends: bool
-    scores_told: bool
+    scores_from_inputs: bool
     parts: Parts
     sources: Sources
 
 
-def way_to(out: Planning, told: Definition, shader: DefinitionShader) -> Way:
+def way_to(out: Planning, op: Definition, shader: DefinitionShader) -> Way:
     """The passes that lead to outputs: attention without copies, and sums shared by groups, where these
     suit."""
     attention, sources = shader.attention, no_sources()
     every: Passes = list(shader.passes)
-    there = present(told.tensors)
+    there = present(op.tensors)
     led = leading(every, there)
-    wanted, parts, views = led, no_parts(), told.attention
-    tensors, kept_sizes = told.tensors, told.kept_sizes
+    wanted, parts, views = led, no_parts(), op.attention
+    tensors, kept_sizes = op.tensors, op.kept_sizes
     attends = attention.number != NONE and led >> attention.target & 1 == 1
     if attends:
         views = settled(attention, views, tensors, kept_sizes)
         has_units = takes_units(out, attention, tensors, kept_sizes, kept_sizes[attention.target])
         parts = parts_of(attention, views, tensors, kept_sizes, has_units)
-    halves = kept_halves(out, told, shader, led, parts)
-    if halves != 0 and not parts.applies:
+    float16 = kept_float16(out, op, shader, led, parts)
+    if float16 != 0 and not parts.applies:
         parts = unit_parts_of(attention, views.shared, kept_sizes)
     if attends:
-        vector = 8 if halves != 0 else 4
+        vector = 8 if float16 != 0 else 4
         plain = sources_of(attention, views, tensors, kept_sizes, vector)
         stores = parts.applies
         sources = sources_split(attention, views, tensors, kept_sizes, plain, vector, True, stores)
@@ -71,30 +71,30 @@ def way_to(out: Planning, told: Definition, shader: DefinitionShader) -> Way:
             wanted = leading(every, there)
     passes: Passes = [one for one in every if is_needed(one, there, wanted)]
     if len(shader.sums) > 0:
-        passes = with_sums(told, shader, passes, wanted)
-    if shader.totals.number != NONE and not told.is_double:
+        passes = with_sums(op, shader, passes, wanted)
+    if shader.totals.number != NONE and not op.is_double:
         passes = [with_totals(shader, one) for one in passes]
-    tiles: Tiles = [shared_tile(out, told, shader, one) for one in passes]
-    scores_told = attention.told & there != 0
-    return Way(passes, tiles, wanted, led, halves, attends, scores_told, parts, sources)
+    tiles: Tiles = [shared_tile(out, op, shader, one) for one in passes]
+    scores_from_inputs = attention.scored_by & there != 0
+    return Way(passes, tiles, wanted, led, float16, attends, scores_from_inputs, parts, sources)
 
 
-def kept_halves(out: Planning, told: Definition, shader: DefinitionShader, wanted: int, parts: Parts) -> int:
-    """The intermediate tensors kept as halves, as bits: what attention with cooperative matrices or by parts
-    reads as halves, each written by a pass that writes nothing else. `wanted` are all that lead to
+def kept_float16(out: Planning, op: Definition, shader: DefinitionShader, wanted: int, parts: Parts) -> int:
+    """The intermediate tensors kept as float16, as bits: what attention with cooperative matrices or by parts
+    reads as float16, each written by a pass that writes nothing else. `wanted` are all that lead to
     outputs."""
-    halves = 0
+    float16 = 0
     for one in shader.passes:
         if one.number == shader.attention.number and one.writes & wanted != 0:
-            shape = box_of(told, one)
+            shape = box_of(op, one)
             if parts.applies:
-                halves = one.reads if parts.vector == 8 else 0
-            elif takes_units(out, shader.attention, told.tensors, told.kept_sizes, shape):
-                halves = one.reads
+                float16 = one.reads if parts.vector == 8 else 0
+            elif takes_units(out, shader.attention, op.tensors, op.kept_sizes, shape):
+                float16 = one.reads
     for one in shader.passes:
-        if one.writes & halves != 0 and one.writes & halves != one.writes:
+        if one.writes & float16 != 0 and one.writes & float16 != one.writes:
             return 0
-    return halves
+    return float16
 
 
 def are_read_elsewhere(shader: DefinitionShader, every: Passes, there: int, wanted: int) -> bool:
@@ -107,12 +107,12 @@ def are_read_elsewhere(shader: DefinitionShader, every: Passes, there: int, want
     return False
 
 
-def with_sums(told: Definition, shader: DefinitionShader, needed: Passes, wanted: int) -> Passes:
+def with_sums(op: Definition, shader: DefinitionShader, needed: Passes, wanted: int) -> Passes:
     """The passes that are needed, with those of sums in place of the one or several that they replace."""
     passes: Passes = []
     written = 0
     for one in needed:
-        place = in_place_of(told, shader, one, wanted)
+        place = in_place_of(op, shader, one, wanted)
         if place == NONE:
             passes.append(one)
         elif shader.sums[place].writes & written == 0:
@@ -129,21 +129,21 @@ def with_totals(shader: DefinitionShader, one: Pass) -> Pass:
     return one
 
 
-def in_place_of(told: Definition, shader: DefinitionShader, one: Pass, wanted: int) -> int:
+def in_place_of(op: Definition, shader: DefinitionShader, one: Pass, wanted: int) -> int:
     """The pass of sums that writes what a pass does, by its place among them, or NONE."""
     for place, sums in enumerate(shader.sums):
-        applies = told.sums[place] == 1 and sums.writes | wanted == wanted
+        applies = op.sums[place] == 1 and sums.writes | wanted == wanted
         if applies and sums.writes & one.writes != 0:
-            sizes = at_once(told.kept_sizes[one.target], one.is_along)
-            if is_worth_sharing(sums, told.tensors, told.kept_sizes, sizes):
+            sizes = at_once(op.kept_sizes[one.target], one.is_along)
+            if is_worth_sharing(sums, op.tensors, op.kept_sizes, sizes):
                 return place
     return NONE
 
 
-def shared_tile(out: Planning, told: Definition, shader: DefinitionShader, one: Pass) -> SumsTile:
+def shared_tile(out: Planning, op: Definition, shader: DefinitionShader, one: Pass) -> SumsTile:
     """The tile of a pass of sums; empty for any other."""
     for sums in shader.sums:
         if sums.number == one.number:
-            sizes = at_once(told.kept_sizes[one.target], one.is_along)
-            return sums_tile(out, sums, told.tensors, sizes, one.is_along)
+            sizes = at_once(op.kept_sizes[one.target], one.is_along)
+            return sums_tile(out, sums, op.tensors, sizes, one.is_along)
     return no_sums()

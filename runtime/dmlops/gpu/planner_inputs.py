@@ -1,4 +1,4 @@
-"""What planners are told of a computation. The header has the same in C, generated from the same
+"""Planner inputs, built from a computation. The header has the same in C, generated from the same
 expressions."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..elements import stored
 from ..enums import OperatorType, TensorDataType
 from ..tensor import TensorDesc
 from . import movement
-from .defining import Defining, absent, arrays, bits, pair, places, told_of
+from .definition_inputs import Defining, absent, arrays, bits, pair, places, tensor_of
 from .memory import buffer_size
 from .plans.capabilities import Capability
 from .plans.defined import Definition, DefinitionShader
@@ -30,6 +30,7 @@ from .plans.definition import plan_definition
 from .plans.elementwise import Map, plan_map
 from .plans.gather import Gather, plan_gather
 from .plans.nonzero import Nonzero, plan_nonzero
+from .plans.operands import MAX_RANK, NO_MEMBER, Buffer, Movement, Number, Switch, Tensor
 from .plans.philox import Philox, plan_philox
 from .plans.planning import Planning, Refused
 from .plans.products import plan_products
@@ -40,7 +41,6 @@ from .plans.scan import Scan, plan_scan
 from .plans.scatter import Scatter, plan_scatter
 from .plans.separable import plan_separable
 from .plans.sliding import plan_sliding
-from .plans.told import MAX_RANK, NO_MEMBER, Buffer, Movement, Number, Switch, Tensor
 from .plans.top_k import TopK, plan_top_k
 
 KINDS: Mapping[str, tuple[Callable[..., Any], Callable[[Planning, Any], None]]] = {
@@ -51,7 +51,7 @@ KINDS: Mapping[str, tuple[Callable[..., Any], Callable[[Planning, Any], None]]] 
     "nonzero": (Nonzero, plan_nonzero),
     "philox": (Philox, plan_philox),
 }
-"""By form: the record that its planner is told, whose fields are roles, and the planner."""
+"""By form: the record that its planner takes, whose fields are roles, and the planner."""
 
 PLANNERS: Mapping[str, Callable[[Planning, Definition, DefinitionShader], None]] = {
     "definition": plan_definition,
@@ -76,9 +76,9 @@ def plan(out: Planning, computation: Any) -> None:
         else:
             _plan_maps(out, computation)
     else:
-        told, planner = KINDS[type(computation).__module__.rpartition(".")[2]]
-        values = {name: _role(computation, name, type_) for name, type_ in get_hints(told).items()}
-        planner(out, told(**values))
+        record, planner = KINDS[type(computation).__module__.rpartition(".")[2]]
+        values = {name: _role(computation, name, type_) for name, type_ in get_hints(record).items()}
+        planner(out, record(**values))
 
 
 def _refuse_long_arrays(out: Planning, desc: Description) -> None:
@@ -94,7 +94,7 @@ get_hints = cache(get_type_hints)
 
 
 def _role(computation: Any, name: str, type_: Any) -> Any:
-    """What a planner is told under a name: a tensor, a movement, a number or a choice."""
+    """A planner's input of a name: a tensor, a movement, a number or a choice."""
     if type_ is Movement:
         return _updates(computation)
     if isinstance(computation, ReduceComputation):
@@ -103,7 +103,7 @@ def _role(computation: Any, name: str, type_: Any) -> Any:
         value = getattr(computation, name)
     if type_ is Tensor:
         desc = computation.desc
-        return told_of(absent(desc.OPERATOR, value, _macros(desc.OPERATOR)[value]), getattr(desc, value))
+        return tensor_of(absent(desc.OPERATOR, value, _macros(desc.OPERATOR)[value]), getattr(desc, value))
     return bool(value) if type_ is bool else value  # a BOOL may be any integer
 
 
@@ -132,7 +132,7 @@ def _reduction(computation: ReduceComputation, name: str) -> Any:
 
 
 def gather(computation: MapComputation) -> Gather:
-    """What the planner of gathers is told. Raises Refused for what is not a movement of elements."""
+    """The input for the planner of gathers. Raises Refused if the operator does more than move elements."""
     desc: Any = computation.desc
 
     def load(name: str, at: Coordinates) -> movement.Read:
@@ -151,7 +151,7 @@ def gather(computation: MapComputation) -> Gather:
     macros = (*computation.shader.inputs.values(), computation.shader.output)
     tensors = [getattr(desc, name) for name in names]
     source, looked, target = (
-        told_of(absent(desc.OPERATOR, name, macro), tensor)
+        tensor_of(absent(desc.OPERATOR, name, macro), tensor)
         for name, macro, tensor in zip(names, macros, tensors, strict=True)
     )
     read, index, written = (tensor.size_in_bytes for tensor in tensors)
@@ -179,14 +179,14 @@ def _plan_maps(out: Planning, computation: MapComputation) -> None:
     over = getattr(computation.desc, computation.over)
     if isinstance(over, tuple):
         for number in range(len(over)):
-            plan_map(out, map_told(computation, number))
+            plan_map(out, map_inputs(computation, number))
     else:
-        plan_map(out, map_told(computation))
+        plan_map(out, map_inputs(computation))
 
 
 @np.errstate(all="ignore")  # a constant may be too large for the data type
-def map_told(computation: MapComputation, number: int | None = None) -> Map:
-    """What the planner of element-wise operators is told; `number` is that of the current entry if there is
+def map_inputs(computation: MapComputation, number: int | None = None) -> Map:
+    """The input for the planner of element-wise operators; `number` is that of the current entry if there is
     an array of tensors."""
     desc, shader = computation.desc, computation.shader
     uniforms = computation.uniforms(desc) if number is None else computation.uniforms(desc, number)
@@ -200,7 +200,7 @@ def map_told(computation: MapComputation, number: int | None = None) -> Map:
             entry = int(place.rstrip("]")) if place else number or 0
             tensor = tensor[entry] if entry < len(tensor) else None
         flags = member in as_bits, name in shader.limited
-        return told_of(absent(desc.OPERATOR, member, macro, entry, *flags), tensor)
+        return tensor_of(absent(desc.OPERATOR, member, macro, entry, *flags), tensor)
 
     output = bound(computation.output, shader.output)
     tensors = [bound(name, macro) for name, macro in shader.inputs.items()]
@@ -249,13 +249,13 @@ def _number(value: float) -> Number:
 def _plan_definitions(out: Planning, computation: Defined) -> None:
     """The passes of a definition; if there is an array of tensors, all of them for each one."""
     desc = computation.desc
-    planner, shader, told, fused, each = _defining(desc.OPERATOR)
+    planner, shader, inputs, fused, each = _defining(desc.OPERATOR)
     activation = getattr(desc, fused) if fused else None
     if isinstance(activation, Description) and OperatorType[activation.OPERATOR] not in shader.activations:
         _plan_apart(out, computation, fused, activation)
         return
     for number in range(len(getattr(desc, each)) if each else 1):
-        PLANNERS[planner](out, told(desc, number), shader)
+        PLANNERS[planner](out, inputs(desc, number), shader)
 
 
 @cache

@@ -1,5 +1,5 @@
 # ruff: noqa: E501   (a table)
-"""The catalogue of algorithms: every wrong use of one is a finding at its position."""
+"""The catalog of algorithms: every wrong use of one is a finding at its position."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dmlops
-from dmlgen.catalogue import ALGORITHMS, KINDS
+from dmlgen.catalog import ALGORITHMS, KINDS
 from schedule_cases import Variant
 from spoiled import SPECS, Spoil
 from whole_registry import whole_registry

@@ -1,4 +1,4 @@
-"""Quantised numbers, with a scale and a zero point."""
+"""Quantized numbers, with a scale and a zero point."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from random_shapes.images import pooled_window
 CODES = ("INT8", "UINT8", "INT4", "UINT4")
 
 
-def quantising(draw: Draw) -> Description:
+def quantizing(draw: Draw) -> Description:
     rank = draw.randint(1, 8)
     sizes = draw.sizes(rank, 513 if rank < 4 else 33)
     shared = draw.choice((range(rank), [axis for axis in range(rank) if draw.maybe(0.6)]))
